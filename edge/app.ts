@@ -22,10 +22,10 @@ const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** The data plane as a fetch handler. */
 export async function serve(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
-  const place = request.method === "POST" ? requestTargetOf(request.url) : null;
-  if (place === null || !modelRoutes.has(place.path)) return await app.fetch(request, bindings, context);
+  const target = request.method === "POST" ? requestTargetOf(request.url) : null;
+  if (target === null || !modelRoutes.has(target.path)) return await app.fetch(request, bindings, context);
   try {
-    return await modelRoute(depsOf(bindings, request), request, context, place);
+    return await modelRoute(depsOf(bindings, request), request, context, target);
   } catch (error) {
     return crashed(error, request.method);
   }

@@ -75,10 +75,10 @@ function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
     const clock = Date.now;
-    const places = new ObjectStubs(bindings, env.cells);
+    const stubs = new ObjectStubs(bindings, env.cells);
     const client = new RedisClient(env.redis, clock, consoleLog);
     const uuid = () => crypto.randomUUID();
-    const ledger = () => places.ledger(alertLedgerOf(env.cell));
+    const ledger = () => stubs.ledger(alertLedgerOf(env.cell));
     const alerts = new LedgerAlerts({
       ledger,
       clock,
@@ -87,7 +87,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       keepAlive: waitUntil,
       log: consoleLog,
     });
-    const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
+    const admissionOf = (cell: string) => new CellAdmission(stubs, cell, env.ledgerShards, alerts, consoleLog);
     const own = admissionOf(env.cell);
     const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
@@ -138,7 +138,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
               events,
             }),
       spans: new LedgerSpans({
-        ledger: (shard) => places.ledger(`${env.cell}:${shard}`),
+        ledger: (shard) => stubs.ledger(`${env.cell}:${shard}`),
         shards: env.ledgerShards,
         keepAlive: waitUntil,
         log: consoleLog,
@@ -153,7 +153,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       cacheMemory,
       endpoints: new EndpointFailures(),
     };
-    const budgets = new TenantBudgetClient(places);
+    const budgets = new TenantBudgetClient(stubs);
     const known = new Map<string, Deps>();
     const of = (name: string): Deps => {
       const met = known.get(name);
@@ -168,7 +168,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         budgets,
         internalToken,
         authFailures: refusals,
-        alertLedger: () => places.ledger(alertLedgerOf(name)),
+        alertLedger: () => stubs.ledger(alertLedgerOf(name)),
         ofCell: (other) => (other === env.cell || env.cells.some((plan) => plan.cell === other) ? of(other) : null),
       };
       known.set(name, deps);

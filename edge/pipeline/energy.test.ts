@@ -73,7 +73,7 @@ it("counts nothing of a refusal", async () => {
 it("leaves models out that take no part, and asks nothing for them", async () => {
   const world = worldOf(0);
   expect(await rowOf(world)).toMatchObject({ status_code: 502, energy_wh: 0, energy_cost_usd: 0, co2_g: 0 });
-  expect(world.asks[0]?.revs.map(({ kind }) => kind)).not.toContain("settings");
+  expect(world.requests[0]?.revs.map(({ kind }) => kind)).not.toContain("settings");
 });
 
 it("reads the terms anew when the Cell knows of newer ones", async () => {
@@ -82,5 +82,5 @@ it("reads the terms anew when the Cell knows of newer ones", async () => {
   world.energyTerms = () => termsOf(world.forgotten.length === 0 ? 7 : 8);
   expect(await rowOf(world)).toMatchObject({ status_code: 502 });
   expect(world.forgotten).toEqual(["settings energy"]);
-  expect(world.asks.map(({ revs }) => revs.find(({ kind }) => kind === "settings")?.rev)).toEqual([7, 8]);
+  expect(world.requests.map(({ revs }) => revs.find(({ kind }) => kind === "settings")?.rev)).toEqual([7, 8]);
 });

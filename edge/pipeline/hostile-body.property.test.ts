@@ -111,9 +111,9 @@ it("a body of any JSON is refused, or asks for amounts", async () => {
         await response.text();
         await world.settled();
         expect([204, 400]).toContain(response.status);
-        expect(world.asks.length).toBe(response.status === 204 ? 1 : 0);
-        served += world.asks.length;
-        for (const { need, costTokens, estimate, row } of world.asks) {
+        expect(world.requests.length).toBe(response.status === 204 ? 1 : 0);
+        served += world.requests.length;
+        for (const { need, costTokens, estimate, row } of world.requests) {
           const amounts = [...Object.values(need), costTokens, estimate.inputTokens, estimate.outputTokens];
           expect([amounts, amounts.every(isAmount), isCost(estimate.costUsd)]).toEqual([amounts, true, true]);
           expect([costTokens > 0, need.termTokens > 0]).toEqual([true, true]);

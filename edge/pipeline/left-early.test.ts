@@ -12,9 +12,9 @@ describe("a client that leaves", () => {
     const client = new AbortController();
     const received = world.received({ signal: client.signal });
     const { admission } = received.ports;
-    const admit: typeof admission.admit = async (ask) => {
+    const admit: typeof admission.admit = async (request) => {
       client.abort();
-      return await admission.admit(ask);
+      return await admission.admit(request);
     };
     await run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
     await world.settled();
@@ -33,10 +33,10 @@ describe("a client that leaves", () => {
     const received = world.received({ signal: client.signal });
     const { admission } = received.ports;
     const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const admit: typeof admission.admit = async (ask) => {
+    const admit: typeof admission.admit = async (request) => {
       asked.resolve();
       await answered.promise;
-      return await admission.admit(ask);
+      return await admission.admit(request);
     };
     const running = run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
     await asked.promise;
@@ -59,7 +59,7 @@ describe("a client that leaves", () => {
     await run(world.received({ signal: client.signal }));
     await world.settled();
     expect(world.upstreamCalls).toHaveLength(1);
-    const estimate = world.asks[0]?.costTokens;
+    const estimate = world.requests[0]?.costTokens;
     expect(world.permit.settlement).toMatchObject({ actualTokens: estimate, row: { status_code: 499 } });
   });
 

@@ -61,7 +61,7 @@ describe("a refusal", () => {
     expect(world.recorded).toMatchObject([
       { admission: "rejected", status_code: refused.status, request_id: refused.headers.get("x-gateway-request-id") },
     ]);
-    expect([world.asks, world.upstreamCalls]).toEqual([[], []]);
+    expect([world.requests, world.upstreamCalls]).toEqual([[], []]);
   });
 });
 
@@ -88,7 +88,7 @@ describe("admission", () => {
     const world = new TestPipeline();
     world.answers = [stale, stale];
     expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect([world.asks.length, world.forgotten]).toEqual([2, ["key hash"]]);
+    expect([world.requests.length, world.forgotten]).toEqual([2, ["key hash"]]);
   });
 
   it("queues anew when the Cell is reset while the request waits", async () => {
@@ -97,7 +97,7 @@ describe("admission", () => {
     world.answers = [{ verdict: "waiting", permit: lost }];
     world.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(world)).status).toBe(404);
-    expect([lost.disposed, world.asks.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
+    expect([lost.disposed, world.requests.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
   });
 
   it("gives up in the end when every place is lost, and leaves one row whatever became of them", async () => {
@@ -106,7 +106,7 @@ describe("admission", () => {
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
     expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect([world.asks.length, world.recorded, world.orphans.length]).toEqual([10, [], 1]);
+    expect([world.requests.length, world.recorded, world.orphans.length]).toEqual([10, [], 1]);
     expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
 
@@ -126,7 +126,7 @@ describe("admission", () => {
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
     const answered = answer(world, { signal: client.signal });
-    await vi.waitFor(() => expect(world.asks).toHaveLength(1));
+    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
     client.abort();
     await answered;
     await world.settled();

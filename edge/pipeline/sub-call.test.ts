@@ -36,8 +36,8 @@ class SubCallWorld extends TestPipeline {
 
   constructor() {
     super();
-    this.adopt = async (ask) => {
-      this.adopted.push(ask);
+    this.adopt = async (request) => {
+      this.adopted.push(request);
       return this.subPermit;
     };
   }
@@ -104,7 +104,7 @@ describe("a sub-call", () => {
   it("waits for nothing and reserves nothing: its request holds what it waited for", async () => {
     const world = new SubCallWorld();
     await world.make(async () => Response.json(ANSWER));
-    expect(world.asks).toEqual([]);
+    expect(world.requests).toEqual([]);
     expect(world.adopted).toMatchObject([
       {
         requestId: "00000000-0000-4000-8000-000000000002",

@@ -15,10 +15,10 @@ function pipelineInputOf(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
-  place: RequestTarget | null = requestTargetOf(request.url),
+  target: RequestTarget | null = requestTargetOf(request.url),
 ): PipelineInput {
   const { env } = deps;
-  if (place === null) throw new GatewayError("invalid_path");
+  if (target === null) throw new GatewayError("invalid_path");
   return {
     ports: deps.ports,
     memory: deps.memory,
@@ -33,7 +33,7 @@ function pipelineInputOf(
       ssrf: env.ssrf,
     },
     request,
-    place,
+    place: target,
     waitUntil: (work) => context.waitUntil(work),
   };
 }
@@ -43,9 +43,9 @@ export async function modelRoute(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
-  place: RequestTarget,
+  target: RequestTarget,
 ): Promise<Response> {
-  return await run(pipelineInputOf(deps, request, context, place));
+  return await run(pipelineInputOf(deps, request, context, target));
 }
 
 /** Any other path: served when its body names a registered model. */

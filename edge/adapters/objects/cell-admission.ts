@@ -37,7 +37,7 @@ export interface AdmissionStubs {
 
 export class CellAdmission implements Admission {
   readonly cell: string;
-  readonly #places: AdmissionStubs;
+  readonly #stubs: AdmissionStubs;
   readonly #shards: number;
   readonly #alerts: Alerts;
   readonly #log: Log;
@@ -46,14 +46,14 @@ export class CellAdmission implements Admission {
 
   /** `pausesMs`: between attempts at a Ledger that is beyond reach. */
   constructor(
-    places: AdmissionStubs,
+    stubs: AdmissionStubs,
     cell: string,
     shards: number,
     alerts: Alerts,
     log: Log,
     pausesMs: readonly number[] = LEDGER_PAUSES_MS,
   ) {
-    this.#places = places;
+    this.#stubs = stubs;
     this.cell = cell;
     this.#shards = shards;
     this.#alerts = alerts;
@@ -61,8 +61,8 @@ export class CellAdmission implements Admission {
     this.#pausesMs = pausesMs;
   }
 
-  async admit(ask: AdmissionRequest): Promise<Admitted<PermitHandle>> {
-    return await this.#call(async (cell) => await cell.admit(ask));
+  async admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>> {
+    return await this.#call(async (cell) => await cell.admit(request));
   }
 
   /** A permit for a request that was asked for in an exchange; null: it has no place (any more). */
@@ -70,8 +70,8 @@ export class CellAdmission implements Admission {
     return (await this.#call(async (cell) => await cell.hold(requestId)))?.permit ?? null;
   }
 
-  async adopt(ask: AdmissionRequest): Promise<PermitHandle> {
-    return (await this.#call(async (cell) => await cell.adopt(ask))).permit;
+  async adopt(request: AdmissionRequest): Promise<PermitHandle> {
+    return (await this.#call(async (cell) => await cell.adopt(request))).permit;
   }
 
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
@@ -148,7 +148,7 @@ export class CellAdmission implements Admission {
   }
 
   #stub(): CellApi & ExchangeApi {
-    return this.#places.cell(this.cell);
+    return this.#stubs.cell(this.cell);
   }
 
   #unavailable(error: unknown): GatewayError {
@@ -178,7 +178,7 @@ export class CellAdmission implements Admission {
   async #inLedger(row: UsageRow): Promise<boolean> {
     try {
       const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
-      await this.#places.ledger(name).appendOrphan({ ...row, cell: this.cell });
+      await this.#stubs.ledger(name).appendOrphan({ ...row, cell: this.cell });
       return true;
     } catch {
       return false;

@@ -43,7 +43,7 @@ export class ExchangeAdmission implements Admission {
   readonly cell: string;
   readonly #options: ExchangeOptions;
   readonly #direct: CellAdmission;
-  readonly #carriers = new Set<ExchangeTransport>();
+  readonly #transports = new Set<ExchangeTransport>();
   #serving: ExchangeTransport | null = null;
   #opening: ExchangeTransport | null = null;
 
@@ -53,30 +53,30 @@ export class ExchangeAdmission implements Admission {
     this.cell = options.direct.cell;
   }
 
-  async admit(ask: AdmissionRequest): Promise<AdmissionOutcome> {
-    const carrier = ask.waitedMs === null ? this.#carrier() : null;
-    if (carrier === null) return await this.#direct.admit(ask);
-    const { requestId } = ask;
-    const asked = carrier.queue.request(ask);
-    carrier.wake();
-    const answered = await this.#heard(carrier, asked.answer);
+  async admit(request: AdmissionRequest): Promise<AdmissionOutcome> {
+    const transport = request.waitedMs === null ? this.#transport() : null;
+    if (transport === null) return await this.#direct.admit(request);
+    const { requestId } = request;
+    const pending = transport.queue.request(request);
+    transport.wake();
+    const answered = await this.#awaitAnswer(transport, pending.answer);
     if (answered?.verdict === "stale") return answered;
     if (answered !== null) {
-      const permit = new SessionPermit(requestId, asked, answered, carrier, this.#direct);
+      const permit = new SessionPermit(requestId, pending, answered, transport, this.#direct);
       return { ...answered, permit, sessionLost: () => permit.sessionLost };
     }
     try {
       // It asks as one that has lost its place: the Cell may have settled it with its session.
-      return { ...(await this.#direct.admit({ ...ask, waitedMs: 0 })), placeLost: true };
+      return { ...(await this.#direct.admit({ ...request, waitedMs: 0 })), placeLost: true };
     } finally {
-      carrier.queue.leave(requestId);
+      transport.queue.leave(requestId);
     }
   }
 
-  async adopt(ask: AdmissionRequest): Promise<PermitHandle> {
+  async adopt(request: AdmissionRequest): Promise<PermitHandle> {
     this.#current();
-    const permit = await this.#direct.adopt(ask);
-    for (const { queue } of this.#carriers) queue.leave(ask.requestId);
+    const permit = await this.#direct.adopt(request);
+    for (const { queue } of this.#transports) queue.leave(request.requestId);
     return permit;
   }
 
@@ -87,11 +87,11 @@ export class ExchangeAdmission implements Admission {
   }
 
   async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
-    const carrier = this.#carrier();
-    if (carrier === null) return await this.#direct.confirmHit(hit);
-    const answer = carrier.queue.hit(hit);
-    carrier.wake();
-    const verdict = await this.#heard(carrier, answer);
+    const transport = this.#transport();
+    if (transport === null) return await this.#direct.confirmHit(hit);
+    const answer = transport.queue.hit(hit);
+    transport.wake();
+    const verdict = await this.#awaitAnswer(transport, answer);
     if (verdict === null) return await this.#direct.confirmHit(hit, true);
     const recorded = Promise.resolve();
     return verdict.verdict === "stale"
@@ -113,17 +113,17 @@ export class ExchangeAdmission implements Admission {
   }
 
   /** An answer of the session; null: it is lost, or its carrier is. */
-  async #heard<T>(carrier: ExchangeTransport, answer: Promise<T | null>): Promise<T | null> {
+  async #awaitAnswer<T>(transport: ExchangeTransport, answer: Promise<T | null>): Promise<T | null> {
     for (let waitedMs = 0; waitedMs < ANSWER_MAX_MS; waitedMs += LOOK_EVERY_MS) {
-      const heard = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
-      if (heard !== null) return heard.value;
-      if (carrier.isCutOff) break;
+      const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
+      if (received !== null) return received.value;
+      if (transport.isCutOff) break;
     }
     return null;
   }
 
   /** The session to ask in; opened, carried by the calling request, when there is none. Null: it is being opened. */
-  #carrier(): ExchangeTransport | null {
+  #transport(): ExchangeTransport | null {
     const serving = this.#current();
     if (this.#opening !== null || serving?.wantsSuccessor === false) return serving;
     const opened = this.#open();
@@ -132,53 +132,53 @@ export class ExchangeAdmission implements Admission {
 
   /** The session that serves; null: none. Sees to the rows of those whose carrier was cut off. */
   #current(): ExchangeTransport | null {
-    for (const carrier of this.#carriers) {
-      if (!carrier.isCutOff) continue;
-      this.#dismiss(carrier);
+    for (const transport of this.#transports) {
+      if (!transport.isCutOff) continue;
+      this.#dismiss(transport);
       // This request may be cut off as well: then another one finds the rows.
-      carrier.beat();
-      this.#options.keepAlive(this.#sendRest(carrier));
+      transport.beat();
+      this.#options.keepAlive(this.#sendRest(transport));
     }
     return this.#serving === null || this.#serving.isRetired ? null : this.#serving;
   }
 
   #open(): ExchangeTransport {
     const { direct, clock, keepAlive, log } = this.#options;
-    const carrier = new ExchangeTransport(new SessionQueue(), {
+    const transport = new ExchangeTransport(new SessionQueue(), {
       cell: this.cell,
       open: async (message) => await direct.openSession(message),
       clock,
       log,
-      opened: () => this.#serve(carrier),
-      resend: async (record) => await this.#resend(carrier, record),
+      opened: () => this.#serve(transport),
+      resend: async (record) => await this.#resend(transport, record),
     });
-    this.#opening = carrier;
-    this.#carriers.add(carrier);
-    keepAlive(carrier.run().then(() => this.#forget(carrier)));
-    return carrier;
+    this.#opening = transport;
+    this.#transports.add(transport);
+    keepAlive(transport.run().then(() => this.#forget(transport)));
+    return transport;
   }
 
-  #serve(carrier: ExchangeTransport): void {
+  #serve(transport: ExchangeTransport): void {
     // One that was taken for cut off meanwhile has been succeeded.
-    if (this.#opening !== carrier) return;
+    if (this.#opening !== transport) return;
     this.#opening = null;
     this.#serving?.retire();
-    this.#serving = carrier;
+    this.#serving = transport;
   }
 
-  #forget(carrier: ExchangeTransport): void {
-    this.#carriers.delete(carrier);
-    this.#dismiss(carrier);
+  #forget(transport: ExchangeTransport): void {
+    this.#transports.delete(transport);
+    this.#dismiss(transport);
   }
 
-  #dismiss(carrier: ExchangeTransport): void {
-    if (this.#opening === carrier) this.#opening = null;
-    if (this.#serving === carrier) this.#serving = null;
+  #dismiss(transport: ExchangeTransport): void {
+    if (this.#opening === transport) this.#opening = null;
+    if (this.#serving === transport) this.#serving = null;
   }
 
-  async #sendRest(carrier: ExchangeTransport): Promise<void> {
-    await Promise.all(carrier.queue.close().map(async (record) => await this.#resend(carrier, record)));
-    this.#forget(carrier);
+  async #sendRest(transport: ExchangeTransport): Promise<void> {
+    await Promise.all(transport.queue.close().map(async (record) => await this.#resend(transport, record)));
+    this.#forget(transport);
   }
 
   async #resend({ queue }: ExchangeTransport, { row, upstream }: RowRecord): Promise<void> {
@@ -190,8 +190,8 @@ export class ExchangeAdmission implements Admission {
 /** What a request has that its Cell knows by the isolate's session, until it has waited for long. */
 class SessionPermit implements PermitHandle {
   readonly #requestId: string;
-  readonly #asked: PendingAdmission;
-  readonly #carrier: ExchangeTransport;
+  readonly #pending: PendingAdmission;
+  readonly #transport: ExchangeTransport;
   readonly #direct: CellAdmission;
   /** What the answer to the ask said. */
   readonly #answer: Exclude<AdmissionAnswer, Stale>;
@@ -200,28 +200,28 @@ class SessionPermit implements PermitHandle {
 
   constructor(
     requestId: string,
-    asked: PendingAdmission,
+    pending: PendingAdmission,
     answer: Exclude<AdmissionAnswer, Stale>,
-    carrier: ExchangeTransport,
+    transport: ExchangeTransport,
     direct: CellAdmission,
   ) {
     this.#requestId = requestId;
-    this.#asked = asked;
+    this.#pending = pending;
     this.#answer = answer;
-    this.#carrier = carrier;
+    this.#transport = transport;
     this.#direct = direct;
   }
 
   /** Resolves when the session is lost by which the request holds what it has; null: it has a permit of its own. */
   get sessionLost(): Promise<void> | null {
-    return this.#own === null ? this.#asked.lost : null;
+    return this.#own === null ? this.#pending.lost : null;
   }
 
   async decision(): Promise<Decision | Stale> {
     if (this.#answer.verdict !== "waiting") return this.#answer;
-    const heard = await withStallTolerantTimeout(this.#asked.decision, OWN_PERMIT_AFTER_MS);
+    const received = await withStallTolerantTimeout(this.#pending.decision, OWN_PERMIT_AFTER_MS);
     if (this.#isOver) throw new Error("the permit has ended");
-    return heard?.value ?? (await (await this.#hold()).decision());
+    return received?.value ?? (await (await this.#hold()).decision());
   }
 
   /** A grant that the session said is taken to be in use. */
@@ -238,21 +238,21 @@ class SessionPermit implements PermitHandle {
   /** The session has the row when this resolves, and sees to it. Throws when the row has to go another way. */
   async settle(settlement: Settlement): Promise<void> {
     if (this.#own !== null) return await this.#own.settle(settlement);
-    const { queue, isCutOff } = this.#carrier;
+    const { queue, isCutOff } = this.#transport;
     if (isCutOff || !queue.end(settlement)) throw new Error("the session is over");
-    this.#carrier.wake();
+    this.#transport.wake();
   }
 
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#own?.[Symbol.dispose]();
-    this.#carrier.queue.depart(this.#requestId);
-    this.#carrier.wake();
+    this.#transport.queue.depart(this.#requestId);
+    this.#transport.wake();
   }
 
   /** Takes a permit of its own. Throws when the place is lost, or nobody waits any more. */
   async #hold(): Promise<PermitHandle> {
-    const own = await this.#direct.hold(this.#requestId).finally(() => this.#carrier.queue.leave(this.#requestId));
+    const own = await this.#direct.hold(this.#requestId).finally(() => this.#transport.queue.leave(this.#requestId));
     if (own === null) throw new Error("the place is lost");
     this.#own = own;
     if (!this.#isOver) return own;

@@ -17,7 +17,7 @@ class Stage {
   opens: () => Promise<void> = async () => undefined;
   answers: (ids: readonly string[]) => Promise<Partial<ExchangeAnswer>> = async (stored) => ({ stored });
   readonly reset = Promise.withResolvers<never>();
-  readonly carrier = new ExchangeTransport(this.queue, {
+  readonly transport = new ExchangeTransport(this.queue, {
     cell: "fra",
     clock: Date.now,
     log: { event: (name) => void this.events.push(name) },
@@ -44,7 +44,7 @@ class Stage {
 
   say(id: string): void {
     this.queue.record({ row: zeroUsageRow(id, 0) });
-    this.carrier.wake();
+    this.transport.wake();
   }
 
   async #answer({ records }: ExchangeMessage): Promise<ExchangeAnswer> {
@@ -64,7 +64,7 @@ afterEach(() => void vi.useRealTimers());
 
 describe("the carrier of a session", () => {
   it("takes along what is said as it opens, gathers what nobody waits for, and ends when nobody has used it", async () => {
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     stage.say("one");
     await vi.advanceTimersByTimeAsync(1);
     stage.say("two");
@@ -80,22 +80,22 @@ describe("the carrier of a session", () => {
   });
 
   it("is followed by another after some seconds, and ends by itself when none follows", async () => {
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     for (let turn = 0; turn < 45; turn += 1) {
       stage.say(`r${turn}`);
       await vi.advanceTimersByTimeAsync(100);
     }
-    expect([stage.carrier.wantsSuccessor, stage.carrier.isRetired]).toEqual([true, false]);
+    expect([stage.transport.wantsSuccessor, stage.transport.isRetired]).toEqual([true, false]);
     for (let turn = 0; turn < 10; turn += 1) {
       stage.say(`s${turn}`);
       await vi.advanceTimersByTimeAsync(100);
     }
     await over;
-    expect([stage.carrier.isRetired, stage.closes, stage.events]).toEqual([true, 1, []]);
+    expect([stage.transport.isRetired, stage.closes, stage.events]).toEqual([true, 1, []]);
   });
 
   it("makes no more calls than a platform may grant to one request", async () => {
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     for (let turn = 0; turn < 1_000; turn += 1) {
       stage.say(`r${turn}`);
       await vi.advanceTimersByTimeAsync(5);
@@ -120,7 +120,7 @@ describe("the carrier of a session", () => {
     ],
   ])("sends the rows another way that are not known to be stored when %s", async (_, fail) => {
     stage.answers = async (stored) => ({ stored: stored.filter((id) => id === "stored") });
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     stage.say("stored");
     stage.say("sent");
     await vi.advanceTimersByTimeAsync(10);
@@ -134,7 +134,7 @@ describe("the carrier of a session", () => {
 
   it("sends a row another way that the Cell refuses, and goes on", async () => {
     stage.answers = async (refused) => ({ refused });
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     stage.say("one");
     await vi.advanceTimersByTimeAsync(500);
     await over;
@@ -144,16 +144,16 @@ describe("the carrier of a session", () => {
   it("hands its rows on when there is no session to be had", async () => {
     stage.opens = async () => await Promise.reject(new Error("away"));
     stage.say("one");
-    await stage.carrier.run();
+    await stage.transport.run();
     expect([stage.resent, stage.events, stage.disposes]).toEqual([["one"], ["exchange_lost"], 0]);
   });
 
   it("is known to be cut off once it gives no sign of life", async () => {
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     await vi.advanceTimersByTimeAsync(100);
-    expect(stage.carrier.isCutOff).toBe(false);
+    expect(stage.transport.isCutOff).toBe(false);
     vi.setSystemTime(Date.now() + 2_101);
-    expect(stage.carrier.isCutOff).toBe(true);
+    expect(stage.transport.isCutOff).toBe(true);
     await vi.advanceTimersByTimeAsync(500);
     await over;
   });

@@ -138,7 +138,7 @@ export class ExchangeTransport {
     // Who heard nothing of it asks another way: nothing is to be held by a session that opens later.
     const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
     try {
-      this.#hear(answer, message);
+      this.#applyAnswer(answer, message);
       opened();
       void this.#listen(session);
       while (this.#goesOn()) {
@@ -186,7 +186,7 @@ export class ExchangeTransport {
     this.#calls += 1;
     this.#underWay += 1;
     try {
-      this.#hear(await this.#answered(session.exchange(message)), message);
+      this.#applyAnswer(await this.#answered(session.exchange(message)), message);
     } catch (error) {
       this.#fail(error);
     }
@@ -199,7 +199,7 @@ export class ExchangeTransport {
     try {
       while (!this.queue.isOver && this.#calls < CALLS_MAX) {
         this.#calls += 1;
-        this.#hear(await session.news());
+        this.#applyAnswer(await session.news());
         this.#wake();
       }
     } catch (error) {
@@ -212,7 +212,7 @@ export class ExchangeTransport {
     this.#wake();
   }
 
-  #hear(answer: ExchangeAnswer, { asks }: Pick<ExchangeMessage, "asks"> = NOTHING): void {
+  #applyAnswer(answer: ExchangeAnswer, { asks }: Pick<ExchangeMessage, "asks"> = NOTHING): void {
     this.#resent.push(...this.queue.applyAnswer(answer, asks).map(this.#options.resend));
   }
 

@@ -27,16 +27,16 @@ const plan = (cell: string, more: Partial<CellConfig>): CellConfig => ({
 describe("the place of an object", () => {
   it("is its cell's: a hint, a jurisdiction, or nothing; that of a budget is the first cell's jurisdiction", () => {
     const asked: unknown[] = [];
-    const places = new ObjectStubs(namespaces(asked), [
+    const stubs = new ObjectStubs(namespaces(asked), [
       plan("eu", { jurisdiction: "eu" }),
       plan("us-east", { hint: "enam" }),
       plan("any", {}),
     ]);
     for (const cell of ["eu", "us-east", "any", "unlisted"]) {
-      places.cell(cell);
-      places.ledger(`${cell}:1`);
+      stubs.cell(cell);
+      stubs.ledger(`${cell}:1`);
     }
-    places.budget("tenant");
+    stubs.budget("tenant");
     expect(asked).toEqual([
       ["cell", "eu", "eu"],
       ["ledger", "eu:1", "eu"],
@@ -59,10 +59,10 @@ describe("the place of an object", () => {
         return "answered";
       },
     } as unknown as NonNullable<Bindings["OBJECTS"]>;
-    const places = new ObjectStubs({ ...namespaces(asked), OBJECTS }, [plan("us-east", { hint: "enam" })]);
-    const cell = await Promise.resolve(places.cell("us-east"));
+    const stubs = new ObjectStubs({ ...namespaces(asked), OBJECTS }, [plan("us-east", { hint: "enam" })]);
+    const cell = await Promise.resolve(stubs.cell("us-east"));
     expect(await cell.stats()).toBe("answered");
-    await places.ledger("us-east:1").alerts(ACK);
+    await stubs.ledger("us-east:1").alerts(ACK);
     expect(asked).toEqual([
       ["cell", "us-east", "stats", []],
       ["ledger", "us-east:1", "alerts", [ACK]],

@@ -8,10 +8,10 @@ import type { TenantBudgetApi } from "../../domain/budget/rpc.ts";
 import type { ObjectStubs } from "./object-stubs.ts";
 
 export class TenantBudgetClient {
-  readonly #places: ObjectStubs;
+  readonly #stubs: ObjectStubs;
 
-  constructor(places: ObjectStubs) {
-    this.#places = places;
+  constructor(stubs: ObjectStubs) {
+    this.#stubs = stubs;
   }
 
   /** Throws when the object cannot be reached. */
@@ -31,7 +31,7 @@ export class TenantBudgetClient {
   }
 
   #of({ tenant }: BudgetSubject): TenantBudgetApi {
-    return this.#places.budget(tenant.id);
+    return this.#stubs.budget(tenant.id);
   }
 }
 

@@ -23,7 +23,7 @@ const LIMITS = limitsWith({ tokensPerMinute: 100_000, tenantTokens: 1_000_000, t
 const NEED = { bucketTokens: 30, termTokens: 40, nanoUsd: 500_000_000 };
 /** What a lost permit is billed at. */
 const ESTIMATE = { inputTokens: 10, outputTokens: 20, costUsd: 0.25 };
-const ASK: AdmissionRequest = { ...budgetRequestOf("r", LIMITS, NEED), estimate: ESTIMATE };
+const REQUEST: AdmissionRequest = { ...budgetRequestOf("r", LIMITS, NEED), estimate: ESTIMATE };
 /** What it used in the end. */
 const ROW: UsageRow = { ...zeroUsageRow("r", 0), status_code: 200, total_tokens: 35, cost_usd: 0.75 };
 
@@ -94,13 +94,13 @@ const CHARGED = {
 
 it("is charged what it used when every reset hands it over", async () => {
   const lives = new Lives();
-  lives.admission.arrive(ASK);
+  lives.admission.arrive(REQUEST);
   await lives.pass();
   for (let reset = 0; reset < 3; reset += 1) {
-    lives.begin().adopt(ASK);
+    lives.begin().adopt(REQUEST);
     await lives.pass();
   }
-  await lives.admission.settle(lives.admission.adopt(ASK), { row: ROW, actualTokens: 35 });
+  await lives.admission.settle(lives.admission.adopt(REQUEST), { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });
@@ -110,16 +110,16 @@ it.each([
   ["every life, each of which was reset then", 3],
 ])("is charged what it used when its permit was lost by %s", async (_name, resets) => {
   const lives = new Lives();
-  let entry = lives.admission.arrive(ASK);
+  let entry = lives.admission.arrive(REQUEST);
   await lives.pass();
   for (let reset = 0; reset < resets; reset += 1) {
-    entry = lives.begin().adopt(ASK);
+    entry = lives.begin().adopt(REQUEST);
     await lives.pass();
     lives.admission.abandon(entry);
     await lives.pass();
   }
   expect(lives.tenant).toMatchObject({ account: { usedTokens: 30, usedNanoUsd: 250_000_000 } });
-  entry = lives.begin().adopt(ASK);
+  entry = lives.begin().adopt(REQUEST);
   await lives.admission.settle(entry, { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
@@ -127,11 +127,11 @@ it.each([
 
 it("is charged what it used when the life that lost its permit is the one that ends it", async () => {
   const lives = new Lives();
-  const entry = lives.admission.arrive(ASK);
+  const entry = lives.admission.arrive(REQUEST);
   await lives.pass();
   lives.admission.abandon(entry);
   await lives.pass();
-  await lives.admission.settle(lives.admission.adopt(ASK), { row: ROW, actualTokens: 35 });
+  await lives.admission.settle(lives.admission.adopt(REQUEST), { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });

@@ -81,9 +81,9 @@ describe("a budget object that answers anything", () => {
         });
         const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: AMOUNT_MAX });
         for (const [at, { tokens, expected, waitMs }] of requests.entries()) {
-          const ask = budgetRequestOf(`r${at}`, limits, needOf(tokens));
-          if (expected) gateway.expect(ask);
-          else gateway.reserve(ask);
+          const request = budgetRequestOf(`r${at}`, limits, needOf(tokens));
+          if (expected) gateway.expect(request);
+          else gateway.reserve(request);
           await vi.advanceTimersByTimeAsync(waitMs);
         }
         const seconds = requests.reduce((sum, { waitMs }) => sum + waitMs, 0) / 1_000;

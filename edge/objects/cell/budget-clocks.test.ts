@@ -28,11 +28,11 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
         now: () => Date.now() - behindMs,
         nextLife,
       });
-      const ask = budgetRequestOf(`r${life}`, limits, needOf(50));
-      gateway.reserve(ask);
+      const request = budgetRequestOf(`r${life}`, limits, needOf(50));
+      gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
-      expect([verdicts.get(ask.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
-      gateway.settle(ask, { tokens: 7, nanoUsd: 0 });
+      expect([verdicts.get(request.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
+      gateway.settle(request, { tokens: 7, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(11_000);
       const { account } = budgets.core("tenant-1").read("tenant", limits, Date.now());
       expect(account.usedTokens).toBe(7 * (life + 1));
@@ -53,11 +53,11 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
       ["r2", other],
       ["r3", limits],
     ] as const) {
-      const ask = budgetRequestOf(id, given, needOf(50));
-      gateway.reserve(ask);
+      const request = budgetRequestOf(id, given, needOf(50));
+      gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
       expect(verdicts.get(id)?.kind).toBe("ok");
-      gateway.settle(ask, { tokens: 7, nanoUsd: 0 });
+      gateway.settle(request, { tokens: 7, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(30_000);
       expect(vi.getTimerCount()).toBe(0);
       if (id === "r2") behindMs = 3_600_000;
@@ -84,11 +84,11 @@ describe("a Cell's timers", () => {
         });
         const limits = limitsWith({ tokensPerMinute: 100_000 });
         for (const [at, jump] of list.entries()) {
-          const ask = budgetRequestOf(`r${at}`, limits, needOf(10));
-          gateway.reserve(ask);
+          const request = budgetRequestOf(`r${at}`, limits, needOf(10));
+          gateway.reserve(request);
           await vi.advanceTimersByTimeAsync(waitMs);
           skewMs += jump;
-          gateway.settle(ask, { tokens: 10, nanoUsd: 0 });
+          gateway.settle(request, { tokens: 10, nanoUsd: 0 });
         }
         await vi.advanceTimersByTimeAsync(45_000);
         expect(budgets.core("tenant-1").read("tenant", limits, Date.now())).toMatchObject({

@@ -37,12 +37,12 @@ describe("a request whose numbers are no amounts", () => {
             throw new Error("nobody is to be asked");
           },
         });
-        const ask = budgetRequestOf("r", limitsWith(capped ? { tenantTokens: 100 } : {}), {
+        const request = budgetRequestOf("r", limitsWith(capped ? { tenantTokens: 100 } : {}), {
           ...needOf(1),
           [field]: number,
         });
-        gateway.expect(ask);
-        gateway.reserve(ask);
+        gateway.expect(request);
+        gateway.reserve(request);
         expect(verdicts.get("r")).toEqual({ kind: "refused", refusal: REJECTED });
         expect(alerts).toEqual([
           {
@@ -108,10 +108,10 @@ describe("whatever numbers enter a Cell's budgets", () => {
   );
 
   function play({ gateway }: ReturnType<typeof budgetGatewayOf>, step: Step): void {
-    const ask = budgetRequestOf(`r${step.id}`, limitsWith(step.caps), step.need);
-    if (step.do === "settle") gateway.settle(ask, step.used);
-    else if (step.do === "lost") gateway.settle(ask, step.used, true);
-    else gateway[step.do](ask);
+    const request = budgetRequestOf(`r${step.id}`, limitsWith(step.caps), step.need);
+    if (step.do === "settle") gateway.settle(request, step.used);
+    else if (step.do === "lost") gateway.settle(request, step.used, true);
+    else gateway[step.do](request);
   }
 
   it("only amounts are said, stored, kept and told, and headers are numbers", async () => {

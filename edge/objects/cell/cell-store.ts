@@ -169,8 +169,8 @@ export class CellStore implements HistoryDisk {
 
   /** A minute that would not fit into a row keeps every other of its samples, and so on. */
   write(minute: HistoryMinute): void {
-    const told = JSON.stringify(minute);
-    if (minute.samples.length > 1 && new TextEncoder().encode(told).length > MINUTE_MAX_BYTES) {
+    const json = JSON.stringify(minute);
+    if (minute.samples.length > 1 && new TextEncoder().encode(json).length > MINUTE_MAX_BYTES) {
       this.write({ ...minute, samples: minute.samples.filter((_, at) => at % 2 === 0) });
       return;
     }
@@ -179,7 +179,7 @@ export class CellStore implements HistoryDisk {
       "INSERT OR REPLACE INTO history (slot, minute, told) VALUES (?, ?, ?)",
       slot,
       minute.minute,
-      told,
+      json,
     );
   }
 
@@ -187,8 +187,8 @@ export class CellStore implements HistoryDisk {
     return this.#storage.sql
       .exec<{ told: string }>(query)
       .toArray()
-      .flatMap(({ told }) => {
-        const minute = minuteSchema.safeParse(JSON.parse(told));
+      .flatMap(({ told: json }) => {
+        const minute = minuteSchema.safeParse(JSON.parse(json));
         return minute.success ? [minute.data] : [];
       });
   }

@@ -8,7 +8,7 @@ import { type ActualUsage, largerUsed, NOTHING_USED } from "../../domain/budget/
 import type { AdmissionEntry, RowCompletion } from "./admission-entry.ts";
 
 /** Enough for all that a cell lets run at once. */
-const KEPT = 10_000;
+const KEPT_MAX = 10_000;
 /** Longer than an isolate takes to find out that its session is lost (exchange-admission.ts). */
 const BACK_WITHIN_MS = 6_000;
 
@@ -27,7 +27,7 @@ export class DetachedRequests {
   rememberCharge(requestId: string, charged: ActualUsage): void {
     this.#charged.set(requestId, charged);
     const [oldest = requestId] = this.#charged.keys();
-    if (this.#charged.size > KEPT) this.#charged.delete(oldest);
+    if (this.#charged.size > KEPT_MAX) this.#charged.delete(oldest);
   }
 
   /** Keeps a request that waited. `row` says that it left; it is written when the request has not come back in time. */

@@ -61,9 +61,9 @@ describe("an exchange", () => {
 
   it("says nothing of a request that has its place by another way, and takes nothing from it", () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "t");
-    const entry = stage.world.admission.arrive(ask);
-    const { session, answer } = stage.open(ask);
+    const request = admissionRequestOf("one", "t");
+    const entry = stage.world.admission.arrive(request);
+    const { session, answer } = stage.open(request);
     stage.exchanges.end(session);
     expect([answer.decided, entry.decision?.verdict, stage.load, stage.rows]).toEqual([[], "granted", [1, 0, 1], []]);
   });

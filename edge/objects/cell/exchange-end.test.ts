@@ -51,8 +51,8 @@ describe("a session that ends", () => {
   it("has its place judged anew by who comes back to it", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.world.admission.arrive(admissionRequestOf("holder", "t"));
-    const ask = { ...admissionRequestOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
-    const { session } = stage.open(ask);
+    const request = { ...admissionRequestOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
+    const { session } = stage.open(request);
     stage.exchanges.end(session);
     stage.world.revisions.note([{ kind: "key", id: "k1", rev: 6 }], 0);
     const back = stage.world.admission.hold("waits");
@@ -65,15 +65,15 @@ describe("a session that ends", () => {
   it("leaves one true row of a request that comes back, and charges what it used", async () => {
     const stage = new ExchangeControllerHarness(1);
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
-    const ask = admissionRequestOf("waits", "t");
-    const { session } = stage.open(ask);
+    const request = admissionRequestOf("waits", "t");
+    const { session } = stage.open(request);
     stage.exchanges.end(session);
     await stage.pass(4_000);
     const own = stage.world.admission.hold("waits");
     await stage.world.admission.settle(holder, endOf(holder.request));
     if (own === null) throw new Error("its place is lost");
     await stage.world.admission.settle(own, {
-      row: { ...ask.row, status_code: 200, total_tokens: 7 },
+      row: { ...request.row, status_code: 200, total_tokens: 7 },
       actualTokens: 7,
     });
     await stage.pass(10_000);
@@ -103,10 +103,10 @@ describe("a session that ends", () => {
 
   it("charges a request once that was charged for its lost grant, and loses its next place as well", async () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "t");
-    stage.exchanges.end(stage.open(ask).session); // at the estimate, 10
+    const request = admissionRequestOf("one", "t");
+    stage.exchanges.end(stage.open(request).session); // at the estimate, 10
     stage.world.admission.arrive(admissionRequestOf("holder", "h"));
-    const waits = stage.world.admission.arrive({ ...ask, waitedMs: 0 });
+    const waits = stage.world.admission.arrive({ ...request, waitedMs: 0 });
     stage.world.admission.abandon(waits);
     const back = stage.world.admission.hold("one");
     expect(back?.charged).toMatchObject({ tokens: 10 });
@@ -114,10 +114,10 @@ describe("a session that ends", () => {
 
   it("does not swallow the end of a request whose adoption was heard and not answered", async () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "a");
-    const { session } = stage.open(ask);
-    const lost = stage.world.admission.adopt(ask);
-    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(ask)] });
+    const request = admissionRequestOf("one", "a");
+    const { session } = stage.open(request);
+    const lost = stage.world.admission.adopt(request);
+    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(request)] });
     stage.world.admission.abandon(lost);
     await stage.pass(0);
     expect([stage.recorded.map((row) => row.request_id), stage.load]).toEqual([["one"], [0, 0, 0]]);
@@ -137,22 +137,22 @@ describe("a session that ends", () => {
 
   it("gives no place to a request that comes when its request has left by another way", async () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "t");
+    const request = admissionRequestOf("one", "t");
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
-    stage.world.admission.abandon(stage.world.admission.arrive({ ...ask, waitedMs: 0 }));
+    stage.world.admission.abandon(stage.world.admission.arrive({ ...request, waitedMs: 0 }));
     await stage.world.admission.settle(holder, endOf(holder.request));
-    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    expect([verdicts(stage.open(request).answer), stage.load]).toEqual([[], [0, 0, 0]]);
     await stage.pass(6_000);
-    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    expect([verdicts(stage.open(request).answer), stage.load]).toEqual([[], [0, 0, 0]]);
   });
 
   it("has what a request used counted once for its turn among others, though it went on under another permit", async () => {
     const stage = new ExchangeControllerHarness(3);
     stage.world.admission.arrive(admissionRequestOf("keeps the cell busy", "busy"));
-    const ask = admissionRequestOf("one", "t");
-    const { session } = stage.open(ask);
+    const request = admissionRequestOf("one", "t");
+    const { session } = stage.open(request);
     stage.exchanges.end(session);
-    await stage.world.admission.settle(stage.world.admission.adopt(ask), { row: ask.row, actualTokens: 10 });
+    await stage.world.admission.settle(stage.world.admission.adopt(request), { row: request.row, actualTokens: 10 });
     const { tenants } = stage.world.scheduler.snapshot(stage.world.nowMs);
     expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
   });

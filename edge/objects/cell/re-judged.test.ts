@@ -12,7 +12,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 /** `tokensPerMinute`: so that its tokens have to be fetched; else nothing binds it. */
-function askOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
+function requestOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
   const revs = [
     { kind: "tenant", id: tenant, rev },
     { kind: "model", id: "m", rev: 1 },
@@ -24,12 +24,12 @@ function change(world: AdmissionHarness, tenant: string, rev: number): void {
   world.revisions.note([{ kind: "tenant", id: tenant, rev }], world.nowMs);
 }
 
-function reservedOf(world: AdmissionHarness, ask: AdmissionRequest): number {
-  return world.budgets.core(ask.tenant.id).read("tenant", ask.limits, world.nowMs).reserved.bucketTokens;
+function reservedOf(world: AdmissionHarness, request: AdmissionRequest): number {
+  return world.budgets.core(request.tenant.id).read("tenant", request.limits, world.nowMs).reserved.bucketTokens;
 }
 
-const row = (ask: AdmissionRequest, status: number) => ({
-  ...ask.row,
+const row = (request: AdmissionRequest, status: number) => ({
+  ...request.row,
   status_code: status,
   admission: "rejected" as const,
 });
@@ -38,8 +38,8 @@ describe("a waiting request whose tenant changed", () => {
   it("is told so at its turn, holds nothing, and the slot goes to the next", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const [stale, next] = [admission.arrive(askOf("stale", "a")), admission.arrive(askOf("next", "b"))];
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const [stale, next] = [admission.arrive(requestOf("stale", "a")), admission.arrive(requestOf("next", "b"))];
     change(world, "a", 2);
     expect(stale.decision).toBeNull();
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
@@ -52,8 +52,8 @@ describe("a waiting request whose tenant changed", () => {
   it("is told so however long it has waited, whatever else was forgotten meanwhile", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const parked = admission.arrive(askOf("parked", "a"));
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const parked = admission.arrive(requestOf("parked", "a"));
     change(world, "a", 2);
     world.nowMs += REVISION_KEEP_MS + 1;
     revisions.prune(admission.oldestArrivalMs(world.nowMs));
@@ -67,14 +67,14 @@ describe("a waiting request whose tenant changed", () => {
   it("takes its place again with newer records, before all who came after it, its wait counted from the first", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const first = admission.arrive(askOf("1", "a"));
-    admission.arrive(askOf("2", "a"));
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const first = admission.arrive(requestOf("1", "a"));
+    admission.arrive(requestOf("2", "a"));
     change(world, "a", 2);
     world.nowMs = 30;
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     world.nowMs = 40;
-    const back = admission.arrive(askOf("1", "a", 2));
+    const back = admission.arrive(requestOf("1", "a", 2));
     expect(back.decision).toMatchObject({ verdict: "granted", grant: { admission: "queued", queueWaitMs: 40 } });
     // the permit that was replaced dies later and means nothing
     admission.abandon(first);
@@ -88,15 +88,15 @@ describe("a waiting request whose tenant changed", () => {
   it("may find its records changed once more, and again, and is served in the end", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
-    let holder = admission.arrive(askOf("holder", "h"));
-    let entry = admission.arrive(askOf("1", "a"));
+    let holder = admission.arrive(requestOf("holder", "h"));
+    let entry = admission.arrive(requestOf("1", "a"));
     for (let rev = 2; rev < 5; rev += 1) {
       change(world, "a", rev);
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
       expect((await admission.decision(entry)).verdict).toBe("stale");
       // somebody else has the slot while it reads
-      holder = admission.arrive(askOf(`other${rev}`, "b"));
-      entry = admission.arrive(askOf("1", "a", rev));
+      holder = admission.arrive(requestOf(`other${rev}`, "b"));
+      entry = admission.arrive(requestOf("1", "a", rev));
       expect([holder.decision?.verdict, entry.decision]).toEqual(["granted", null]);
     }
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
@@ -106,8 +106,8 @@ describe("a waiting request whose tenant changed", () => {
   it("leaves the row of its refusal, and of its client's departure, and its place to the next", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const [refused, gone] = [admission.arrive(askOf("refused", "a")), admission.arrive(askOf("gone", "a"))];
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const [refused, gone] = [admission.arrive(requestOf("refused", "a")), admission.arrive(requestOf("gone", "a"))];
     change(world, "a", 2);
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     world.nowMs = 7;
@@ -128,8 +128,8 @@ describe("a waiting request whose tenant changed", () => {
   it("gives back the tokens that were fetched for it", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const stale = admission.arrive(askOf("stale", "a", 1, 100));
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const stale = admission.arrive(requestOf("stale", "a", 1, 100));
     await vi.advanceTimersByTimeAsync(0);
     change(world, "a", 2);
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
@@ -151,13 +151,13 @@ describe("a request whose tenant changed while its tokens were on their way", ()
   ])("is judged again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler } = world;
-    const first = admission.arrive(askOf("first", "a", 1, tokensPerMinute));
-    const next = admission.arrive(askOf("next", "b"));
+    const first = admission.arrive(requestOf("first", "a", 1, tokensPerMinute));
+    const next = admission.arrive(requestOf("next", "b"));
     expect([first.decision, scheduler.inFlight]).toEqual([null, 1]);
     change(world, "a", 2);
     expect(await admission.decision(first)).toMatchObject({ verdict: "stale" });
     expect([next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual(["granted", 1, 1]);
-    const back = admission.arrive(askOf("first", "a", 2));
+    const back = admission.arrive(requestOf("first", "a", 2));
     await admission.settle(next, { row: next.request.row, actualTokens: 10 });
     expect(await admission.decision(back)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
     await admission.settle(back, { row: back.request.row, actualTokens: 10 });
@@ -174,8 +174,8 @@ describe("a waiting request whose access window ends", () => {
     const world = admissionHarnessOf("weighted", 2);
     const { admission } = world;
     const until = { openUntilMs: 100 };
-    const holders = ["h1", "h2"].map((id) => admission.arrive(askOf(id, "h")));
-    const waiting = ["in time", "late"].map((id) => admission.arrive({ ...askOf(id, "a"), ...until }));
+    const holders = ["h1", "h2"].map((id) => admission.arrive(requestOf(id, "h")));
+    const waiting = ["in time", "late"].map((id) => admission.arrive({ ...requestOf(id, "a"), ...until }));
     const [one, two] = holders;
     if (one === undefined || two === undefined) throw new Error("two hold slots");
     world.nowMs = 99;
@@ -186,7 +186,7 @@ describe("a waiting request whose access window ends", () => {
       { verdict: "granted" },
       { verdict: "stale", items: [] },
     ]);
-    expect(admission.arrive({ ...askOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
+    expect(admission.arrive({ ...requestOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
   });
 });
 
@@ -195,8 +195,8 @@ describe("judging again", () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
-    let holder = admission.arrive(askOf("0", "a"));
-    const entries = Array.from({ length: 20 }, (_, at) => admission.arrive(askOf(`${at + 1}`, "a")));
+    let holder = admission.arrive(requestOf("0", "a"));
+    const entries = Array.from({ length: 20 }, (_, at) => admission.arrive(requestOf(`${at + 1}`, "a")));
     const next = async (): Promise<void> => {
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
       holder = entries.shift() ?? holder;
@@ -213,7 +213,7 @@ describe("judging again", () => {
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
     const ofKey = (id: string, key: number, rev: number): AdmissionRequest => ({
-      ...askOf(id, "a"),
+      ...requestOf(id, "a"),
       revs: [{ kind: "key", id: `k${key}`, rev }],
     });
     let holder = admission.arrive(ofKey("holder", 0, 2));
@@ -226,8 +226,8 @@ describe("judging again", () => {
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-      const told = waiting.filter((entry) => entry.decision?.verdict === "stale");
-      expect(told).toHaveLength(turn + 1);
+      const sentBack = waiting.filter((entry) => entry.decision?.verdict === "stale");
+      expect(sentBack).toHaveLength(turn + 1);
       // the one that is sent back, its items, and the one behind it
       expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);
       holder = admission.arrive(ofKey(`r${turn}`, turn % 1000, 2));

@@ -67,11 +67,11 @@ export class LedgerStore {
   /** Carries out effects in one transaction. */
   apply(effects: readonly LogEffect[], nowMs: number): void {
     const applied = effects.find((effect) => effect.type === "applied");
-    const carrier = applied === undefined ? undefined : effects.findLast((effect) => effect.type === "commit");
+    const lastCommit = applied === undefined ? undefined : effects.findLast((effect) => effect.type === "commit");
     this.#storage.transactionSync(() => {
       for (const effect of effects) {
-        if (effect.type === "commit") this.#commit(effect, effect === carrier ? applied : undefined);
-        else if (effect !== applied || carrier === undefined) this.#one(effect, nowMs);
+        if (effect.type === "commit") this.#commit(effect, effect === lastCommit ? applied : undefined);
+        else if (effect !== applied || lastCommit === undefined) this.#one(effect, nowMs);
       }
     });
   }

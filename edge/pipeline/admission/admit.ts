@@ -76,7 +76,7 @@ async function seekSlot(
   let current = request;
   for (let resets = 0; resets < REQUEUES_MAX; ) {
     let message = admissionMessage(call, current, waiting);
-    let answer = await askCell(call, current, message);
+    let answer = await requestAdmission(call, current, message);
     if (answer.verdict === "stale") {
       if (answer.placeLost === true) {
         waiting.sinceMs ??= call.ports.clock();
@@ -84,7 +84,7 @@ async function seekSlot(
       }
       current = await judgedAgain(call, answer.items, current, waiting, reload);
       message = admissionMessage(call, current, waiting);
-      answer = await askCell(call, current, message);
+      answer = await requestAdmission(call, current, message);
     }
     if (answer.verdict === "stale")
       throw refusedInPlace(
@@ -185,7 +185,7 @@ function admittedBy(
  * Asks the Cell. Until it has answered it may hold a place for the request. The answer is waited for, also when the client
  * leaves: a grant in it counts as used at once, and only the receiver of the answer can correct that.
  */
-async function askCell(call: Call, request: Prepared, message: AdmissionRequest): Promise<AdmissionOutcome> {
+async function requestAdmission(call: Call, request: Prepared, message: AdmissionRequest): Promise<AdmissionOutcome> {
   try {
     return await call.ports.admission.admit(message);
   } catch (error) {

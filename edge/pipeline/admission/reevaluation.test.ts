@@ -45,8 +45,8 @@ class Waiting {
 /** The waiting request has been asked for. */
 async function asked({ world }: Waiting): Promise<void> {
   await waitFor(
-    () => world.asks,
-    (asks) => asks.length > 0,
+    () => world.requests,
+    (requests) => requests.length > 0,
   );
 }
 
@@ -57,7 +57,7 @@ describe("a request that is judged again at its turn", () => {
     waiting.world.key = keyOf({ tenant: tenantOf({ name: "renamed", weight: 7, rev: 2 }) });
     waiting.turn(CHANGED);
     expect((await waiting.answered).status).toBe(404);
-    const [first, again] = waiting.world.asks;
+    const [first, again] = waiting.world.requests;
     expect([first?.waitedMs, again?.waitedMs, again?.requestId]).toEqual([null, 40, first?.requestId]);
     expect(again).toMatchObject({ tenant: { name: "renamed", weight: 7 }, revs: expect.arrayContaining([...CHANGED]) });
     expect(waiting.world.forgotten).toEqual([`tenant ${tenantOf().id}`]);
@@ -101,7 +101,11 @@ describe("a request that is judged again at its turn", () => {
       change(waiting.world);
       waiting.turn(CHANGED);
       expect(await waiting.answered).toMatchObject({ status, code });
-      expect([waiting.world.asks.length, waiting.world.upstreamCalls, waiting.place.disposed]).toEqual([1, [], true]);
+      expect([waiting.world.requests.length, waiting.world.upstreamCalls, waiting.place.disposed]).toEqual([
+        1,
+        [],
+        true,
+      ]);
       expect([waiting.world.recorded, waiting.world.orphans]).toEqual([[], []]);
       expect(waiting.place.settlement).toMatchObject({
         actualTokens: 0,
@@ -122,7 +126,7 @@ describe("a request that is judged again at its turn", () => {
       world.key = keyOf({ tenant: tenantOf({ active_until_ms: world.nowMs + 30 }) });
     });
     await asked(waiting);
-    expect(waiting.world.asks[0]?.openUntilMs).toBe(waiting.world.nowMs + 30);
+    expect(waiting.world.requests[0]?.openUntilMs).toBe(waiting.world.nowMs + 30);
     waiting.turn([]);
     expect(await waiting.answered).toMatchObject({ status: 403, code: "tenant_expired" });
     expect(waiting.place.settlement?.row.status_code).toBe(403);
@@ -133,7 +137,7 @@ describe("a request that is judged again at its turn", () => {
     await asked(waiting);
     waiting.turn(CHANGED, { verdict: "stale", items: CHANGED }, { verdict: "stale", items: CHANGED });
     expect(await waiting.answered).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect([waiting.world.asks.length, waiting.place.settlement?.row.status_code]).toEqual([3, 503]);
+    expect([waiting.world.requests.length, waiting.place.settlement?.row.status_code]).toEqual([3, 503]);
     expect([waiting.world.upstreamCalls, waiting.world.recorded, waiting.world.orphans]).toEqual([[], [], []]);
   });
 
@@ -144,7 +148,7 @@ describe("a request that is judged again at its turn", () => {
     next.decided.resolve({ verdict: "stale", items: CHANGED });
     waiting.turn(CHANGED, { verdict: "waiting", permit: next });
     expect((await waiting.answered).status).toBe(404);
-    expect([waiting.place.disposed, next.disposed, waiting.world.asks.length]).toEqual([true, true, 3]);
+    expect([waiting.place.disposed, next.disposed, waiting.world.requests.length]).toEqual([true, true, 3]);
   });
 
   it("leaves one row when the Cell cannot be asked any more", async () => {
@@ -186,7 +190,7 @@ describe("a request that is judged again at its turn", () => {
     waiting.world.nowMs += 25;
     waiting.place.decided.reject(new Error("reset"));
     expect((await waiting.answered).status).toBe(404);
-    expect(waiting.world.asks[1]?.waitedMs).toBe(25);
+    expect(waiting.world.requests[1]?.waitedMs).toBe(25);
   });
 });
 

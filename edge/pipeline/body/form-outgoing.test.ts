@@ -34,9 +34,9 @@ const END = "--b--\r\n";
 
 /** A form that has been read until its model was known. */
 async function outgoingOf(chunks: readonly (string | Error)[], onSent = (): void => undefined) {
-  const intake = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
-  while (intake.modelBytes === null && (await intake.readMore()));
-  return { intake, outgoing: new FormOutgoing(intake, onSent) };
+  const reader = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
+  while (reader.modelBytes === null && (await reader.readMore()));
+  return { intake: reader, outgoing: new FormOutgoing(reader, onSent) };
 }
 
 const never = (): void => {
@@ -49,14 +49,14 @@ async function textOf(body: unknown): Promise<string> {
 
 describe("a form", () => {
   it("is the client's but for its model, again and again while it is small", async () => {
-    const { outgoing, intake } = await outgoingOf([part("model", "tiny"), part("n", "2"), file(100), END]);
+    const { outgoing, intake: reader } = await outgoingOf([part("model", "tiny"), part("n", "2"), file(100), END]);
     for (const model of ["a", "a longer name"]) {
       expect(await textOf(outgoing.open(model, [], never))).toBe(
         part("model", model) + part("n", "2") + file(100) + END,
       );
       expect(outgoing.resendable).toBe(true);
     }
-    expect(intake.fields).toEqual({ model: "tiny", n: "2" });
+    expect(reader.fields).toEqual({ model: "tiny", n: "2" });
   });
 
   it("can be sent anew after an attempt that took little of it, with every byte", async () => {
@@ -76,20 +76,20 @@ describe("a form", () => {
   ])("in chunks of a byte, its model %s, is kept in few pieces and sent whole", async (_, first) => {
     const text = file(20_000);
     const [before, after] = first ? [part("model", "tiny"), text] : [text, part("model", "tiny")];
-    const { outgoing, intake } = await outgoingOf(Array.from(before + after + END));
-    while (intake.source.readBytes < 19_000) await intake.readMore();
-    expect(intake.segments.length).toBeLessThan(8);
+    const { outgoing, intake: reader } = await outgoingOf(Array.from(before + after + END));
+    while (reader.source.readBytes < 19_000) await reader.readMore();
+    expect(reader.segments.length).toBeLessThan(8);
     for (const model of ["a", "b"]) {
       const sent = first ? part("model", model) + text : text + part("model", model);
       expect((await textOf(outgoing.open(model, [], never))) === sent + END).toBe(true);
     }
-    expect(intake.segments.length).toBeLessThan(8);
+    expect(reader.segments.length).toBeLessThan(8);
   });
 
   it("that is sent while it comes in small chunks is sent anew from its start, and forgotten once it is too large", async () => {
     const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
     chunks[1] = file(0).slice(0, -2) + chunks[1];
-    const { outgoing, intake } = await outgoingOf([...chunks, `\r\n${END}`]);
+    const { outgoing, intake: reader } = await outgoingOf([...chunks, `\r\n${END}`]);
     const first = (outgoing.open("a", [], never) as ReadableStream<Uint8Array>).getReader();
     for (let reads = 0; reads < 50; reads += 1) await first.read();
     await first.cancel();
@@ -99,7 +99,7 @@ describe("a form", () => {
     let got = "";
     for (let next = await second.read(); !next.done; next = await second.read()) {
       got += new TextDecoder().decode(next.value);
-      if (!outgoing.resendable) expect(intake.segments.length).toBeLessThan(3);
+      if (!outgoing.resendable) expect(reader.segments.length).toBeLessThan(3);
     }
     expect([got.length, got === whole, outgoing.resendable]).toEqual([whole.length, true, false]);
   });
@@ -107,11 +107,11 @@ describe("a form", () => {
   it("is let go of as it leaves when it is large, and tells when it has left", async () => {
     let sent = 0;
     const chunks = [file(1_000_000), part("model", "tiny"), END];
-    const { outgoing, intake } = await outgoingOf(chunks, () => {
+    const { outgoing, intake: reader } = await outgoingOf(chunks, () => {
       sent += 1;
     });
     expect(await textOf(outgoing.open("a", [], never))).toBe(file(1_000_000) + part("model", "a") + END);
-    expect([outgoing.resendable, intake.segments.length, sent]).toEqual([false, 0, 1]);
+    expect([outgoing.resendable, reader.segments.length, sent]).toEqual([false, 0, 1]);
     expect(() => outgoing.open("a", [], never)).toThrow("has been sent");
   });
 
@@ -137,10 +137,10 @@ describe("a form", () => {
   });
 
   it("that nobody takes is read away", async () => {
-    const { outgoing, intake } = await outgoingOf([part("model", "tiny"), file(1000), END]);
+    const { outgoing, intake: reader } = await outgoingOf([part("model", "tiny"), file(1000), END]);
     outgoing.release();
     await outgoing.discard();
-    expect(intake.source.ended).toBe(true);
+    expect(reader.source.ended).toBe(true);
   });
 });
 

@@ -36,10 +36,10 @@ function requestOf(fields: readonly Field[], chunkBytes: number): Request {
 /** What is noted of the form, or the error that it ends with. */
 async function take(fields: readonly Field[], chunkBytes: number): Promise<unknown> {
   const source = sourceOf(requestOf(fields, chunkBytes), 1_000_000);
-  const intake = new FormReader(source, new FormScan("b"), ["model", "n"]);
+  const reader = new FormReader(source, new FormScan("b"), ["model", "n"]);
   try {
-    while (await intake.readMore());
-    return intake.fields;
+    while (await reader.readMore());
+    return reader.fields;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return [error.code, error.body.error.param];

@@ -187,7 +187,7 @@ describe("the time of a body", () => {
       error: { message: "request body timed out", type: "invalid_request_error", code: "request_timeout", param: null },
     });
     expect(world.recorded).toMatchObject([{ status_code: 408, admission: "rejected" }]);
-    expect([world.asks, world.memory.bodyMemory.usedBytes, vi.getTimerCount()]).toEqual([[], 0, 0]);
+    expect([world.requests, world.memory.bodyMemory.usedBytes, vi.getTimerCount()]).toEqual([[], 0, 0]);
   });
 
   it("ends after 300 s in all, however many bytes come", async () => {

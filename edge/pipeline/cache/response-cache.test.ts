@@ -42,7 +42,7 @@ describe("a stored answer", () => {
     const world = worldWith();
     expect(await answer(world)).toMatchObject({ status: 200, cache: "hit", stored: true });
     expect(world.recorded).toMatchObject([{ cache_status: "hit", total_tokens: 7, cost_usd: 0, admission: "fast" }]);
-    expect([world.hits.length, world.asks, world.upstreamCalls]).toEqual([1, [], []]);
+    expect([world.hits.length, world.requests, world.upstreamCalls]).toEqual([1, [], []]);
   });
 
   it("is shown to the Cell with everything that it rests on", async () => {
@@ -84,7 +84,7 @@ describe("a stored answer", () => {
     const world = worldWith({ keyInMemory: keyOf(), modelInMemory: cached(), stale: knowing(news), ...now });
     expect(await answer(world)).toMatchObject({ code, cache: null });
     expect(world.recorded).toMatchObject([{ admission: "rejected", cache_status: "off" }]);
-    expect([world.asks, world.upstreamCalls]).toEqual([[], []]);
+    expect([world.requests, world.upstreamCalls]).toEqual([[], []]);
   });
 
   it("is not given once the cache of its model is off: the request is admitted", async () => {
@@ -94,7 +94,7 @@ describe("a stored answer", () => {
       stale: knowing(modelNews),
     });
     expect(await answer(world)).toMatchObject({ status: 204, cache: null });
-    expect([world.asks.length, world.upstreamCalls.length, world.recorded]).toEqual([1, 1, []]);
+    expect([world.requests.length, world.upstreamCalls.length, world.recorded]).toEqual([1, 1, []]);
   });
 
   it.each([

@@ -116,10 +116,10 @@ export class BatchingBodyReader implements BodyReader {
     if (waits) await this.#store?.filled(behind ? Math.min(2 * takenMs, GATHER_BEHIND_MAX_MS) : GATHER_MS);
     if (this.ended) return null;
     this.#store?.fill();
-    const askedMs = this.#clock();
+    const startedMs = this.#clock();
     const bytes = await this.#plain.next();
     this.#cameMs = this.#clock();
-    this.#note(bytes?.byteLength ?? 0, this.#cameMs - askedMs, waits && this.#store !== null);
+    this.#note(bytes?.byteLength ?? 0, this.#cameMs - startedMs, waits && this.#store !== null);
     this.#calm = behind || this.#fast > 0 ? 0 : this.#calm + 1;
     return bytes;
   }

@@ -98,7 +98,7 @@ async function lookAtAll(
   job: RelayJob,
   copy: ObservedBody,
 ): Promise<{ readonly foundBytes: number; readonly left: boolean; readonly ended: boolean }> {
-  const askedMs = job.clock();
+  const startedMs = job.clock();
   let foundBytes = 0;
   for (let untaken = 0; untaken < THERE_BYTES; ) {
     const found = await copy.observe();
@@ -108,7 +108,7 @@ async function lookAtAll(
     // A piece of one byte looks like one that is not taken. Of what its client leaves, more is there at once.
     untaken = found.taken ? 0 : untaken + 1;
     if (untaken === 0 && !found.full) return { foundBytes, left: false, ended: false };
-    if (untaken > 0 && job.clock() - askedMs >= THERE_MS) return { foundBytes, left: false, ended: false };
+    if (untaken > 0 && job.clock() - startedMs >= THERE_MS) return { foundBytes, left: false, ended: false };
   }
   return { foundBytes, left: true, ended: false };
 }

@@ -104,7 +104,7 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
-  adopt: (ask: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
+  adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
   passthroughPaths: ReadonlySet<string> | null = null;
@@ -129,7 +129,7 @@ export class TestPipeline {
   readonly diagnosed: string[] = [];
   /** Waits asked for, ms. */
   readonly waits: number[] = [];
-  readonly asks: AdmissionRequest[] = [];
+  readonly requests: AdmissionRequest[] = [];
   /** Answers without a slot that were shown to the Cell. */
   readonly hits: CacheHit[] = [];
   readonly recorded: UsageRow[] = [];
@@ -272,8 +272,8 @@ export class TestPipeline {
   #admission(): Admission {
     return {
       cell: "test",
-      admit: async (ask) => {
-        this.asks.push(ask);
+      admit: async (request) => {
+        this.requests.push(request);
         return (
           this.answers.shift() ?? {
             verdict: "granted",
@@ -282,7 +282,7 @@ export class TestPipeline {
           }
         );
       },
-      adopt: async (ask) => await this.adopt(ask),
+      adopt: async (request) => await this.adopt(request),
       record: async (row) => {
         this.recorded.push(row);
       },

@@ -35,7 +35,7 @@ export class IsolateHarness {
   #news = Promise.withResolvers<ExchangeAnswer>();
   opens: () => Promise<void> = async () => undefined;
   exchanges: () => Promise<void> = async () => undefined;
-  answer: (ask: AdmissionRequest) => ExchangeAnswer["decided"][number][1] = () => GRANTED;
+  answer: (request: AdmissionRequest) => ExchangeAnswer["decided"][number][1] = () => GRANTED;
   /** What a request has that the Cell knows, when it asks for a permit. */
   known = true;
   readonly admission: ExchangeAdmission;
@@ -43,8 +43,8 @@ export class IsolateHarness {
   constructor() {
     const quiet = { event: () => undefined };
     const cell = {
-      admit: async (ask: AdmissionRequest) => {
-        this.said.push(`admit ${ask.requestId}${ask.waitedMs === null ? "" : " again"}`);
+      admit: async (request: AdmissionRequest) => {
+        this.said.push(`admit ${request.requestId}${request.waitedMs === null ? "" : " again"}`);
         return { ...GRANTED, permit: permit() };
       },
       hold: async (id: string) => {
@@ -62,12 +62,12 @@ export class IsolateHarness {
       openSession: async (message: ExchangeMessage) => {
         await this.opens();
         this.said.push("open");
-        return { session: this.#session(), answer: this.#hear(message) };
+        return { session: this.#session(), answer: this.#answerMessage(message) };
       },
     };
-    const places = { cell: () => cell } as unknown as AdmissionStubs;
+    const stubs = { cell: () => cell } as unknown as AdmissionStubs;
     this.admission = new ExchangeAdmission({
-      direct: new CellAdmission(places, "fra", 1, { raise: () => undefined }, quiet),
+      direct: new CellAdmission(stubs, "fra", 1, { raise: () => undefined }, quiet),
       clock: Date.now,
       keepAlive: (work) => void this.kept.push(work),
       log: quiet,
@@ -110,7 +110,7 @@ export class IsolateHarness {
     return {
       exchange: async (message) => {
         await this.exchanges();
-        return this.#hear(message);
+        return this.#answerMessage(message);
       },
       news: async () => await this.#news.promise,
       close: async () => undefined,
@@ -120,11 +120,11 @@ export class IsolateHarness {
     };
   }
 
-  #hear({ asks, ends, records, departures }: ExchangeMessage): ExchangeAnswer {
+  #answerMessage({ asks, ends, records, departures }: ExchangeMessage): ExchangeAnswer {
     const rows = [...ends, ...records].map(({ row }) => row.request_id);
     this.said.push(...departures.map((id) => `departure ${id}`));
     this.said.push(...asks.map(({ requestId }) => `ask ${requestId}`), ...rows.map((id) => `row ${id}`));
-    return { ...SILENCE, decided: asks.map((ask) => [ask.requestId, this.answer(ask)]), stored: rows };
+    return { ...SILENCE, decided: asks.map((request) => [request.requestId, this.answer(request)]), stored: rows };
   }
 }
 

@@ -33,8 +33,8 @@ export class ExchangeControllerHarness {
     });
   }
 
-  open(...asks: readonly AdmissionRequest[]) {
-    return this.exchanges.open({ ...EMPTY_MESSAGE, asks });
+  open(...requests: readonly AdmissionRequest[]) {
+    return this.exchanges.open({ ...EMPTY_MESSAGE, asks: requests });
   }
 
   /** Of the rows that the admission controller made: whose, their status and their tokens. */
