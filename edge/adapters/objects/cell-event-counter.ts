@@ -1,7 +1,7 @@
 /**
- * Tallies on their way to the Cell: what happens while one call is under way travels with the next one, so that a busy
- * isolate sends a few calls and not one per request. Counting never delays or fails what is counted; a batch that the
- * Cell does not take is lost.
+ * Sends counted events to the Cell. Events that happen while one call is under way are sent with the next one, so that
+ * a busy isolate makes a few calls and not one per request. Counting never delays a request and never makes it fail; a
+ * batch that the Cell does not take is lost.
  */
 import { type CountedEvent, eventKey, type MetricEvent } from "../../domain/cell/event-counters.ts";
 import type { Clock, EventCounter } from "../../ports.ts";

@@ -1,7 +1,8 @@
 /**
- * Admission by exchanges (docs/rules/admission.md#exchanges): what the requests of this isolate have to say to the Cell
- * goes in one session, which one of them carries. Whatever finds no session, or loses it before its answer, calls the
- * Cell by itself: the Cell knows a request by its id. A request that waits for long takes a permit of its own.
+ * Admission by exchanges (docs/rules/admission.md#exchanges): all messages of this isolate's requests to the Cell go in
+ * one session, which runs in the context of one of these requests. A request that finds no session, or whose session is
+ * lost before it answers, calls the Cell by itself: the Cell recognises a request by its id. A request that waits for
+ * long takes a permit of its own.
  */
 import type { RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -23,18 +24,21 @@ import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { ExchangeTransport } from "./exchange-transport.ts";
 
-/** An answer takes no longer, or its session is taken to be lost. */
+/** A session that has not answered after this long is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
-/** Whoever waits looks this often whether the carrier is alive. */
+/** A request that waits for an answer checks this often whether the transport is alive. */
 const LOOK_EVERY_MS = 1_000;
-/** A request that waits takes a permit of its own by then, so that its place comes back when its code dies alone. */
+/**
+ * A request that still waits after this long takes a permit of its own: its place then comes back when only this
+ * request's code ends.
+ */
 const OWN_PERMIT_AFTER_MS = 1_000;
 
 interface ExchangeOptions {
   /** Calls to the Cell in the context of the request itself. */
   readonly direct: CellAdmission;
   readonly clock: Clock;
-  /** Lets a session outlive the request that carries it. */
+  /** Lets a session outlive the request in whose context it runs. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: Log;
 }
@@ -66,7 +70,7 @@ export class ExchangeAdmission implements Admission {
       return { ...answered, permit, sessionLost: () => permit.sessionLost };
     }
     try {
-      // It asks as one that has lost its place: the Cell may have settled it with its session.
+      // The request is sent as one that has lost its place: the Cell may have settled it together with its session.
       return { ...(await this.#direct.admit({ ...request, waitedMs: 0 })), placeLost: true };
     } finally {
       transport.queue.leave(requestId);
@@ -112,7 +116,7 @@ export class ExchangeAdmission implements Admission {
     return await this.#direct.level(limits);
   }
 
-  /** An answer of the session; null: it is lost, or its carrier is. */
+  /** An answer of the session; null: the session is lost, or its transport is cut off. */
   async #awaitAnswer<T>(transport: ExchangeTransport, answer: Promise<T | null>): Promise<T | null> {
     for (let waitedMs = 0; waitedMs < ANSWER_MAX_MS; waitedMs += LOOK_EVERY_MS) {
       const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
@@ -122,7 +126,10 @@ export class ExchangeAdmission implements Admission {
     return null;
   }
 
-  /** The session to ask in; opened, carried by the calling request, when there is none. Null: it is being opened. */
+  /**
+   * The session to use. Opens one, in the context of the calling request, when there is none. Null: a session is being
+   * opened.
+   */
   #transport(): ExchangeTransport | null {
     const serving = this.#current();
     if (this.#opening !== null || serving?.wantsSuccessor === false) return serving;
@@ -130,12 +137,12 @@ export class ExchangeAdmission implements Admission {
     return serving ?? opened;
   }
 
-  /** The session that serves; null: none. Sees to the rows of those whose carrier was cut off. */
+  /** The session that serves; null: none. Sends the rows of sessions whose transport was cut off. */
   #current(): ExchangeTransport | null {
     for (const transport of this.#transports) {
       if (!transport.isCutOff) continue;
       this.#dismiss(transport);
-      // This request may be cut off as well: then another one finds the rows.
+      // This request may be cut off as well; then another request finds the rows.
       transport.beat();
       this.#options.keepAlive(this.#sendRest(transport));
     }
@@ -159,7 +166,7 @@ export class ExchangeAdmission implements Admission {
   }
 
   #serve(transport: ExchangeTransport): void {
-    // One that was taken for cut off meanwhile has been succeeded.
+    // A transport that was taken to be cut off in the meantime has a successor already.
     if (this.#opening !== transport) return;
     this.#opening = null;
     this.#serving?.retire();
@@ -187,13 +194,13 @@ export class ExchangeAdmission implements Admission {
   }
 }
 
-/** What a request has that its Cell knows by the isolate's session, until it has waited for long. */
+/** The permit of a request that its Cell knows by the isolate's session, until the request has waited for long. */
 class SessionPermit implements PermitHandle {
   readonly #requestId: string;
   readonly #pending: PendingAdmission;
   readonly #transport: ExchangeTransport;
   readonly #direct: CellAdmission;
-  /** What the answer to the ask said. */
+  /** What the session answered to the admission request. */
   readonly #answer: Exclude<AdmissionAnswer, Stale>;
   #own: PermitHandle | null = null;
   #isOver = false;
@@ -212,7 +219,10 @@ class SessionPermit implements PermitHandle {
     this.#direct = direct;
   }
 
-  /** Resolves when the session is lost by which the request holds what it has; null: it has a permit of its own. */
+  /**
+   * Resolves when the session that holds the request's slot or place is lost; null: the request has a permit of its
+   * own.
+   */
   get sessionLost(): Promise<void> | null {
     return this.#own === null ? this.#pending.lost : null;
   }
@@ -224,18 +234,18 @@ class SessionPermit implements PermitHandle {
     return received?.value ?? (await (await this.#hold()).decision());
   }
 
-  /** A grant that the session said is taken to be in use. */
+  /** The Cell takes a grant that came in the session to be in use. */
   async inUse(): Promise<void> {
     await this.#own?.inUse();
   }
 
-  /** A request that runs long enough to ask is to have a permit of its own. */
+  /** A request that runs long enough to call this gets a permit of its own. */
   async lost(): Promise<never> {
     if (this.#own === null) throw new Error("held by a session");
     return await this.#own.lost();
   }
 
-  /** The session has the row when this resolves, and sees to it. Throws when the row has to go another way. */
+  /** When this resolves the session has the row and delivers it. Throws when the row has to be sent another way. */
   async settle(settlement: Settlement): Promise<void> {
     if (this.#own !== null) return await this.#own.settle(settlement);
     const { queue, isCutOff } = this.#transport;
@@ -250,7 +260,7 @@ class SessionPermit implements PermitHandle {
     this.#transport.wake();
   }
 
-  /** Takes a permit of its own. Throws when the place is lost, or nobody waits any more. */
+  /** Takes a permit of its own. Throws when the place is lost, or when the request has ended meanwhile. */
   async #hold(): Promise<PermitHandle> {
     const own = await this.#direct.hold(this.#requestId).finally(() => this.#transport.queue.leave(this.#requestId));
     if (own === null) throw new Error("the place is lost");

@@ -6,7 +6,7 @@ import { ExchangeTransport } from "./exchange-transport.ts";
 
 const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
 
-/** One carrier, and a Cell that a test plays. Rows are said as records: a queue needs no more of them. */
+/** One transport, and a Cell that the test plays. The rows are records: the queue needs no other kind. */
 class Stage {
   readonly queue = new SessionQueue();
   readonly sent: string[][] = [];
@@ -62,8 +62,8 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-describe("the carrier of a session", () => {
-  it("takes along what is said as it opens, gathers what nobody waits for, and ends when nobody has used it", async () => {
+describe("the transport of a session", () => {
+  it("sends what is queued while it opens, gathers messages without a waiting request, and ends when it is unused", async () => {
     const over = stage.transport.run();
     stage.say("one");
     await vi.advanceTimersByTimeAsync(1);
@@ -118,7 +118,7 @@ describe("the carrier of a session", () => {
         at.answers = async () => await new Promise(() => undefined);
       },
     ],
-  ])("sends the rows another way that are not known to be stored when %s", async (_, fail) => {
+  ])("sends the rows that are not known to be stored another way when %s", async (_, fail) => {
     stage.answers = async (stored) => ({ stored: stored.filter((id) => id === "stored") });
     const over = stage.transport.run();
     stage.say("stored");
@@ -132,7 +132,7 @@ describe("the carrier of a session", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("sends a row another way that the Cell refuses, and goes on", async () => {
+  it("sends a row that the Cell refuses another way, and goes on", async () => {
     stage.answers = async (refused) => ({ refused });
     const over = stage.transport.run();
     stage.say("one");
@@ -141,14 +141,14 @@ describe("the carrier of a session", () => {
     expect([stage.resent, stage.closes, stage.events]).toEqual([["one"], 1, []]);
   });
 
-  it("hands its rows on when there is no session to be had", async () => {
+  it("sends its rows another way when no session can be opened", async () => {
     stage.opens = async () => await Promise.reject(new Error("away"));
     stage.say("one");
     await stage.transport.run();
     expect([stage.resent, stage.events, stage.disposes]).toEqual([["one"], ["exchange_lost"], 0]);
   });
 
-  it("is known to be cut off once it gives no sign of life", async () => {
+  it("counts as cut off when it shows no activity for two seconds", async () => {
     const over = stage.transport.run();
     await vi.advanceTimersByTimeAsync(100);
     expect(stage.transport.isCutOff).toBe(false);

@@ -3,7 +3,7 @@ import type { CellConfig } from "../../../shared/cells.ts";
 import type { Bindings } from "../../env.ts";
 import { ObjectStubs } from "./object-stubs.ts";
 
-/** Writes down which object was asked for, and where it was to be. */
+/** Namespaces that record which object was requested, and where it is to be located. */
 function namespaces(asked: unknown[]) {
   const namespace = (object: string, jurisdiction?: string): DurableObjectNamespace =>
     ({
@@ -24,8 +24,8 @@ const plan = (cell: string, more: Partial<CellConfig>): CellConfig => ({
   ...more,
 });
 
-describe("the place of an object", () => {
-  it("is its cell's: a hint, a jurisdiction, or nothing; that of a budget is the first cell's jurisdiction", () => {
+describe("the location of an object", () => {
+  it("is its cell's hint or jurisdiction, or not given; that of a budget is the first cell's jurisdiction", () => {
     const asked: unknown[] = [];
     const stubs = new ObjectStubs(namespaces(asked), [
       plan("eu", { jurisdiction: "eu" }),
@@ -50,7 +50,7 @@ describe("the place of an object", () => {
     ]);
   });
 
-  it("is another process where there is one: each call names its object, and a stub is no promise", async () => {
+  it("is another process when there is one: each call names its object, and a stub is not a promise", async () => {
     const asked: unknown[] = [];
     const ACK = { ledger: "us-east:1", through: 7 };
     const OBJECTS = {
@@ -69,7 +69,7 @@ describe("the place of an object", () => {
     ]);
   });
 
-  it("of a budget is anywhere when the first cell has no jurisdiction: one object, whoever asks", () => {
+  it("of a budget is not fixed when the first cell has no jurisdiction: one object for every cell", () => {
     const asked: unknown[] = [];
     new ObjectStubs(namespaces(asked), [plan("us", { hint: "enam" }), plan("eu", { jurisdiction: "eu" })]).budget("t");
     new ObjectStubs(namespaces(asked), []).budget("t");

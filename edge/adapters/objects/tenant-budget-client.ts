@@ -1,5 +1,5 @@
 /**
- * The budget objects of tenants, as the internal routes ask them (shared/internal-budgets.ts). Reads and rebuilds only:
+ * The budget objects of tenants, as the internal routes use them (shared/internal-budgets.ts). Reads and rebuilds only:
  * leases and settlements are between an object and the Cells.
  */
 import type { BudgetRead, BudgetSubject } from "../../../shared/internal-budgets.ts";
@@ -20,7 +20,10 @@ export class TenantBudgetClient {
     return await this.#of(subject).usage(whose(subject), limitsOf(key, tenant), tenant.active_until_ms);
   }
 
-  /** How many of these were held against the ledger; whoever could not be reached counts as not. */
+  /**
+   * How many of these subjects were compared with the ledger; a subject whose object could not be reached is not
+   * counted.
+   */
   async rebuild(subjects: readonly BudgetSubject[]): Promise<number> {
     const answers = await Promise.allSettled(
       subjects.map(
