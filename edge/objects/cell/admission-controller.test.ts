@@ -44,7 +44,7 @@ const event = fc.oneof(
   },
 );
 
-/** The end of a request, told in one batch with the adoption of another and its end. */
+/** The end of a request, handed in together with the adoption of another request and that one's end. */
 const ADOPTED_BEHIND_AN_END = [
   { type: "arrive" as const, tenant: 2 },
   { type: "turn" as const },
@@ -53,7 +53,7 @@ const ADOPTED_BEHIND_AN_END = [
 ];
 
 describe("the Cell's admission controller", () => {
-  it("never holds more than its cap by granting, ends every entry once, and gives every token back", async () => {
+  it("never grants above its cap, ends every entry once, and gives every token back", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom("weighted" as const, "hierarchical" as const),
@@ -95,7 +95,7 @@ describe("the Cell's admission controller", () => {
                 elsewhere.add(requestId);
                 admission.settledElsewhere(row);
               }
-              // The replaced permit dies later; it must not touch its successor.
+              // The replaced permit is disposed later; that must not affect its successor.
               admission.settle({ ...entry }, { row, actualTokens: 5 }).catch(() => undefined);
             }
             if (step.type !== "adopt")
@@ -125,7 +125,7 @@ describe("the Cell's admission controller", () => {
     );
   });
 
-  it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to nobody else", async () => {
+  it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to no other request", async () => {
     const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1);
     const holder = admission.arrive(requestOf(0, 1));
     await admission.decision(holder);
@@ -182,7 +182,7 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", again.limits, world.nowMs).account.usedTokens).toBe(10);
   });
 
-  it("has no slot, no charge and no row for a word of a request that comes after its end", async () => {
+  it("gives no slot, no charge and no row to a late message of a request that has ended", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, budgets, rows } = world;
     const { request } = admission.arrive(requestOf(0, 2));
@@ -198,7 +198,7 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", request.limits, world.nowMs).account.usedTokens).toBe(5);
   });
 
-  it("says of the row of a request that an earlier life may have ended that it may have come before", async () => {
+  it("marks the row of a request that an earlier life may have ended as one that may have come before", async () => {
     const { admission, orphans } = admissionHarnessOf("weighted", 8);
     const [plain, waited, adopted, left] = [
       requestOf(0, 0),
@@ -216,7 +216,7 @@ describe("the Cell's admission controller", () => {
     expect(orphans).toEqual([waited, adopted, left].map((request) => request.requestId));
   });
 
-  it("rejects those who wait for the decision on an entry that ends", async () => {
+  it("rejects the calls that wait for the decision on an entry that ends", async () => {
     const { admission } = admissionHarnessOf("weighted", 1);
     admission.arrive(requestOf(0, 0));
     const waiting = admission.arrive(requestOf(1, 0));
@@ -226,7 +226,7 @@ describe("the Cell's admission controller", () => {
     await expect(admission.decision(waiting)).rejects.toThrow("the permit has ended");
   });
 
-  it("holds the slot while the budget object is asked, and frees it in the turn of a refusal", async () => {
+  it("holds the slot while the budget object decides, and frees it in the turn of a refusal", async () => {
     const { admission, scheduler } = admissionHarnessOf("weighted", 1);
     const first = admission.arrive({ ...requestOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
     const next = admission.arrive(requestOf(1, 0));
@@ -240,7 +240,7 @@ describe("the Cell's admission controller", () => {
     expect(scheduler.snapshot(0).tenants.find((tenant) => tenant.tenantId === "t1")?.servedTokens).toBe(0);
   });
 
-  it("refuses thousands who wait in one turn", async () => {
+  it("refuses thousands of waiting requests in one turn", async () => {
     const { admission, scheduler } = admissionHarnessOf("weighted", 1);
     const holder = admission.arrive(requestOf(0, 0));
     const waiting = Array.from({ length: 5_000 }, (_, index) => admission.arrive(requestOf(index + 1, 2)));
@@ -255,7 +255,7 @@ describe("the Cell's admission controller", () => {
     expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
   });
 
-  it("bills a holder that is gone when its grant was used at once, or when it had said so", () => {
+  it("bills a request whose holder is gone when its grant was used at once, or was reported to be in use", () => {
     const { admission, rows } = admissionHarnessOf("weighted", 1);
     const [atOnce, waited, said] = [1, 2, 3].map((number) => admission.arrive(requestOf(number, 0)));
     if (atOnce === undefined || waited === undefined || said === undefined) throw new Error("three arrive");
@@ -271,8 +271,8 @@ describe("the Cell's admission controller", () => {
   });
 });
 
-describe("10,000 requests that wait", () => {
-  it("are not looked at for 1,000 pushed keys; each is compared once, at its turn", () => {
+describe("10,000 waiting requests", () => {
+  it("are not examined for 1,000 changed keys; each is compared once, at its turn", () => {
     const { admission, scheduler, revisions } = admissionHarnessOf("weighted", 1, 0);
     const compared = vi.spyOn(revisions, "staleAmong");
     const looked = vi.spyOn(scheduler, "apply");
@@ -287,7 +287,7 @@ describe("10,000 requests that wait", () => {
   });
 });
 
-/** Lets the budget of every tenant tell what it has to tell. */
+/** Lets every tenant's budget send the reports that it still has to send. */
 async function drain(world: AdmissionHarness): Promise<void> {
   for (let second = 0; second < 30; second += 1) {
     world.nowMs += 1_000;

@@ -1,6 +1,6 @@
 /**
- * A Cell's budgets while clocks are set (docs/rules/budgets.md#lives-of-a-cell): a Cell that starts while its clock is
- * behind is heard, and no timer runs wild or late.
+ * A Cell's budgets while clocks are set (docs/rules/budgets.md#lives-of-a-cell): the budget object accepts a Cell that
+ * starts while its clock is behind, and no timer fires too often or too late.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -13,7 +13,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 describe("a life of a Cell whose clock is behind that of the one before", () => {
-  it("is heard: its requests are checked, and what they use is charged", async () => {
+  it("is accepted: its requests are checked, and what they use is charged", async () => {
     const budgets = new TestBudgets(Date.now);
     let stored: string | null = null;
     const nextLife = () => {
@@ -39,7 +39,7 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
     }
   });
 
-  it("or is set back while a tenant rests, is heard as well", async () => {
+  it("or is set back while a tenant is idle, is accepted as well", async () => {
     const budgets = new TestBudgets(Date.now);
     let behindMs = 0;
     const { gateway, verdicts } = budgetGatewayOf({
@@ -67,7 +67,7 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
 });
 
 describe("a Cell's timers", () => {
-  it("are few, and everything comes back in time, while its clock is set", async () => {
+  it("are few, and everything is given back in time, while its clock is set", async () => {
     const jumps = fc.array(fc.constantFrom(-31_536_000_000, -5_000, -1, 1, 5_000, 31_536_000_000), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(jumps, fc.nat(2_000), async (list, waitMs) => {

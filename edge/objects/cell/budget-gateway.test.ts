@@ -141,7 +141,7 @@ describe("a Cell's budgets", () => {
     },
   );
 
-  it("judge by the ask of a key's own budget that the tenant's overtakes", async () => {
+  it("judge by the lease request for a key's own budget when it overtakes the tenant's", async () => {
     const { budgets, verdicts, alerts, gateway } = world(false);
     const keyed = requestOf("keyed", { tokensPerMinute: 1_000, keyTokens: 1_000 });
     const plain = requestOf("plain", { tokensPerMinute: 1_000 });
@@ -171,7 +171,7 @@ describe("a Cell's budgets", () => {
     expect(budgets.core("tenant-1").read("tenant", request.limits, Date.now()).account.usedTokens).toBe(30);
   });
 
-  it("tell of settlements that cannot be delivered for 30 s, once per outage", async () => {
+  it("report settlements that cannot be delivered for 30 s, once per outage", async () => {
     const { budgets, alerts, gateway } = world(true);
     const request = requestOf("r1", { tokensPerMinute: 100, tenantTokens: 100, keyTokens: 50 });
     gateway.reserve(request);
@@ -184,7 +184,7 @@ describe("a Cell's budgets", () => {
     expect(alerts).toEqual(["redis_budget_reconcile_failed", "redis_key_term_usage_failed", "redis_term_usage_failed"]);
   });
 
-  it("hand over the alerts of a budget once per period and level", async () => {
+  it("deliver the alerts of a budget once per period and level", async () => {
     const { alerts, gateway } = world(true);
     for (const [id, used] of [
       ["r1", 85],
@@ -203,7 +203,7 @@ describe("a Cell's budgets", () => {
   it.each([
     ["leave the object when they are safe", true, 0],
     ["stay with the object while they are not", false, 1],
-  ])("have alerts that %s, for the Cell may end before", async (_, delivers, kept) => {
+  ])("have alerts that %s, because the Cell may end before they arrive", async (_, delivers, kept) => {
     const { budgets, alerts, gateway } = world(true, delivers);
     const request = requestOf("r1", { tenantTokens: 100 });
     gateway.reserve(request);
@@ -215,7 +215,7 @@ describe("a Cell's budgets", () => {
     expect(budgets.core(request.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
   });
 
-  it("read the level from the object while nothing is known here, and say nothing when it is silent", async () => {
+  it("read the level from the object while it is unknown here, and give none when the object does not answer", async () => {
     const { budgets, gateway } = world(true);
     expect(await gateway.level(limitsWith(CAPS))).toEqual({ limitTokens: 100, remainingTokens: 100, resetMs: 0 });
     budgets.reach = "silent";

@@ -1,6 +1,6 @@
 /**
- * Whoever waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the clock,
- * and after its tokens came.
+ * A request that waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the
+ * clock, and after its tokens came.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
@@ -11,7 +11,7 @@ import { admissionRequestOf as plainAsk } from "./testing/admission-requests.ts"
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** `tokensPerMinute`: so that its tokens have to be fetched; else nothing binds it. */
+/** `tokensPerMinute`: a cap, so that the request's tokens have to be fetched; 0: no cap. */
 function requestOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
   const revs = [
     { kind: "tenant", id: tenant, rev },
@@ -35,7 +35,7 @@ const row = (request: AdmissionRequest, status: number) => ({
 });
 
 describe("a waiting request whose tenant changed", () => {
-  it("is told so at its turn, holds nothing, and the slot goes to the next", async () => {
+  it("learns it at its turn, holds nothing, and the slot goes to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -49,7 +49,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
   });
 
-  it("is told so however long it has waited, whatever else was forgotten meanwhile", async () => {
+  it("learns it however long it has waited, even after other changes were forgotten", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -64,7 +64,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(revisions.size).toBe(0);
   });
 
-  it("takes its place again with newer records, before all who came after it, its wait counted from the first", async () => {
+  it("takes its place again with newer records, before all that came after it, and its wait counts from the first arrival", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -76,7 +76,7 @@ describe("a waiting request whose tenant changed", () => {
     world.nowMs = 40;
     const back = admission.arrive(requestOf("1", "a", 2));
     expect(back.decision).toMatchObject({ verdict: "granted", grant: { admission: "queued", queueWaitMs: 40 } });
-    // the permit that was replaced dies later and means nothing
+    // the replaced permit is disposed later and has no effect
     admission.abandon(first);
     await admission.settle(back, { row: back.request.row, actualTokens: 3 });
     expect(world.rows.map((one) => [one.request_id, one.queue_wait_ms])).toEqual([
@@ -94,7 +94,7 @@ describe("a waiting request whose tenant changed", () => {
       change(world, "a", rev);
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
       expect((await admission.decision(entry)).verdict).toBe("stale");
-      // somebody else has the slot while it reads
+      // another request has the slot while this one reads its records
       holder = admission.arrive(requestOf(`other${rev}`, "b"));
       entry = admission.arrive(requestOf("1", "a", rev));
       expect([holder.decision?.verdict, entry.decision]).toEqual(["granted", null]);
@@ -103,7 +103,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(entry.decision?.verdict).toBe("granted");
   });
 
-  it("leaves the row of its refusal, and of its client's departure, and its place to the next", async () => {
+  it("writes the row of its refusal or of its client's departure, and leaves its place to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -191,7 +191,7 @@ describe("a waiting request whose access window ends", () => {
 });
 
 describe("judging again", () => {
-  it("compares nothing while no record has changed, and each waiter once after a change that was not its own", async () => {
+  it("compares nothing while no record has changed, and each waiting request once after a change of another record", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
@@ -208,7 +208,7 @@ describe("judging again", () => {
     expect(compared).toHaveBeenCalledTimes(5);
   });
 
-  it("costs nothing when a thousand keys change under ten thousand waiters, and one look a turn afterwards", async () => {
+  it("costs nothing when a thousand keys change under ten thousand waiting requests, and one comparison per turn afterwards", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
@@ -228,7 +228,7 @@ describe("judging again", () => {
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
       const sentBack = waiting.filter((entry) => entry.decision?.verdict === "stale");
       expect(sentBack).toHaveLength(turn + 1);
-      // the one that is sent back, its items, and the one behind it
+      // the request that is sent back, its items, and the request behind it
       expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);
       holder = admission.arrive(ofKey(`r${turn}`, turn % 1000, 2));
       expect(holder.decision?.verdict).toBe("granted");
