@@ -1,6 +1,6 @@
 /**
- * A client that leaves between its slot and the upstream costs nothing; one that leaves later does
- * (docs/rules/settlement-and-rows.md#clients-that-leave).
+ * A client that leaves after it got its slot and before the upstream is called costs nothing; one that leaves later
+ * does (docs/rules/settlement-and-rows.md#clients-that-leave).
  */
 import { describe, expect, it } from "vitest";
 import { run } from "./run.ts";
@@ -27,7 +27,7 @@ describe("a client that leaves", () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it("before its Cell has answered leaves somebody to hear the answer: a grant that nobody hears is billed as used", async () => {
+  it("before its Cell has answered leaves code that receives the answer: a grant without a receiver is billed as used", async () => {
     const world = new TestPipeline();
     const client = new AbortController();
     const received = world.received({ signal: client.signal });

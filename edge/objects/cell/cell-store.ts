@@ -54,8 +54,8 @@ const minuteSchema = z.object({
 });
 
 /**
- * Minutes that have a row: one hour, and the minute under way. Each minute overwrites the row of the minute one period
- * earlier, so that nothing is deleted.
+ * Minutes that have a row: one hour, and the minute under way. Each minute overwrites the row of the minute 61 minutes
+ * before it, so that nothing is deleted.
  */
 const MINUTES_KEPT = 61;
 /** The platform takes 2 MB in a row. */

@@ -149,7 +149,7 @@ describe("a session that ends", () => {
     expect([verdicts(stage.open(request).answer), stage.load]).toEqual([[], [0, 0, 0]]);
   });
 
-  it("counts once what a request used in its tenant's turn, though the request went on under another permit", async () => {
+  it("counts once in the tenant's served tokens what a request used, though the request went on under another permit", async () => {
     const stage = new ExchangeControllerHarness(3);
     stage.world.admission.arrive(admissionRequestOf("keeps the cell busy", "busy"));
     const request = admissionRequestOf("one", "t");

@@ -1,4 +1,6 @@
-/** The fields of a form that something rests on, cut anywhere (docs/rules/request-bodies.md#forms). */
+/**
+ * The fields of a form that decisions rest on, when the form is cut at any point (docs/rules/request-bodies.md#forms).
+ */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
@@ -33,7 +35,7 @@ function requestOf(fields: readonly Field[], chunkBytes: number): Request {
   return new Request("http://x", { method: "POST", body, duplex: "half" } as RequestInit);
 }
 
-/** What is noted of the form, or the error that it ends with. */
+/** The noted fields of the form, or the error that it ends with. */
 async function take(fields: readonly Field[], chunkBytes: number): Promise<unknown> {
   const source = sourceOf(requestOf(fields, chunkBytes), 1_000_000);
   const reader = new FormReader(source, new FormScan("b"), ["model", "n"]);

@@ -3,7 +3,7 @@ import { NO_UPSTREAM, NOTHING_KNOWN } from "../call/known.ts";
 import { TestPipeline } from "../testing/world.ts";
 import { relayMcp } from "./mcp-relay.ts";
 
-// The runtime's own; Node's differs in nothing that matters here.
+// The runtime has its own class; Node's does not differ in anything that matters here.
 vi.stubGlobal("IdentityTransformStream", TransformStream);
 
 const EVENTS = { "content-type": "text/event-stream" };
@@ -34,7 +34,7 @@ function relayed(method: string, headers: Readonly<Record<string, string>>) {
   return { client, stop, server, reader, say, hear };
 }
 
-/** Lets everything happen that needs no time. */
+/** Runs everything that needs no time. */
 const settle = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(0));
 
 describe("an answer whose client has left", () => {
@@ -61,7 +61,7 @@ describe("an answer whose client has left", () => {
   it.each([
     ["GET", EVENTS, "data: 1\n\n"],
     ["POST", EVENTS, "event: message\nid: 7\ndata: 1\n\n"],
-  ])("is let go of at once when it can come back: %s %j after %j", async (method, headers, first) => {
+  ])("is cancelled at once when the client can come back to it: %s %j after %j", async (method, headers, first) => {
     const { client, stop, say, hear } = relayed(method, headers);
     const said = say(first);
     expect(await hear()).toBe(first);
@@ -72,10 +72,10 @@ describe("an answer whose client has left", () => {
     await world.settled();
   });
 
-  it("without a word, while it does not read, is noticed, too", async () => {
+  it("silently, while it does not read, is noticed too", async () => {
     const { reader, stop, server, say } = relayed("POST", EVENTS);
     await reader.cancel();
-    // Writes fail now; the answer is taken to its end all the same.
+    // Writes fail now; the answer is read to its end all the same.
     for (let at = 0; at < 5; at += 1) await say(`data: ${at}\n\n`);
     await server.close();
     await world.settled();
