@@ -15,9 +15,9 @@ export const CACHE_MEMORY_BYTES = 16 * 1024 * 1024;
 
 /** The memory of one answer. The step that opens it closes it, whatever happens to the answer. */
 export interface MemoryReservation {
-  /** Takes so many bytes more; false, and nothing taken, when they do not fit. */
+  /** Reserves this many more bytes; false, and nothing reserved, when they do not fit. */
   grow(bytes: number): boolean;
-  /** Gives everything back; calls after the first do nothing. */
+  /** Frees everything that is reserved; calls after the first do nothing. */
   close(): void;
 }
 
@@ -25,21 +25,24 @@ export class MemoryBudget {
   readonly #totalBytes: number;
   readonly #giveUp: () => boolean;
   #usedBytes = 0;
-  /** Of these, what can be given up. */
+  /** The reserved bytes that can be given up. */
   #spareBytes = 0;
 
-  /** `giveUp` is called, as often as it takes, to close a reservation that was opened as `spare`; false: there is none. */
+  /**
+   * `giveUp` is called, repeatedly if necessary, to close a reservation that was opened as `spare`; false: there is
+   * none.
+   */
   constructor(totalBytes: number, giveUp: () => boolean = () => false) {
     this.#totalBytes = totalBytes;
     this.#giveUp = giveUp;
   }
 
-  /** Bytes given out. */
+  /** Bytes that are reserved. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
-  /** A reservation that has nothing yet; `spare`: it is closed when others need its memory. */
+  /** Opens a reservation of zero bytes; `spare`: it is closed when others need its memory. */
   open(spare = false): MemoryReservation {
     let heldBytes = 0;
     let closed = false;

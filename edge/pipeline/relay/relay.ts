@@ -1,7 +1,7 @@
 /**
- * Step 8: upstream bytes become client bytes, untouched; usage is scanned on the side
- * (docs/rules/streams.md#two-relays). This file decides which relay carries the answer and what its end means; the
- * relays move bytes.
+ * Step 8: the bytes of the upstream go to the client unchanged, and usage is read from a copy
+ * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and what its end means; the relays
+ * move bytes.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
 import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
@@ -24,11 +24,11 @@ import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { readSmallAnswer, smallAnswerBytes } from "./small-answer.ts";
 
-/** An answer to carry, and what follows its end. */
+/** An answer to relay, and what follows its end. */
 interface RelayInput {
   readonly request: Resolved & { readonly upstream: UpstreamProgress };
   readonly forwarded: UpstreamAnswer;
-  /** What a 2xx is billed, by what came of it. */
+  /** The bill of a 2xx, by what was seen of it. */
   readonly bill: (answered: BilledAnswer) => Billed;
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
