@@ -56,9 +56,9 @@ function alertsOf() {
     },
     log: { event: (name, fields) => void world.lines.push([name, fields]) },
   });
-  const told = () =>
+  const reported = () =>
     [...world.arrived.values()].map(({ issueKey, detail, count, atMs }) => [issueKey, detail, count, atMs]);
-  return { alerts, world, told };
+  return { alerts, world, told: reported };
 }
 
 async function settle(): Promise<void> {
@@ -71,16 +71,16 @@ const countOf = (arrived: ReadonlyMap<string, AlertEvent>): number =>
 
 describe("alerts by way of the Ledger", () => {
   it("report an issue at once, and send its repeats as a number after its quiet time, without a further failure", async () => {
-    const { alerts, world, told } = alertsOf();
+    const { alerts, world, told: reported } = alertsOf();
     for (let times = 0; times < 50; times += 1) alerts.raise({ ...down, detail: `failure ${times}` });
     alerts.raise(issues.lookupFailed("model", "no answer"));
     await settle();
-    expect(told().map(([key, detail, count]) => [key, detail, count])).toEqual([
+    expect(reported().map(([key, detail, count]) => [key, detail, count])).toEqual([
       ["redis_key_lookup_failed", "failure 0", 1],
       ["redis_model_lookup_failed", "model: no answer; served from memory where possible, else rejected", 1],
     ]);
     await world.pass(QUIET_MS);
-    expect(told().slice(2)).toEqual([["redis_key_lookup_failed", "failure 49", 49, 1000 + QUIET_MS]]);
+    expect(reported().slice(2)).toEqual([["redis_key_lookup_failed", "failure 49", 49, 1000 + QUIET_MS]]);
     expect(world.alive).toBe(0);
   });
 
@@ -105,7 +105,7 @@ describe("alerts by way of the Ledger", () => {
   });
 
   it("keep what the Ledger did not take, and send it again under the same id", async () => {
-    const { alerts, world, told } = alertsOf();
+    const { alerts, world, told: reported } = alertsOf();
     world.failures = 4;
     alerts.raise(down);
     await settle();
@@ -113,7 +113,7 @@ describe("alerts by way of the Ledger", () => {
     await world.pass(QUIET_MS);
     await world.pass(QUIET_MS);
     expect([...world.arrived.keys()]).toEqual(["id-0"]);
-    expect([told()[0]?.[2], world.alive]).toEqual([1, 0]);
+    expect([reported()[0]?.[2], world.alive]).toEqual([1, 0]);
   });
 
   it("are sent by the next request when the one that kept the watch has ended early", async () => {

@@ -44,7 +44,7 @@ const event = fc.oneof(
   },
 );
 
-/** The end of a request, handed in together with the adoption of another request and that one's end. */
+/** The end of a request, handed in together with the adoption of another request and the end of that request. */
 const ADOPTED_BEHIND_AN_END = [
   { type: "arrive" as const, tenant: 2 },
   { type: "turn" as const },
@@ -106,8 +106,8 @@ describe("the Cell's admission controller", () => {
           for (const entry of entries) admission.abandon(entry);
           expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);
           await vi.advanceTimersByTimeAsync(6_000);
-          const told = [...rows.map((row) => row.request_id), ...elsewhere].sort();
-          expect(told).toEqual(entries.map((entry) => entry.request.requestId).sort());
+          const written = [...rows.map((row) => row.request_id), ...elsewhere].sort();
+          expect(written).toEqual(entries.map((entry) => entry.request.requestId).sort());
           budgets.reach = "up";
           await drain(world);
           for (const tenant of [0, 1, 2]) {
@@ -250,8 +250,10 @@ describe("the Cell's admission controller", () => {
       const decision = await admission.decision(entry);
       if (decision.verdict === "granted") await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
     }
-    const told = await Promise.all(waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict));
-    expect(new Set(told)).toEqual(new Set(["refused"]));
+    const verdicts = await Promise.all(
+      waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict),
+    );
+    expect(new Set(verdicts)).toEqual(new Set(["refused"]));
     expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
   });
 

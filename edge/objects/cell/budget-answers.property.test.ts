@@ -40,25 +40,25 @@ describe("a budget object that answers anything", () => {
   );
 
   /** What the object answers to a message: the same form every time, or the next of a list. */
-  function says(given: unknown, message: LeaseRequest | BudgetReport): unknown {
+  function answerTo(given: unknown, message: LeaseRequest | BudgetReport): unknown {
     const asked = "report" in message ? message : null;
     const { sequence } = asked?.report ?? (message as BudgetReport);
-    const heard = { stored: given === "never stored" ? 0 : sequence, alerts: [] };
+    const reportAnswer = { stored: given === "never stored" ? 0 : sequence, alerts: [] };
     const full = { capTokens: 100, levelTokens: 100, atMs: 0 };
     if (given === "failure") throw new Error("beyond reach");
-    if (asked === null && (typeof given !== "object" || given === null || !("report" in given))) return heard;
+    if (asked === null && (typeof given !== "object" || given === null || !("report" in given))) return reportAnswer;
     if (asked === null) return (given as { report: unknown }).report;
     if (given === "never stored" || given === "stale")
-      return { report: heard, verdict: { kind: "stale" }, bucket: full };
+      return { report: reportAnswer, verdict: { kind: "stale" }, bucket: full };
     const [, ttlMs] = /^granted for (\d+) ms$/.exec(String(given)) ?? [];
     if (ttlMs !== undefined)
       return {
-        report: heard,
+        report: reportAnswer,
         verdict: { kind: "granted", grant: asked.need, ttlMs: Number(ttlMs), ample: true },
         bucket: full,
       };
     return typeof given === "object" && given !== null && "report" in given && given.report === "heard"
-      ? { ...given, report: heard }
+      ? { ...given, report: reportAnswer }
       : given;
   }
 
@@ -76,7 +76,7 @@ describe("a budget object that answers anything", () => {
           calls += 1;
           said.push(message);
           if (calls > LIMIT) return await new Promise<never>(() => undefined);
-          return says(answers[calls % answers.length], message) as never;
+          return answerTo(answers[calls % answers.length], message) as never;
         };
         const { gateway, verdicts } = budgetGatewayOf({
           budgetOf: () => ({ lease: reply, report: reply, level: async () => null }),
@@ -117,11 +117,15 @@ describe("a budget object that answers anything", () => {
         if (calls > LIMIT) return await new Promise<never>(() => undefined);
         const half = { bucketTokens: 5, termTokens: 5, nanoUsd: 5 };
         const granted = { kind: "granted", grant: half, ttlMs: 2_000, ample: false };
-        const heard = { stored: 0, alerts: [] };
-        const answered = { report: heard, verdict: granted, bucket: { capTokens: 100, levelTokens: 100, atMs: 0 } };
-        return says(given === "half" ? answered : given, message) as never;
+        const reportAnswer = { stored: 0, alerts: [] };
+        const answered = {
+          report: reportAnswer,
+          verdict: granted,
+          bucket: { capTokens: 100, levelTokens: 100, atMs: 0 },
+        };
+        return answerTo(given === "half" ? answered : given, message) as never;
       };
-      const report = async (message: BudgetReport): Promise<never> => says("heard", message) as never;
+      const report = async (message: BudgetReport): Promise<never> => answerTo("heard", message) as never;
       const { gateway, verdicts, alerts } = budgetGatewayOf({
         budgetOf: () => ({ lease, report, level: async () => null }),
       });
@@ -140,8 +144,8 @@ describe("a budget object that answers anything", () => {
   });
 
   it("that never gives a level causes none to be reported", async () => {
-    const told: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
-    for (const level of told) {
+    const levels: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
+    for (const level of levels) {
       const none = async () => await Promise.reject(new Error("beyond reach"));
       const { gateway } = budgetGatewayOf({
         budgetOf: () => ({ lease: none, report: none, level: async () => level as null }),

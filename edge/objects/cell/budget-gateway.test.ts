@@ -30,8 +30,8 @@ function requestOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest
 function world(failOpen: boolean, deliversAlerts = true) {
   const budgets = new TestBudgets(Date.now);
   const alerts: string[] = [];
-  const told = Promise.withResolvers<undefined>();
-  if (deliversAlerts) told.resolve(undefined);
+  const delivered = Promise.withResolvers<undefined>();
+  if (deliversAlerts) delivered.resolve(undefined);
   const gateway = new RecordedGateway({
     cell: "c",
     failOpen,
@@ -41,7 +41,7 @@ function world(failOpen: boolean, deliversAlerts = true) {
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     deliverAlert: async (alert) => {
       alerts.push(alert.issueKey);
-      await told.promise;
+      await delivered.promise;
     },
     raise: (issue) => alerts.push(issue.issueKey),
   });

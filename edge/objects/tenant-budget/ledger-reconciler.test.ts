@@ -53,19 +53,25 @@ describe("while the clock of its object is set", () => {
   const limits = { ...caps, tenant: { ...caps.tenant, id: "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81" } };
   const YEAR_MS = 31_536_000_000;
 
-  it.each([3_600_000, -3_600_000])("waits for a ledger that does not answer no longer than without a clock change: %d ms", async (jumpMs) => {
-    vi.useFakeTimers();
-    vi.stubGlobal("fetch", () => new Promise(() => undefined));
-    const check = new LedgerReconciler(new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()), PORTS);
-    let decided = 0;
-    const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
-    decide();
-    await vi.advanceTimersByTimeAsync(100);
-    vi.setSystemTime(Date.now() + jumpMs);
-    decide();
-    await vi.advanceTimersByTimeAsync(400);
-    expect(decided).toBe(2);
-  });
+  it.each([3_600_000, -3_600_000])(
+    "waits for a ledger that does not answer no longer than without a clock change: %d ms",
+    async (jumpMs) => {
+      vi.useFakeTimers();
+      vi.stubGlobal("fetch", () => new Promise(() => undefined));
+      const check = new LedgerReconciler(
+        new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
+        PORTS,
+      );
+      let decided = 0;
+      const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
+      decide();
+      await vi.advanceTimersByTimeAsync(100);
+      vi.setSystemTime(Date.now() + jumpMs);
+      decide();
+      await vi.advanceTimersByTimeAsync(400);
+      expect(decided).toBe(2);
+    },
+  );
 
   it("reads the ledger again soon after a failure", async () => {
     vi.useFakeTimers();

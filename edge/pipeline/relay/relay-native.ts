@@ -45,7 +45,7 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
     () => true,
     () => false,
   );
-  const looking = lookNowAndThen(job, copy, piped);
+  const looking = readCopyAtIntervals(job, copy, piped);
   const whole = await piped;
   if (!whole) await copy.cancelObservation();
   await looking;
@@ -73,7 +73,7 @@ async function conclude(job: RelayJob, copy: ObservedBody, client: ClientWriter,
 }
 
 /** Reads the copy at intervals until the pipe has ended; cuts off a client that takes nothing. Never rejects. */
-async function lookNowAndThen(job: RelayJob, copy: ObservedBody, piped: Promise<boolean>): Promise<void> {
+async function readCopyAtIntervals(job: RelayJob, copy: ObservedBody, piped: Promise<boolean>): Promise<void> {
   const { stalledReaderMs } = job;
   const everyMaxMs = stalledReaderMs === 0 ? LOOK_EVERY_MAX_MS : stalledReaderMs / LOOKS_BEFORE_CUT;
   let everyMs = Math.min(LOOK_FIRST_MS, everyMaxMs);
@@ -82,7 +82,7 @@ async function lookNowAndThen(job: RelayJob, copy: ObservedBody, piped: Promise<
   const pausing = new Pausing(job.timer, piped);
   try {
     while (await pausing.pause(everyMs)) {
-      const { foundBytes, left, ended } = await lookAtAll(job, copy);
+      const { foundBytes, left, ended } = await readCopy(job, copy);
       if (ended) {
         // The rest is on its way to the client, and the copy cannot show whether the client takes it.
         if (stalledReaderMs !== 0 && (await pausing.pause(stalledReaderMs))) job.cancellation.cutOffReader();
@@ -103,7 +103,7 @@ async function lookNowAndThen(job: RelayJob, copy: ObservedBody, piped: Promise<
  * Reads everything that the copy holds. `left`: there is something for the client that it does not take; `ended`: no
  * more comes.
  */
-async function lookAtAll(
+async function readCopy(
   job: RelayJob,
   copy: ObservedBody,
 ): Promise<{ readonly foundBytes: number; readonly left: boolean; readonly ended: boolean }> {

@@ -37,19 +37,22 @@ describe("an answer that is to be stored", () => {
   it.each([
     ["in one piece", { ...JSON_TYPE, "content-length": String(TEXT.length) }, [TEXT]],
     ["in several", JSON_TYPE, [TEXT.slice(0, 100), TEXT.slice(100)]],
-  ])("%s is held while the isolate has memory for it, and is relayed without being held otherwise", async (_, headers, pieces) => {
-    for (const [room, stored] of [
-      [new MemoryBudget(TEXT.length), 1],
-      [new MemoryBudget(TEXT.length - 1), 0],
-    ] as const) {
-      const world = new TestPipeline();
-      world.memory.cacheMemory = room;
-      world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
-      world.upstream = async () => inPieces(pieces, headers);
-      expect(await answered(world)).toBe(TEXT);
-      expect([world.stored.length, room.usedBytes]).toEqual([stored, 0]);
-    }
-  });
+  ])(
+    "%s is held while the isolate has memory for it, and is relayed without being held otherwise",
+    async (_, headers, pieces) => {
+      for (const [room, stored] of [
+        [new MemoryBudget(TEXT.length), 1],
+        [new MemoryBudget(TEXT.length - 1), 0],
+      ] as const) {
+        const world = new TestPipeline();
+        world.memory.cacheMemory = room;
+        world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
+        world.upstream = async () => inPieces(pieces, headers);
+        expect(await answered(world)).toBe(TEXT);
+        expect([world.stored.length, room.usedBytes]).toEqual([stored, 0]);
+      }
+    },
+  );
 
   it("frees its memory when it breaks off, is left, or is no success", async () => {
     const world = new TestPipeline();

@@ -20,8 +20,8 @@ export class SharedTimer {
   readonly #clock: Clock;
   /** Waits that have not ended. */
   readonly #waits = new Set<Wait>();
-  #look: ReturnType<typeof setTimeout> | null = null;
-  #looked = false;
+  #firstTimer: ReturnType<typeof setTimeout> | null = null;
+  #firstTimerFired = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -31,14 +31,14 @@ export class SharedTimer {
   after(ms: number, run: () => void): () => void {
     const wait: Wait = { ms, fromMs: this.#clock(), run, timer: null };
     this.#waits.add(wait);
-    if (this.#looked || ms < SHARED_WAIT_MS) this.#arm(wait, ms);
-    else this.#look ??= setTimeout(() => this.#lookAround(), SHARED_WAIT_MS);
+    if (this.#firstTimerFired || ms < SHARED_WAIT_MS) this.#arm(wait, ms);
+    else this.#firstTimer ??= setTimeout(() => this.#onFirstTimer(), SHARED_WAIT_MS);
     return () => this.#callOff(wait);
   }
 
-  #lookAround(): void {
-    this.#looked = true;
-    this.#look = null;
+  #onFirstTimer(): void {
+    this.#firstTimerFired = true;
+    this.#firstTimer = null;
     const nowMs = this.#clock();
     for (const wait of this.#waits) {
       // Whatever the clock shows, the time that has passed is between zero and the time of the shared timer.
@@ -61,8 +61,8 @@ export class SharedTimer {
   #callOff(wait: Wait): void {
     if (!this.#waits.delete(wait)) return;
     clearTimeout(wait.timer);
-    if (this.#waits.size > 0 || this.#look === null) return;
-    clearTimeout(this.#look);
-    this.#look = null;
+    if (this.#waits.size > 0 || this.#firstTimer === null) return;
+    clearTimeout(this.#firstTimer);
+    this.#firstTimer = null;
   }
 }

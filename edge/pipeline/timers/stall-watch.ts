@@ -59,10 +59,10 @@ export class StallWatch {
 
   #arm(ms: number): void {
     if (this.#limitMs === 0) return;
-    this.#callOff ??= this.#waits.after(Math.max(ms, 0), () => this.#look());
+    this.#callOff ??= this.#waits.after(Math.max(ms, 0), () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     this.#callOff = null;
     if (this.#sinceMs === null) return;
     const leftMs = this.#sinceMs + this.#limitMs - this.#clock();

@@ -95,12 +95,12 @@ export function allFinite(value: unknown): boolean {
 export function hasAmounts(message: LeaseRequest | BudgetReport): boolean {
   const asked = "report" in message ? [...Object.values(message.need), ...Object.values(message.want)] : [];
   const { leases } = "report" in message ? message.report : message;
-  const told = leases.flatMap(({ released, opened, used }) => [
+  const reported = leases.flatMap(({ released, opened, used }) => [
     ...Object.values(released),
     ...Object.values(opened?.granted ?? {}),
     ...used.flatMap((line) => [line.used.tokens, line.used.nanoUsd]),
   ]);
-  return allFinite(message) && [...asked, ...told].every(isAmount);
+  return allFinite(message) && [...asked, ...reported].every(isAmount);
 }
 
 /**
