@@ -25,7 +25,7 @@ describe("a request", () => {
     expect(stage.said.toSorted()).toEqual(["admit second", "ask first", "ask third", "open"]);
   });
 
-  it("that was granted in the session is held by it, and gets a permit of its own when it asks whether its Cell is lost", async () => {
+  it("that was granted in the session is held by it, and has to take a permit of its own when it asks whether its Cell is lost", async () => {
     const { permit: held } = await stage.running("one");
     await expect(held.lost()).rejects.toThrow("held by a session");
     const own = await stage.admission.adopt(admissionRequestOf("one", "t"));

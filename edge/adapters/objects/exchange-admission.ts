@@ -239,7 +239,10 @@ class SessionPermit implements PermitHandle {
     await this.#own?.inUse();
   }
 
-  /** A request that runs long enough to call this gets a permit of its own. */
+  /**
+   * Rejects while a session holds the request: a request that runs long enough to call this has to take a permit of its
+   * own.
+   */
   async lost(): Promise<never> {
     if (this.#own === null) throw new Error("held by a session");
     return await this.#own.lost();
