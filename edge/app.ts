@@ -1,6 +1,7 @@
 /**
- * The Worker's routes and its last catcher. Everything but `GET /health` and the internal routes is a data-plane call.
- * The model routes, nearly all of the traffic, are found by a look into a set; the router has the rest.
+ * The Worker's routes, and its handler for errors that no route handled. Everything but `GET /health` and the internal
+ * routes is a data-plane call. The model routes, which take nearly all of the traffic, are found by one lookup in a
+ * set; the router handles the rest.
  */
 import { Hono } from "hono";
 import { GatewayError } from "../shared/errors.ts";
@@ -22,10 +23,10 @@ const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** The data plane as a fetch handler. */
 export async function serve(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
-  const place = request.method === "POST" ? requestTargetOf(request.url) : null;
-  if (place === null || !modelRoutes.has(place.path)) return await app.fetch(request, bindings, context);
+  const target = request.method === "POST" ? requestTargetOf(request.url) : null;
+  if (target === null || !modelRoutes.has(target.path)) return await app.fetch(request, bindings, context);
   try {
-    return await modelRoute(depsOf(bindings, request), request, context, place);
+    return await modelRoute(depsOf(bindings, request), request, context, target);
   } catch (error) {
     return crashed(error, request.method);
   }
@@ -51,7 +52,7 @@ app.notFound(async (c) => {
 });
 app.onError((error, c) => crashed(error, c.req.method));
 
-/** The answer to what no call could answer: configuration that cannot be read, a URL that cannot be parsed. */
+/** The answer when no call could answer: the configuration cannot be read, or the URL cannot be parsed. */
 function crashed(error: unknown, method: string): Response {
   const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   const headers = requestIds();
@@ -67,12 +68,12 @@ function crashed(error: unknown, method: string): Response {
   return Response.json(known.body, { status, headers });
 }
 
-/** The path that is forwarded is the path that is routed: as it is written, no letter decoded. */
+/** The path that is routed is the path that is forwarded: as the client wrote it, without decoding. */
 function getPath(request: Request): string {
   return requestTargetOf(request.url)?.path ?? "/";
 }
 
-/** The headers of an answer that no call stands behind (docs/rules/headers.md#response-headers: every response). */
+/** The headers of an answer that was made without a call (docs/rules/headers.md#response-headers: every response). */
 function requestIds(): { readonly "x-request-id": string } & Record<string, string> {
   const id = crypto.randomUUID();
   return { "x-gateway-request-id": id, "x-request-id": id, "x-gateway-overhead-ms": "0" };

@@ -38,20 +38,20 @@ import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
 import type { Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
-/** Everything a request of this isolate works with. */
+/** Everything that a request of this isolate works with. */
 export interface Deps {
   readonly env: Env;
   readonly ports: Ports;
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgetClient;
-  /** The token between the planes; undefined when there is none, and nobody may use the internal routes. */
+  /** The token between the planes; undefined when there is none: then the internal routes refuse every request. */
   readonly internalToken: () => Promise<string | undefined>;
-  /** What follows a wrong one. */
+  /** What follows a wrong token. */
   readonly authFailures: AuthFailureHandler;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly alertLedger: () => LedgerApi;
-  /** The same for another cell; null for one that is neither the Worker's own nor listed. */
+  /** The same for another cell; null for a cell that is neither the Worker's own nor listed. */
   readonly ofCell: (name: string) => Deps | null;
 }
 
@@ -62,7 +62,10 @@ interface Isolate {
 
 let composed: Isolate | EnvError | null = null;
 
-/** The isolate's parts, with the cell that a request belongs to. Throws EnvError, at every call, when a variable is malformed. */
+/**
+ * The parts of the isolate, for the cell that a request belongs to. Throws EnvError, at every call, when a variable is
+ * malformed.
+ */
 export function depsOf(bindings: Bindings, request: Request): Deps {
   composed ??= compose(bindings);
   if (composed instanceof EnvError) throw composed;
@@ -70,15 +73,15 @@ export function depsOf(bindings: Bindings, request: Request): Deps {
   return of(env.cells.length === 0 ? env.cell : cellFor(request.cf as RequestOrigin | undefined, env.cells, env.cell));
 }
 
-/** What cells have in common is one for the isolate; its alerts and events go to its own cell. */
+/** One instance per isolate of what all cells share; the isolate's alerts and events go to its own cell. */
 function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
     const clock = Date.now;
-    const places = new ObjectStubs(bindings, env.cells);
+    const stubs = new ObjectStubs(bindings, env.cells);
     const client = new RedisClient(env.redis, clock, consoleLog);
     const uuid = () => crypto.randomUUID();
-    const ledger = () => places.ledger(alertLedgerOf(env.cell));
+    const ledger = () => stubs.ledger(alertLedgerOf(env.cell));
     const alerts = new LedgerAlerts({
       ledger,
       clock,
@@ -87,7 +90,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       keepAlive: waitUntil,
       log: consoleLog,
     });
-    const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
+    const admissionOf = (cell: string) => new CellAdmission(stubs, cell, env.ledgerShards, alerts, consoleLog);
     const own = admissionOf(env.cell);
     const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
@@ -138,7 +141,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
               events,
             }),
       spans: new LedgerSpans({
-        ledger: (shard) => places.ledger(`${env.cell}:${shard}`),
+        ledger: (shard) => stubs.ledger(`${env.cell}:${shard}`),
         shards: env.ledgerShards,
         keepAlive: waitUntil,
         log: consoleLog,
@@ -153,7 +156,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       cacheMemory,
       endpoints: new EndpointFailures(),
     };
-    const budgets = new TenantBudgetClient(places);
+    const budgets = new TenantBudgetClient(stubs);
     const known = new Map<string, Deps>();
     const of = (name: string): Deps => {
       const met = known.get(name);
@@ -168,7 +171,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         budgets,
         internalToken,
         authFailures: refusals,
-        alertLedger: () => places.ledger(alertLedgerOf(name)),
+        alertLedger: () => stubs.ledger(alertLedgerOf(name)),
         ofCell: (other) => (other === env.cell || env.cells.some((plan) => plan.cell === other) ? of(other) : null),
       };
       known.set(name, deps);
@@ -183,7 +186,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
 }
 
 /**
- * The configured one, else what is derived from the admin token: derived once, when somebody first asks
+ * The configured token, or else one that is derived from the admin token when it is first needed
  * (docs/rules/internal-traffic.md#internal-token).
  */
 function internalTokenOf({ internalToken, adminToken }: Env): () => Promise<string | undefined> {

@@ -31,7 +31,7 @@ export class Cell extends CellObject {
 
 /** One of a cell's Ledgers, named `<cell>:<shard>`. */
 export class Ledger extends LedgerObject {
-  /** `limits`: what it may keep; its share of the cell's unless said otherwise. */
+  /** `limits`: how much the Ledger may keep; without them, its share of the cell's limits. */
   constructor(state: DurableObjectState, bindings: Bindings, limits?: LogLimits) {
     const env = parseEnv(bindings);
     const ports = ledgerPorts(state, new ObjectStubs(bindings, env.cells), env);
@@ -73,7 +73,7 @@ function ledgerPorts(state: DurableObjectState, stubs: ObjectStubs, { clickhouse
     now,
     log: consoleLog,
     analytics: analyticsStoreOf(clickhouse),
-    // The first shard keeps the alerts of all.
+    // The first shard keeps the alerts of all shards.
     alertsOf: (own) => alertsBy(() => (name === first ? own : stubs.ledger(first)), state),
   };
 }

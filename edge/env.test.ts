@@ -51,7 +51,7 @@ describe("the Worker's configuration", () => {
     expect(parseEnv({ GATEWAY_FAIRSHARE_ALGORITHM: value }).fairshareAlgorithm).toBe(expected);
   });
 
-  it("lets a reader stall for as long as it likes when told so", () => {
+  it("sets no limit for a client that does not read when the variable is 0", () => {
     expect(parseEnv({ GATEWAY_STALLED_READER_SECS: "0" }).stalledReaderMs).toBe(0);
   });
 
@@ -89,7 +89,7 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0"],
     ["GATEWAY_JWT_ISSUERS", '[{"issuer":"https://id.example","audience":"a"}]'],
     ["GATEWAY_INTERNAL_BASE_URL", "control"],
-  ])("names %s and not its value when it is %j", (variable, value) => {
+  ])("names %s but does not show its value when it is %j", (variable, value) => {
     const parse = (): unknown => parseEnv({ [variable]: value });
     expect(parse).toThrow(EnvError);
     expect(parse).toThrow(variable);

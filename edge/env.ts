@@ -1,6 +1,6 @@
 /**
  * The Worker's configuration: its bindings, validated once per isolate (docs/rules/configuration.md#variables). A
- * malformed variable stops every request with a log line that names it; no variable turns a check off.
+ * malformed variable refuses every request, with a log line that names the variable; no variable turns a check off.
  */
 import * as z from "zod";
 import { type CellConfig, envCells, requireOwnCell } from "../shared/cells.ts";
@@ -24,18 +24,21 @@ import { isSafePath } from "../shared/upstream-url.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
 import { isPassedThrough, isServedPath } from "./domain/routing/path-rules.ts";
 
-/** Whose object it is: a region's, a shard's of a cell (`<cell>:<shard>`), a tenant's. */
+/** What an object belongs to: a region, a shard of a cell (`<cell>:<shard>`), or a tenant. */
 export type ObjectKind = "cell" | "ledger" | "budget";
 
 /** The objects of another process. */
 export interface RemoteObjects {
-  /** Calls a method of an object. Answers, and throws, what it does; capabilities in an answer are the caller's. */
+  /**
+   * Calls a method of an object. Returns and throws what the method does; the caller disposes the capabilities in an
+   * answer.
+   */
   call(kind: ObjectKind, name: string, method: string, args: readonly unknown[]): Promise<unknown>;
 }
 
 /**
- * What the platform hands to the Worker and its objects: text variables and object namespaces. In a process whose
- * objects are in another one (docs/rules/local-stack.md#several-processes) there are no namespaces but OBJECTS.
+ * What the platform hands to the Worker and its objects: text variables and object namespaces. A process whose objects
+ * are in another process (docs/rules/local-stack.md#several-processes) has no namespaces, only OBJECTS.
  */
 export interface Bindings {
   readonly CELL: DurableObjectNamespace;
@@ -43,12 +46,15 @@ export interface Bindings {
   readonly TENANT_BUDGET: DurableObjectNamespace;
   /** The process that has the objects, and answers the internal routes. */
   readonly OBJECTS?: Fetcher & RemoteObjects;
-  /** The network of upstreams that an admin registered, where it is another one (one machine, private networks blocked). */
+  /**
+   * The network path to upstreams that an admin registered, when it differs from the Worker's own (one machine, private
+   * networks blocked).
+   */
   readonly UPSTREAMS?: Fetcher;
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
 
-/** A day. Timers of the runtime do not reach much further than 24 of them. */
+/** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
 
 const algorithm = z
@@ -107,7 +113,7 @@ const schema = z.object({
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
   GATEWAY_MAX_QUEUED_PER_TENANT: envWhole(10_000, 0),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
-  // a ledger without a single segment to itself could keep nothing
+  // a ledger that had less than one segment could keep nothing
   GATEWAY_LEDGER_SHARDS: envWhole(1).refine(
     (shards) => shards <= SPILL_MAX_SEGMENTS,
     `must be at most ${SPILL_MAX_SEGMENTS}`,
@@ -135,36 +141,35 @@ export interface Env {
   readonly apiKeyPepper: string | undefined;
   readonly encryptionKey: string | undefined;
   readonly internalToken: string | undefined;
-  /** Known for one thing only: what the internal token is derived from when there is none. */
+  /** Used only to derive the internal token when none is configured. */
   readonly adminToken: string | undefined;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
-  /** How long a client may take nothing of an answer that is there for it; 0: for as long as it likes. */
+  /** How long a client may leave unread what is there for it; 0: without limit. */
   readonly stalledReaderMs: number;
   readonly globalMaxInFlight: number;
-  /** How many requests of one tenant may wait in a cell; 0: as many as the cell's queue holds. */
+  /** How many requests of one tenant may wait in a cell; 0: as many as the cell's queue takes. */
   readonly maxQueuedPerTenant: number;
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
   /**
-   * The only paths besides the documented ones that are forwarded; null: every one that may be
-   * (docs/rules/routes.md#unknown-paths).
+   * The only undocumented paths that are forwarded; null: every path that may be (docs/rules/routes.md#unknown-paths).
    */
   readonly passthroughPaths: ReadonlySet<string> | null;
-  /** Request lines of the log wait this long for others; 0: each is written at once. */
+  /** Log lines of requests wait this long to be written together; 0: each is written at once. */
   readonly logGatherMs: number;
   readonly fairshareAlgorithm: "weighted" | "hierarchical";
   readonly ssrf: SsrfPolicy;
-  /** Whether requests go on unchecked while the budget object is beyond reach (docs/rules/budgets.md#unreachable). */
+  /** Whether requests go on unchecked while the budget object is unreachable (docs/rules/budgets.md#unreachable). */
   readonly failOpen: boolean;
-  /** Whose identity tokens are taken (docs/rules/identities.md#checks). */
+  /** The issuers whose identity tokens are accepted (docs/rules/identities.md#checks). */
   readonly jwtIssuers: readonly JwtIssuer[];
-  /** Where the control service answers. */
+  /** The URL of the control service. */
   readonly internalBaseUrl: string;
 }
 
-/** Where the analytics store answers. */
+/** The address of the analytics store and how to log in. */
 export interface ClickhouseEnv {
   readonly url: string;
   readonly db: string;

@@ -1,6 +1,6 @@
 /**
- * What the pipeline needs from the outside world, as interfaces. Adapters and objects implement them, deps.ts composes
- * them, tests hand in their own. Nothing here imports a platform.
+ * What the pipeline needs from the outside, as interfaces. Adapters and objects implement them, deps.ts composes them,
+ * tests pass in their own. Nothing here imports a platform.
  */
 
 import type { Issue } from "../shared/alerts.ts";
@@ -21,18 +21,18 @@ import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 /** Unix epoch ms. */
 export type Clock = () => number;
 
-/** Waiting: resolves after `ms`, or as soon as the signal aborts. Never rejects. */
+/** Resolves after `ms`, or as soon as the signal aborts. Never rejects. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** Chance: identifiers, and fractions in [0, 1). */
+/** Random identifiers, and fractions in [0, 1). */
 interface Random {
   uuid(): string;
   fraction(): number;
 }
 
 /**
- * Where a looked-up record came from; `memory` may be older than the store until the Cell has compared its rev, also when
- * the store was to be asked and did not answer.
+ * The source of a record that was looked up. A record from `memory` may be older than the store's until the Cell has
+ * compared its rev; it is also the source when the store should have been read and did not answer.
  */
 export type RecordSource = "memory" | "store";
 
@@ -42,9 +42,9 @@ export interface Found<T> {
 }
 
 /**
- * The hot copies. Each lookup asks the isolate's memory, then the store. Null: the store answered and has no such
- * record (absence is never cached). Throws GatewayError `key_store_unavailable` when the store cannot be asked and
- * memory has no copy that may still be served (docs/rules/freshness.md#store-down).
+ * The hot copies. Each lookup reads the isolate's memory, then the store. Null: the store answered and has no such
+ * record (absence is never cached). Throws GatewayError `key_store_unavailable` when the store cannot be read and
+ * memory has no copy that may still be used (docs/rules/freshness.md#store-down).
  */
 export interface Directory {
   key(keyHash: string, options?: LookupOptions): Promise<Found<ResolvedKey> | null>;
@@ -53,33 +53,33 @@ export interface Directory {
   settings(name: HotSetting, options?: LookupOptions): Promise<Found<SettingsRecord> | null>;
   /** Every registered model, by model_name ascending. */
   models(): Promise<readonly ModelRecord[]>;
-  /** Drops the copies that the Cell called stale, for good: stale-if-error no longer applies to them. */
+  /** Drops the copies that the Cell called stale for good: stale-if-error no longer applies to them. */
   forget(items: readonly RevItem[]): void;
-  /** The newest revision of kind `all` that this isolate has heeded; 0 at first. */
+  /** The newest revision of kind `all` that this isolate has applied; 0 at first. */
   epoch(): number;
 }
 
 export interface LookupOptions {
-  /** Skip memory: a refusal rests on this record (docs/rules/freshness.md#refusals-are-read-again). */
+  /** Skips memory: a refusal rests on this record (docs/rules/freshness.md#refusals-are-read-again). */
   readonly fresh?: boolean;
 }
 
 /**
- * The Cell's answer to an admission request. What `sessionLost` returns resolves when the isolate's session with the Cell, by
- * which the request holds its slot, is lost: the request has to `adopt` a permit of its own then, or when it has run for long.
- * Null: it has one.
+ * The Cell's answer to an admission request. `sessionLost` returns a promise that resolves when the isolate's session
+ * with the Cell, which holds the request's slot, is lost. The request has to `adopt` a permit of its own then, or when
+ * it has run for long. Null: the request has one already.
  */
 export type AdmissionOutcome = Admitted<PermitHandle> & {
   readonly sessionLost?: () => Promise<void> | null;
-  /** The request may have had a place, and a row, before: its next admission request says that it has waited. */
+  /** The request may have had a place, and a row, before: its next admission request must say that it has waited. */
   readonly placeLost?: boolean;
 };
 
-/** What the Cell says to an answer that needs no slot. */
+/** The Cell's verdict on an answer that needs no slot. */
 export interface CacheHitVerdict {
-  /** Records that are newer than those that it rests on: it must not be given, and has no row. */
+  /** Newer records than those that the answer rests on: it must not be given, and has no row. */
   readonly newer: readonly RevItem[];
-  /** The bucket of its tenant; null without a cap, or not known. */
+  /** The bucket level of its tenant; null without a cap, or when it is not known. */
   readonly level: BucketLevel | null;
   /** Resolves when its row is durable, or has been handed to the Ledger. Never rejects. */
   readonly recorded: Promise<void>;
@@ -92,45 +92,58 @@ export interface CacheHitVerdict {
 export interface Admission {
   readonly cell: string;
   admit(request: AdmissionRequest): Promise<AdmissionOutcome>;
-  /** A permit of its own for a slot that is in use: its session or its Cell was lost, or it has run for long. */
+  /**
+   * A permit of its own for a slot that is in use: its session or its Cell was lost, or the request has run for long.
+   */
   adopt(request: AdmissionRequest): Promise<PermitHandle>;
-  /** The row of a request without permit. Falls back to the Ledger when the Cell is beyond reach; never throws. */
+  /** Takes the row of a request without permit. Uses the Ledger when the Cell is unreachable; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
-  /** One call for an answer that needs no slot: compares what it rests on, and takes its row unless that is outdated. */
+  /**
+   * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is
+   * outdated.
+   */
   confirmHit(hit: CacheHit): Promise<CacheHitVerdict>;
-  /** The row of a request whose permit failed to settle. Retries on a fresh stub, then hands it to the Ledger. */
+  /**
+   * Takes the row of a request whose permit failed to settle. Tries again on a fresh stub, then hands the row to the
+   * Ledger.
+   */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
-  /** The level of a tenant's bucket where nothing was reserved; null without a cap, or unknown. Never throws. */
+  /**
+   * The level of a tenant's bucket when nothing was reserved; null without a cap, or when it is unknown. Never throws.
+   */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
 }
 
-/** Terms of energy accounting, with the revision that they are of. */
+/** Terms of energy accounting, with their revision. */
 export interface KnownTerms {
-  /** Null: they cannot be read in this form. */
+  /** Null: this gateway cannot read their form. */
   readonly terms: EnergyTerms | null;
   readonly rev: number;
 }
 
-/** Energy accounting (docs/rules/energy.md#formulas); asked for models that take part in it only. Never throws. */
+/** Energy accounting (docs/rules/energy.md#formulas); used only for models that take part in it. Never throws. */
 export interface Energy {
-  /** Null: not known. */
+  /** Null when they are not known. */
   terms(): Promise<KnownTerms | null>;
-  /** The last good reading, at most some seconds after it was taken; null: there is none. */
+  /** The last good reading, at most some seconds old; null: there is none. */
   reading(): Promise<PowerReading | null>;
 }
 
-/** A Request stands for its own body, unread: the runtime refuses to make a GET with a body, but lets one be passed on. */
+/**
+ * A Request stands for its own unread body: the runtime refuses to make a GET with a body, but passes an incoming one
+ * on.
+ */
 export type UpstreamBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | Request | null;
 
 /** One call to an upstream. */
 export interface UpstreamCall {
   readonly url: string;
   readonly method: string;
-  /** By their names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: UpstreamBody;
-  /** Client gone and deadline in one. */
+  /** Aborts when the client is gone or the deadline has passed. */
   readonly signal: AbortSignal;
   /** The operator's own upstream, not an address that an admin registered: no address policy applies. */
   readonly trusted: boolean;
@@ -141,9 +154,9 @@ export interface Upstream {
   fetch(call: UpstreamCall): Promise<Response>;
 }
 
-/** What a look at an upstream's address found (docs/rules/upstream-calls.md#diagnostics). */
+/** The result of checking an upstream's address (docs/rules/upstream-calls.md#diagnostics). */
 export interface Diagnosis {
-  /** Null: could not be found out. */
+  /** Null: not known. */
   readonly dnsOk: boolean | null;
   readonly addresses: readonly string[];
   readonly portOpen: boolean;
@@ -152,7 +165,7 @@ export interface Diagnosis {
 }
 
 export interface Diagnostics {
-  /** Looks at the address of a URL without sending anything there. Never rejects. */
+  /** Checks the address of a URL without sending anything there. Never rejects. */
   check(url: string): Promise<Diagnosis>;
 }
 
@@ -162,60 +175,63 @@ export interface CacheEntry {
   readonly path: string;
   readonly status: 200;
   readonly content_type: string;
-  /** Shared with every request that is given this answer: it is never changed. */
+  /** Shared with every request that gets this answer: it never changes. */
   readonly body: Uint8Array<ArrayBuffer>;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly stored_at_ms: number;
-  /** What answered: an entry of another origin is no answer (pipeline/cache/response-cache.ts). */
+  /** What gave the answer: an entry of another origin does not count (pipeline/cache/response-cache.ts). */
   readonly origin: string;
 }
 
 /**
- * Which tenants the sessions of MCP servers belong to, by the server's name (docs/rules/mcp.md#sessions). Never throws:
- * a failed store knows none.
+ * The tenants of the sessions of MCP servers, by the server's name (docs/rules/mcp.md#sessions). Never throws: when the
+ * store fails, no session is known.
  */
 export interface McpSessions {
-  /** The ids of the tenants that any of these sessions is known to be of. */
+  /** The ids of the tenants to which these sessions are known to belong. */
   owners(server: string, ids: readonly string[]): Promise<readonly string[]>;
-  /** They are this tenant's from now on, whichever tenant's they were: their server has given them to it. */
+  /** Makes the sessions this tenant's from now on, whichever tenant's they were: their server has given them to it. */
   remember(server: string, ids: readonly string[], tenantId: string): Promise<void>;
-  /** They are in use: whose they are is kept for a day from now. */
+  /** Reports that the sessions are in use: their tenant is kept for a day from now. */
   renew(server: string, ids: readonly string[]): Promise<void>;
-  /** They have ended. */
+  /** Forgets sessions that have ended. */
   forget(server: string, ids: readonly string[]): Promise<void>;
 }
 
 export interface ResponseCache {
-  /** Null: there is none, or the store failed. */
+  /** Null: there is no entry, or the store failed. */
   lookup(tenantId: string, digest: string): Promise<CacheEntry | null>;
-  /** Stored some ms later; then, or when that has failed, `release` is called: nothing holds the entry's body for it any more. */
+  /**
+   * Stores the entry some ms later. `release` is called when it is stored, or when that failed: the cache then no
+   * longer holds the entry's body.
+   */
   store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number, release: () => void): void;
 }
 
-/** What became of an identity token. `unavailable`: the keys of its provider have never been read. */
+/** The result for an identity token. `unavailable`: the keys of its provider have never been read. */
 export type TokenVerdict =
   | { readonly kind: "identity"; readonly identity: Identity }
   | { readonly kind: "refused" | "unavailable" };
 
 /** Identity tokens of OIDC providers (docs/rules/identities.md#checks). */
 export interface TokenVerifier {
-  /** False when no provider is configured: then no credential is a token. */
+  /** False when no provider is configured: then no credential is taken to be a token. */
   readonly enabled: boolean;
   verify(token: string): Promise<TokenVerdict>;
 }
 
-/** Makes the key of an identity that has none. True when it is there now; never throws. */
+/** Makes a key for an identity that has none. True when the key exists now; never throws. */
 export interface IdentityProvisioner {
   provision(identity: Identity): Promise<boolean>;
 }
 
-/** Opens secrets of hot copies (`enc:v1:`). */
+/** Opens the sealed secrets of hot copies (`enc:v1:`). */
 export interface SecretOpener {
   open(stored: string): Promise<string>;
 }
 
-/** Counts what leaves no usage row. Never waited for, never throws. */
+/** Counts events that leave no usage row. Never awaited, never throws. */
 export interface EventCounter {
   count(event: MetricEvent): void;
 }
@@ -225,41 +241,41 @@ export interface FinishedCall {
   readonly context: TraceContext;
   readonly method: string;
   readonly row: UsageRow;
-  /** Root first. */
+  /** The root span comes first. */
   readonly spans: readonly SpanRecord[];
 }
 
-/** The trace export of every call. Adding never delays or fails a request. */
+/** The trace export of every call. Adding a call never delays a request and never makes it fail. */
 export interface Traces {
-  /** False: there is nothing to export to, and calls need no trace context. */
+  /** False: there is no export, and calls need no trace context. */
   readonly enabled: boolean;
   add(call: FinishedCall): void;
 }
 
-/** Spans of traced requests. Sending never delays or fails a request. */
+/** Spans of traced requests. Sending never delays a request and never makes it fail. */
 export interface Spans {
   send(requestId: string, spans: readonly SpanRecord[]): void;
 }
 
-/** What a line of the log says; undefined: nothing. */
+/** The fields of a log line; undefined: the field is left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** One structured line per event; secrets never reach it. */
 export interface Log {
-  /** `warn` unless said otherwise: what is worth a line of its own is mostly something that failed. */
+  /** `warn` by default: most events with a line of their own are failures. */
   event(name: string, fields: LogFields, level?: "info" | "warn" | "error"): void;
 }
 
 /**
- * Operational alerts (docs/rules/alerts.md#issues-and-texts). Never throws and never delays; what repeats is counted
- * and reported as a number.
+ * Operational alerts (docs/rules/alerts.md#issues-and-texts). Never throws and never delays; repeats are counted and
+ * reported as a number.
  */
 export interface Alerts {
   raise(issue: Issue): void;
 }
 
 export interface Ports {
-  /** What changes requests on their way upstream, and their answers. */
+  /** The transforms of requests on their way upstream, and of their answers. */
   readonly transforms: Transforms;
   readonly clock: Clock;
   readonly sleep: Sleep;

@@ -12,9 +12,9 @@ export { Cell, Ledger, TenantBudget } from "./durable-objects.ts";
 let stubs: ObjectStubs | null = null;
 
 /**
- * What Worker processes ask of the one that has the objects (docs/rules/local-stack.md#several-processes): calls of
- * objects, which it passes on without a decision of its own, and the internal routes. A capability in an answer is its
- * caller's: when that process dies, the runtime disposes it here and, with it, at the object.
+ * What other Worker processes call at the process that has the objects (docs/rules/local-stack.md#several-processes):
+ * methods of objects, which it only forwards, and the internal routes. The caller holds the capabilities in an answer:
+ * when the caller's process dies, the runtime disposes them here and thereby at the object.
  */
 export class Objects extends WorkerEntrypoint<Bindings> implements RemoteObjects {
   async call(kind: ObjectKind, name: string, method: string, args: readonly unknown[]): Promise<unknown> {

@@ -1,6 +1,6 @@
 /**
- * What the Durable Objects need from the outside world, as interfaces. Adapters implement them, edge/durable-objects.ts hands
- * them in, tests hand in their own. The objects import no adapter.
+ * What the Durable Objects need from the outside, as interfaces. Adapters implement them, edge/durable-objects.ts
+ * passes them in, tests pass in their own. The objects import no adapter.
  */
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { CellSeen } from "../../shared/records.ts";
@@ -13,19 +13,22 @@ import type { MonthBounds } from "../domain/budget/usage-view.ts";
 import type { AnalyticsStore } from "../domain/ledger/analytics-store.ts";
 import type { Alerts, Clock, Log } from "../ports.ts";
 
-/** Runs something once, after so many milliseconds. */
+/** Runs a function once, after this many milliseconds. */
 export type Later = (delayMs: number, run: () => void) => void;
 
-/** What a Cell asks of a tenant's budget object. */
+/** What a Cell calls at a tenant's budget object. */
 export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level">;
 
-/** Alerts of an object, on their way to the Ledger that keeps those of its cell. */
+/** Takes the alerts of an object and sends them to the Ledger that keeps those of its cell. */
 export interface AlertChannel extends Alerts {
-  /** Sends events that have an id of their own. Resolves when they are on the Ledger's disk; rejects when it was not reached. */
+  /**
+   * Sends events that have an id of their own. Resolves when they are on the Ledger's disk; rejects when the Ledger was
+   * not reached.
+   */
   deliver(events: readonly AlertEvent[]): Promise<void>;
 }
 
-/** What a Cell is given. */
+/** What a Cell gets from outside. */
 export interface CellPorts {
   readonly now: Clock;
   readonly later: Later;
@@ -36,20 +39,26 @@ export interface CellPorts {
   readonly ledger: (shard: number) => LedgerApi;
   /** A fresh stub of a tenant's budget object. */
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
-  /** Writes the cell's state where the control service finds every cell. False: it was not written. Never throws. */
+  /**
+   * Writes the cell's state to the place where the control service finds every cell's. False: it was not written. Never
+   * throws.
+   */
   readonly reportState: (state: CellSeen) => Promise<boolean>;
 }
 
-/** What a Ledger is given. */
+/** What a Ledger gets from outside. */
 export interface LedgerPorts {
   readonly now: Clock;
   readonly log: Log;
   readonly analytics: AnalyticsStore;
-  /** Alerts that this Ledger raises itself. `own`: itself, for it may be the one that keeps the cell's alerts. */
+  /**
+   * Takes the alerts that this Ledger raises. `own`: the Ledger itself, which may be the one that keeps the cell's
+   * alerts.
+   */
   readonly alertsOf: (own: Pick<LedgerApi, "alert">) => Alerts;
 }
 
-/** What a tenant's budget object is given. */
+/** What a tenant's budget object gets from outside. */
 export interface TenantBudgetPorts {
   readonly now: Clock;
   readonly log: Log;
@@ -58,7 +67,10 @@ export interface TenantBudgetPorts {
   readonly ledgerSum: LedgerSum;
 }
 
-/** What a tenant or key used by the rows that ended from `sinceMs` (null: ever) until `untilMs`. Rejects when it cannot be read. */
+/**
+ * The usage of a tenant or key in the rows that ended from `sinceMs` (null: since ever) until `untilMs`. Rejects when
+ * it cannot be read.
+ */
 export type LedgerSum = (
   whose: BudgetOwner,
   id: string,

@@ -1,6 +1,6 @@
 /**
- * Energy in the rows of requests (docs/rules/energy.md#formulas): only of models that take part, and frozen when the
- * request ends. The upstreams fail, because an answer is relayed by the platform; test/spec/settings.test.ts has one
+ * Energy in the rows of requests (docs/rules/energy.md#formulas): only for models that take part, and fixed when the
+ * request ends. The upstreams fail, because the platform relays an answer; test/spec/settings.test.ts has an upstream
  * that answers.
  */
 import { expect, it } from "vitest";
@@ -52,7 +52,7 @@ it("counts the time after the queue at the watts of a slot", async () => {
   });
 });
 
-it("goes by the reading of when the request ends", async () => {
+it("uses the reading of the time when the request ends", async () => {
   const world = worldOf(10);
   world.upstream = async () => {
     world.powerReading = { clusterWatts: 4000, nodeCount: 2 };
@@ -70,17 +70,17 @@ it("counts nothing of a refusal", async () => {
   expect(refused.recorded).toMatchObject([{ admission: "rejected", energy_wh: 0 }]);
 });
 
-it("leaves models out that take no part, and asks nothing for them", async () => {
+it("leaves out models that take no part, and reads nothing for them", async () => {
   const world = worldOf(0);
   expect(await rowOf(world)).toMatchObject({ status_code: 502, energy_wh: 0, energy_cost_usd: 0, co2_g: 0 });
-  expect(world.asks[0]?.revs.map(({ kind }) => kind)).not.toContain("settings");
+  expect(world.requests[0]?.revs.map(({ kind }) => kind)).not.toContain("settings");
 });
 
-it("reads the terms anew when the Cell knows of newer ones", async () => {
+it("reads the terms again when the Cell knows newer ones", async () => {
   const world = worldOf(10);
   world.answers = [{ verdict: "stale", items: [{ kind: "settings", id: "energy", rev: 8 }] }];
   world.energyTerms = () => termsOf(world.forgotten.length === 0 ? 7 : 8);
   expect(await rowOf(world)).toMatchObject({ status_code: 502 });
   expect(world.forgotten).toEqual(["settings energy"]);
-  expect(world.asks.map(({ revs }) => revs.find(({ kind }) => kind === "settings")?.rev)).toEqual([7, 8]);
+  expect(world.requests.map(({ revs }) => revs.find(({ kind }) => kind === "settings")?.rev)).toEqual([7, 8]);
 });

@@ -1,7 +1,7 @@
 /**
- * Whatever JSON a body holds: the request is refused with 400, or everything that leaves the pipeline for a budget, the
+ * For any JSON in a body: the request is refused with 400, or everything that leaves the pipeline for a budget, the
  * scheduler or the ledger is an amount (docs/rules/budgets.md#amounts). Values are drawn from all of JSON and IEEE 754,
- * through every field that something is read from, at any price that a model may have.
+ * for every field that is read, at any price that a model may have.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -32,7 +32,7 @@ const FIELDS = [
   "constructor",
 ];
 
-/** A number as JSON may write it; what is too large for a double is read as Infinity. */
+/** A number as JSON may write it; one that is too large for a double is read as Infinity. */
 const number = fc.oneof(
   fc
     .double({ noNaN: true })
@@ -92,7 +92,7 @@ function expectAmounts(row: UsageRow): void {
   for (const value of Object.values(row)) expect(typeof value !== "string" || value.isWellFormed()).toBe(true);
 }
 
-it("a body of any JSON is refused, or asks for amounts", async () => {
+it("a body of any JSON is refused, or requests amounts", async () => {
   let served = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -111,9 +111,9 @@ it("a body of any JSON is refused, or asks for amounts", async () => {
         await response.text();
         await world.settled();
         expect([204, 400]).toContain(response.status);
-        expect(world.asks.length).toBe(response.status === 204 ? 1 : 0);
-        served += world.asks.length;
-        for (const { need, costTokens, estimate, row } of world.asks) {
+        expect(world.requests.length).toBe(response.status === 204 ? 1 : 0);
+        served += world.requests.length;
+        for (const { need, costTokens, estimate, row } of world.requests) {
           const amounts = [...Object.values(need), costTokens, estimate.inputTokens, estimate.outputTokens];
           expect([amounts, amounts.every(isAmount), isCost(estimate.costUsd)]).toEqual([amounts, true, true]);
           expect([costTokens > 0, need.termTokens > 0]).toEqual([true, true]);

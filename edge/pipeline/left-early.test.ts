@@ -1,6 +1,6 @@
 /**
- * A client that leaves between its slot and the upstream costs nothing; one that leaves later does
- * (docs/rules/settlement-and-rows.md#clients-that-leave).
+ * A client that leaves after it got its slot and before the upstream is called costs nothing; one that leaves later
+ * does (docs/rules/settlement-and-rows.md#clients-that-leave).
  */
 import { describe, expect, it } from "vitest";
 import { run } from "./run.ts";
@@ -12,9 +12,9 @@ describe("a client that leaves", () => {
     const client = new AbortController();
     const received = world.received({ signal: client.signal });
     const { admission } = received.ports;
-    const admit: typeof admission.admit = async (ask) => {
+    const admit: typeof admission.admit = async (request) => {
       client.abort();
-      return await admission.admit(ask);
+      return await admission.admit(request);
     };
     await run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
     await world.settled();
@@ -27,16 +27,16 @@ describe("a client that leaves", () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it("before its Cell has answered leaves somebody to hear the answer: a grant that nobody hears is billed as used", async () => {
+  it("before its Cell has answered leaves code that receives the answer: a grant without a receiver is billed as used", async () => {
     const world = new TestPipeline();
     const client = new AbortController();
     const received = world.received({ signal: client.signal });
     const { admission } = received.ports;
     const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const admit: typeof admission.admit = async (ask) => {
+    const admit: typeof admission.admit = async (request) => {
       asked.resolve();
       await answered.promise;
-      return await admission.admit(ask);
+      return await admission.admit(request);
     };
     const running = run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
     await asked.promise;
@@ -59,7 +59,7 @@ describe("a client that leaves", () => {
     await run(world.received({ signal: client.signal }));
     await world.settled();
     expect(world.upstreamCalls).toHaveLength(1);
-    const estimate = world.asks[0]?.costTokens;
+    const estimate = world.requests[0]?.costTokens;
     expect(world.permit.settlement).toMatchObject({ actualTokens: estimate, row: { status_code: 499 } });
   });
 

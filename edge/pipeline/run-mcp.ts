@@ -1,7 +1,7 @@
 /**
- * The table of contents of a call to an MCP server (docs/rules/mcp.md#calls): who asks and which server, whose session,
- * the call, its answer. The full gate of key and tenant applies; there is no scheduler, no budget, no allow-list, and
- * no usage row but a refusal's.
+ * The steps of a call to an MCP server (docs/rules/mcp.md#calls): caller and server, the session's tenant, the call,
+ * its answer. All gates of key and tenant apply; there is no scheduler, no budget, no allow-list, and a usage row only
+ * for a refusal.
  */
 import { statusClass } from "../domain/cell/request-counters.ts";
 import type { McpTarget } from "../domain/mcp/mcp.ts";
@@ -21,7 +21,7 @@ import { usageRowOf } from "./report/usage-row.ts";
 /** What is known before the server of a call has been found. */
 const SERVER_UNKNOWN = { ...NOTHING_KNOWN, mcpServer: "unknown" };
 
-/** Answers a call to `/mcp/...`, whose path leads to `target`. Never throws. */
+/** Answers a call to `/mcp/...`; `target` is where its path leads. Never throws. */
 export async function runMcp(received: PipelineInput, target: McpTarget): Promise<Response> {
   const toServer = async (call: Call, known: Known): Promise<CallAnswer> => await steps(call, known, target);
   const { response, known } = await answer(received, toServer, SERVER_UNKNOWN);

@@ -1,7 +1,7 @@
 /**
- * Requests that need no slot: the registry listing, and the detail probes that go to an upstream
+ * Requests that need no slot: the list of registered models, and the detail probes that go to an upstream
  * (docs/rules/routes.md#model-listing). They pass the tenant's gates but no scheduler and no budget, and rest on
- * current records like an admission (docs/rules/freshness.md#every-use-compares). The listing writes no row; a probe
+ * current records like an admission (docs/rules/freshness.md#every-use-compares). The list writes no row; a probe
  * writes one that costs nothing.
  */
 import { GatewayError } from "../../shared/errors.ts";
@@ -36,10 +36,13 @@ import { DEFAULT_UPSTREAM } from "./upstream/default-upstream.ts";
 import { forward } from "./upstream/forward.ts";
 import { UpstreamProgress } from "./upstream/upstream-progress.ts";
 
-/** What a model's name follows in the path of its detail. */
+/** The start of a model's detail path; the model's name follows it. */
 const DETAIL = "/v1/models/";
 
-/** `GET /v1/models`: every registered model, by id; with a body that names a model it goes to that model's upstream. */
+/**
+ * `GET /v1/models`: every registered model, by id; with a body that names a model, the request goes to that model's
+ * upstream.
+ */
 export async function listModels(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticate(call, known);
@@ -52,7 +55,7 @@ export async function listModels(received: PipelineInput): Promise<Response> {
   return response;
 }
 
-/** `GET /v1/models/{id}`: what the model's upstream says of it. */
+/** `GET /v1/models/{id}`: what the model's upstream answers about it. */
 export async function describeModel(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticate(call, known);
@@ -90,7 +93,7 @@ async function listing(call: Call, caller: Authenticated): Promise<CallAnswer> {
   return { response: Response.json({ object: "list", data }, { headers: gatewayHeaders(call, known) }), known };
 }
 
-/** The model of a name, behind its gates; a name that is not registered is the default upstream's. */
+/** The model of a name, after its gates; a name that is not registered gets the default upstream. */
 async function resolveProbe(call: Call, probe: Parsed): Promise<Resolved> {
   try {
     return await resolveModel(call, probe);

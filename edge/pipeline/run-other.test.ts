@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { runOther } from "./run.ts";
 import { TestPipeline } from "./testing/world.ts";
 
-describe("a path that nobody documents", () => {
+describe("an undocumented path", () => {
   const other = async (world: TestPipeline, path: string, init: RequestInit = {}) => {
     const response = await runOther(world.received(init, path));
     const body = (await response.json().catch(() => null)) as { error?: { code: string; param: string } } | null;
@@ -14,7 +14,7 @@ describe("a path that nobody documents", () => {
     Object.assign(new TestPipeline(), { upstream: async () => new Response(null, { status: 204 }) });
   const bad = JSON.stringify({ model: "tiny", max_tokens: -1, Model: "huge" });
 
-  it("is served when its body names a registered model, and it is among those that are passed through", async () => {
+  it("is served when its body names a registered model, and it is among the paths that are forwarded", async () => {
     expect(await other(served(), "/v1/rerank")).toEqual([204, undefined, undefined]);
     const listed = served();
     listed.passthroughPaths = new Set(["/v1/score"]);
@@ -29,7 +29,7 @@ describe("a path that nobody documents", () => {
     expect([world.upstreamCalls, world.recorded]).toEqual([[], []]);
   });
 
-  it("is unknown first, and only then are the fields of its body wrong", async () => {
+  it("is checked first, and only then are the fields of its body", async () => {
     const unknown = Object.assign(served(), { model: null });
     expect(await other(unknown, "/v1/rerank", { body: bad })).toEqual([404, "unknown_endpoint", null]);
     expect(unknown.recorded).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * The steps of a request that end before, or without, a relayed byte (docs/rules/errors.md#refusal-order,
+ * Requests that end before, or without, a relayed byte (docs/rules/errors.md#refusal-order,
  * docs/rules/response-cache.md#hits, docs/rules/upstream-calls.md#attempts,
  * docs/rules/settlement-and-rows.md#refusals).
  */
@@ -17,7 +17,7 @@ async function answer(world: TestPipeline, init: RequestInit = {}) {
 }
 
 describe("a refusal", () => {
-  it("rests on a key read anew, and so does a welcome", async () => {
+  it("rests on a key that was read again, and so does an acceptance", async () => {
     const enabled = new TestPipeline();
     enabled.keyInMemory = keyOf({ disabled: true });
     enabled.upstream = async () => new Response(null, { status: 404 });
@@ -31,7 +31,7 @@ describe("a refusal", () => {
     ["key", { keyInMemory: keyOf({ disabled: true }) }, "api_key_disabled", { kind: "key", id: "hash", rev: 2 }],
     ["model", { model: modelOf({ enabled: false }) }, "model_disabled", { kind: "model", id: "tiny", rev: 2 }],
   ] as const)(
-    "by an old %s stands while the store is away, unless the Cell knows better",
+    "by an old %s stands while the store is unreachable, unless the Cell knows a newer one",
     async (_, held, code, item) => {
       const world = Object.assign(new TestPipeline(), held, { storeIsDown: true });
       expect(await answer(world)).toMatchObject({ status: 403, code });
@@ -54,21 +54,21 @@ describe("a refusal", () => {
     ["model_not_found", {}, { body: '{"model":"\\ud800"}' }],
     ["model_disabled", { model: modelOf({ enabled: false }) }, {}],
     ["request_too_large", {}, { body: "x".repeat(1025) }],
-  ])("%s leaves one row, no ask and the id of its row", async (code, changes, init) => {
+  ])("%s leaves one row, no admission request and the id of its row", async (code, changes, init) => {
     const world = Object.assign(new TestPipeline(), changes);
     const refused = await answer(world, init);
     expect(refused.code).toBe(code);
     expect(world.recorded).toMatchObject([
       { admission: "rejected", status_code: refused.status, request_id: refused.headers.get("x-gateway-request-id") },
     ]);
-    expect([world.asks, world.upstreamCalls]).toEqual([[], []]);
+    expect([world.requests, world.upstreamCalls]).toEqual([[], []]);
   });
 });
 
 const RATE_LIMIT = ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"];
 
 describe("a failure of the gateway's own", () => {
-  it("is 500 `internal_error`, and says nothing of itself", async () => {
+  it("is 500 `internal_error`, and reports nothing of itself", async () => {
     const world = new TestPipeline();
     const received = world.received();
     const directory = { ...received.ports.directory, key: async () => await Promise.reject(new Error("at /srv/x:1")) };
@@ -83,12 +83,12 @@ describe("a failure of the gateway's own", () => {
 });
 
 describe("admission", () => {
-  it("is asked once more after a stale answer, then the store is to blame", async () => {
+  it("is requested once more after a stale answer; then the store is at fault", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
     const world = new TestPipeline();
     world.answers = [stale, stale];
     expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect([world.asks.length, world.forgotten]).toEqual([2, ["key hash"]]);
+    expect([world.requests.length, world.forgotten]).toEqual([2, ["key hash"]]);
   });
 
   it("queues anew when the Cell is reset while the request waits", async () => {
@@ -97,16 +97,16 @@ describe("admission", () => {
     world.answers = [{ verdict: "waiting", permit: lost }];
     world.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(world)).status).toBe(404);
-    expect([lost.disposed, world.asks.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
+    expect([lost.disposed, world.requests.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
   });
 
-  it("gives up in the end when every place is lost, and leaves one row whatever became of them", async () => {
+  it("gives up when every place is lost, and leaves one row in every case", async () => {
     const world = new TestPipeline();
     const lost = () =>
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
     expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect([world.asks.length, world.recorded, world.orphans.length]).toEqual([10, [], 1]);
+    expect([world.requests.length, world.recorded, world.orphans.length]).toEqual([10, [], 1]);
     expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
 
@@ -121,12 +121,12 @@ describe("admission", () => {
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
-  it("lets go of its place when the client leaves, with its row", async () => {
+  it("gives up its place when the client leaves, with its row", async () => {
     const world = new TestPipeline();
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
     const answered = answer(world, { signal: client.signal });
-    await vi.waitFor(() => expect(world.asks).toHaveLength(1));
+    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
     client.abort();
     await answered;
     await world.settled();
@@ -152,7 +152,7 @@ describe("a refusal by the budgets", () => {
       permit,
     }) as const;
 
-  it("is 429 with the wait, the level, and one row that travels by the permit", async () => {
+  it("is 429 with the wait, the level, and one row that goes through the permit", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
     world.answers = [refused(world.permit, "token_budget_exceeded", 1_201)];
@@ -180,7 +180,7 @@ describe("a refusal by the budgets", () => {
     expect([world.permit.disposed, world.recorded, world.upstreamCalls]).toEqual([true, [], []]);
   });
 
-  it("tells a client whose estimate can never fit not to try again", async () => {
+  it("reports to a client whose estimate can never fit that trying again does not help", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 6 }) });
     world.answers = [refused(world.permit, "token_budget_exceeded", 60_000)];
@@ -214,7 +214,7 @@ describe("x-ratelimit headers", () => {
     expect(RATE_LIMIT.map((name) => response.headers.get(name))).toEqual(["600", "600", "0s"]);
   });
 
-  it("are not asked for where the Cell is what failed", async () => {
+  it("are not read from a Cell that is the cause of the failure", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
     world.level = { limitTokens: 600, remainingTokens: 600, resetMs: 0 };

@@ -1,6 +1,6 @@
 /**
- * The table of contents of a request: the nine steps of docs/architecture.md#one-request, in order. Each step takes
- * what was known before it and returns that with what it has found out. The order is readable here and nowhere else.
+ * The steps of a request, which docs/architecture.md#one-request describes, in order. Each step takes what was known
+ * before it and returns that with what it has found out. The order can be read here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { isPassedThrough } from "../domain/routing/path-rules.ts";
@@ -25,11 +25,11 @@ import type { PipelineInput } from "./call/start-call.ts";
 import { answer } from "./reply/answer-call.ts";
 import { serveAdmitted } from "./serve-admitted.ts";
 
-/** How one kind of path finds the model that is to answer. */
+/** How one kind of path finds the model that has to answer. */
 interface ModelRoute {
-  /** What the body asks for, and its model. */
+  /** The parsed body, and the model that it names. */
   find(call: Call, caller: Authenticated): Promise<Resolved>;
-  /** The model, read anew by the same rules. */
+  /** The model, read again by the same rules. */
   resolve<K extends Parsed>(call: Call, request: K): Promise<K & Resolved>;
 }
 
@@ -39,7 +39,7 @@ const DOCUMENTED: ModelRoute = {
   resolve: resolveModel,
 };
 
-/** Any other path: what names no registered model is `unknown endpoint`. */
+/** Any other path: without a registered model the answer is `unknown endpoint`. */
 const OTHER: ModelRoute = {
   find: async (call, caller) => {
     const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
@@ -57,8 +57,8 @@ export async function run(received: PipelineInput): Promise<Response> {
 }
 
 /**
- * The same for any other path: 404 `unknown endpoint` unless it is a POST to a path that is passed through, and its
- * body names a registered model (docs/rules/routes.md#unknown-paths).
+ * Answers a request on any other path: 404 `unknown endpoint` unless it is a POST to a path that is forwarded, and its
+ * body names a registered model (docs/rules/routes.md#unknown-paths). Never throws.
  */
 export async function runOther(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => await steps(call, known, OTHER));
@@ -82,7 +82,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   }
 }
 
-/** The model of a path that is passed through. Throws the failure of 404 `unknown_endpoint` when it is not registered. */
+/** The model of a path that is forwarded. Throws the failure of 404 `unknown_endpoint` when it is not registered. */
 async function resolveRegistered<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   try {
     return await resolveModel(call, request);

@@ -1,7 +1,7 @@
 /**
- * Steps 7 to 9 of a request that has been admitted, a client's or one of the gateway's own (sub-call.ts): its upstream is
- * called, the answer is carried to the reader of the response, and the permit is settled with the request's own row, exactly
- * once and whatever becomes of them.
+ * Steps 7 to 9 of a request that has been admitted, a client's or one of the gateway's own (sub-call.ts): its upstream
+ * is called, the answer is relayed to the reader of the response, and the permit is settled with the request's own row,
+ * exactly once in every case.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
@@ -18,8 +18,8 @@ import { forward } from "./upstream/forward.ts";
 import { UpstreamProgress } from "./upstream/upstream-progress.ts";
 
 /**
- * The answer of the request's upstream. Its end settles the request; a failure has settled it: throws AlreadySettled. `key`:
- * where a complete answer is to be stored; null: nowhere.
+ * The answer of the request's upstream. The end of the answer settles the request. A failure has been settled when it
+ * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere.
  */
 export async function serveAdmitted(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
   const request = { ...admitted, upstream: new UpstreamProgress() };
@@ -42,7 +42,10 @@ export async function serveAdmitted(call: Call, admitted: AdmittedRequest, key: 
   }
 }
 
-/** How a request ends that has a slot and no answer: one whose client left, or that crashed, while an upstream worked owes its estimate. */
+/**
+ * The end of a request that has a slot and no answer: when its client left, or it crashed, while an upstream worked, it
+ * is billed at its estimate.
+ */
 function endOf(request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
   if (failure instanceof GatewayError) return { statusCode: failure.status, failure };
   const { status, underWay } = request.upstream;

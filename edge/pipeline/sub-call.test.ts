@@ -1,4 +1,4 @@
-/** What becomes of a call that the gateway makes while it serves a request: whatever happens, it leaves one row. */
+/** A call that the gateway makes while it serves a request leaves one row, whatever happens. */
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
@@ -27,7 +27,7 @@ const HELPER = modelOf({
 const ANSWER = { choices: [{ message: { content: "hi" } }], usage: { prompt_tokens: 5, completion_tokens: 7 } };
 const BLANKS = new Uint8Array(10).fill(32);
 
-/** A request of a client, and what the Cell was asked and given for its sub-call. */
+/** A client's request, and the admission messages of its sub-call. */
 class SubCallWorld extends TestPipeline {
   readonly client = new AbortController();
   readonly subPermit = new TestPermit();
@@ -36,13 +36,13 @@ class SubCallWorld extends TestPipeline {
 
   constructor() {
     super();
-    this.adopt = async (ask) => {
-      this.adopted.push(ask);
+    this.adopt = async (request) => {
+      this.adopted.push(request);
       return this.subPermit;
     };
   }
 
-  /** Makes a sub-call of a request that has been admitted; what it throws is answered. */
+  /** Makes a sub-call of a request that has been admitted; returns what it throws. */
   async make(upstream: Answer): Promise<unknown> {
     this.upstream = upstream;
     const received = this.received({ signal: this.client.signal });
@@ -57,7 +57,7 @@ class SubCallWorld extends TestPipeline {
     return made;
   }
 
-  /** Every row there is, by whichever way it went. */
+  /** Every row that was handed in, by every way. */
   get rows(): readonly UsageRow[] {
     const settled = this.subPermit.settlement;
     return [...(settled === null ? [] : [settled.row]), ...this.recorded, ...this.orphans];
@@ -101,10 +101,10 @@ describe("a sub-call", () => {
     ]);
   });
 
-  it("waits for nothing and reserves nothing: its request holds what it waited for", async () => {
+  it("waits for nothing and reserves nothing: its request holds its slot and tokens already", async () => {
     const world = new SubCallWorld();
     await world.make(async () => Response.json(ANSWER));
-    expect(world.asks).toEqual([]);
+    expect(world.requests).toEqual([]);
     expect(world.adopted).toMatchObject([
       {
         requestId: "00000000-0000-4000-8000-000000000002",
@@ -123,14 +123,14 @@ describe("a sub-call", () => {
     expect(world.rows).toMatchObject([{ status_code: 502, admission: "boon", total_tokens: 0, cost_usd: 0 }]);
   });
 
-  it("hands on an upstream's error, and costs nothing then", async () => {
+  it("returns an upstream's error, and costs nothing then", async () => {
     const world = new SubCallWorld();
     expect(await world.make(status(429))).toEqual({ kind: "answered", status: 429, value: undefined });
     expect(world.upstreamCalls.length).toBe(1);
     expect(world.rows).toMatchObject([{ status_code: 429, upstream_status: 429, total_tokens: 0, cost_usd: 0 }]);
   });
 
-  it("has a time of its own", async () => {
+  it("has a time limit of its own", async () => {
     const world = new SubCallWorld();
     const startedMs = Date.now();
     expect(await world.make(hangs)).toMatchObject({ code: "upstream_timeout" });
@@ -138,7 +138,7 @@ describe("a sub-call", () => {
     expect(world.rows).toMatchObject([{ status_code: 504, total_tokens: 0 }]);
   });
 
-  it("fails when its Cell is away, and its row may meet one that the Cell has made of it", async () => {
+  it("fails when its Cell is unreachable, and its row may meet one that the Cell has made of it", async () => {
     const world = new SubCallWorld();
     world.adopt = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ code: "scheduler_unavailable" });
@@ -149,7 +149,7 @@ describe("a sub-call", () => {
     ]);
   });
 
-  it("has its row once when its permit is beyond reach", async () => {
+  it("has its row once when its permit is unreachable", async () => {
     const world = new SubCallWorld();
     world.subPermit.settleFails = true;
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ kind: "answered" });
@@ -157,7 +157,7 @@ describe("a sub-call", () => {
     expect(world.rows).toMatchObject([{ status_code: 200, cost_usd: 12 }]);
   });
 
-  it("ends when the client of its request leaves before the answer, and owes its estimate", async () => {
+  it("ends when the client of its request leaves before the answer, and is billed at its estimate", async () => {
     const world = new SubCallWorld();
     const made = await world.make(async (call) => {
       const hanging = hangs(call);
@@ -172,7 +172,7 @@ describe("a sub-call", () => {
     expect(row?.cost_usd).toBe(row?.total_tokens);
   });
 
-  it("ends when the client of its request leaves within the answer", async () => {
+  it("ends when the client of its request leaves during the answer", async () => {
     const world = new SubCallWorld();
     let cancelled = false;
     const made = await world.make(async () => {
@@ -201,7 +201,7 @@ describe("a sub-call", () => {
     expect(world.rows).toMatchObject([{ status_code: 200, admission: "boon", output_tokens: 20 }]);
   });
 
-  it("collects no answer without end", async () => {
+  it("does not collect an endless answer", async () => {
     const world = new SubCallWorld();
     let cancelled = false;
     const next = () => new Uint8Array(64 * 1024);

@@ -1,8 +1,9 @@
 /**
- * A call that the gateway makes on its own behalf while it serves a client's request: it has a request id, a permit and a row
- * of its own, is charged to the same key and tenant, and ends with its request (docs/rules/settlement-and-rows.md#sub-calls).
- * It is served as every request is (serve-admitted.ts), but for how it is admitted, and that its answer is collected here. A
- * failure of it has been settled when it is thrown, and is no failure of the request that it was made for.
+ * A call that the gateway makes on its own behalf while it serves a client's request: it has a request id, a permit and
+ * a row of its own, is charged to the same key and tenant, and ends with its request
+ * (docs/rules/settlement-and-rows.md#sub-calls). It is served like every request (serve-admitted.ts), except that it is
+ * admitted without waiting and that its answer is collected here. A failure has been settled when it is thrown, and
+ * does not make the client's request fail.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -29,23 +30,23 @@ const PATH = "/v1/chat/completions";
 /** Largest answer that is collected (docs/rules/streams.md#buffered-answers). */
 const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
 
-/** What is asked of a model. */
+/** The request to a model. */
 interface SubCall {
-  /** What its row says. */
+  /** The request type in its row. */
   readonly requestType: RequestType;
-  /** Registered, enabled, and one that the tenant may be served by: the caller has seen to that. */
+  /** A registered and enabled model that the tenant may use: the caller has checked that. */
   readonly model: ModelRecord;
   /** A chat completion that is not streamed; it need not name its model. */
   readonly body: JsonObject;
-  /** How long it may take from sending to its last byte. */
+  /** The longest time from sending to its last byte. */
   readonly timeoutMs: number;
 }
 
-/** What the model said. */
+/** The model's answer. */
 type SubCallAnswer =
-  /** With a status of its own, which may be an error; undefined: it is no JSON. */
+  /** The answer with its status, which may be an error; undefined: it is not JSON. */
   | { readonly kind: "answered"; readonly status: number; readonly value: unknown }
-  /** There was more of it than is collected, or than there is memory for. */
+  /** The answer was larger than is collected, or than there is memory for. */
   | { readonly kind: "too-large" };
 
 /**
@@ -70,7 +71,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
   }
 }
 
-/** A call of its own, whose client leaves when the parent's does. */
+/** A call of its own, whose client counts as gone when the parent's client leaves. */
 function childOf(parent: Call, { requestType }: SubCall): Call {
   const { ports, config, memory, waitUntil, traceContext, requestId } = parent;
   const headers = traceContext === null ? {} : { traceparent: traceparentOf(traceContext, traceContext.spanId) };
@@ -113,7 +114,7 @@ async function collect(call: Call, { status, body }: Response): Promise<SubCallA
   }
 }
 
-/** Stops where the buffer is full: the call then ends as one whose client left. */
+/** Stops when the buffer is full: the call then ends as one whose client left. */
 async function readInto(buffer: BoundedBuffer, body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader();
   for (;;) {

@@ -1,6 +1,4 @@
-/**
- * The routes of the data plane: HTTP in, pipeline, HTTP out.
- */
+/** The routes of the data plane: from HTTP to the pipeline and back. */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
 import { mcpTarget } from "../domain/mcp/mcp.ts";
@@ -10,15 +8,18 @@ import { run, runOther } from "../pipeline/run.ts";
 import { runMcp } from "../pipeline/run-mcp.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
 
-/** What the pipeline starts from; `place` is the request's, where it has been read already. Throws 400 `invalid_path`. */
+/**
+ * The input of the pipeline; `target`: path and query of the request, when they have been read already. Throws 400
+ * `invalid_path`.
+ */
 function pipelineInputOf(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
-  place: RequestTarget | null = requestTargetOf(request.url),
+  target: RequestTarget | null = requestTargetOf(request.url),
 ): PipelineInput {
   const { env } = deps;
-  if (place === null) throw new GatewayError("invalid_path");
+  if (target === null) throw new GatewayError("invalid_path");
   return {
     ports: deps.ports,
     memory: deps.memory,
@@ -33,7 +34,7 @@ function pipelineInputOf(
       ssrf: env.ssrf,
     },
     request,
-    place,
+    place: target,
     waitUntil: (work) => context.waitUntil(work),
   };
 }
@@ -43,9 +44,9 @@ export async function modelRoute(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
-  place: RequestTarget,
+  target: RequestTarget,
 ): Promise<Response> {
-  return await run(pipelineInputOf(deps, request, context, place));
+  return await run(pipelineInputOf(deps, request, context, target));
 }
 
 /** Any other path: served when its body names a registered model. */
@@ -63,7 +64,7 @@ export async function modelDetail(deps: Deps, request: Request, context: Executi
   return await describeModel(pipelineInputOf(deps, request, context));
 }
 
-/** Any method on `/mcp/{server}` and below; a path that names no server is like any other. */
+/** Any method on `/mcp/{server}` and below; a path that names no server is treated like any other path. */
 export async function mcp(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   const input = pipelineInputOf(deps, request, context);
   const target = mcpTarget(input.place.path);

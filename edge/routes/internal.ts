@@ -1,5 +1,6 @@
 /**
- * The routes between the planes (shared/internal.ts, shared/internal-budgets.ts). Without the token they do not exist: 404 `unknown endpoint`.
+ * The routes between the planes (shared/internal.ts, shared/internal-budgets.ts). Without the token the answer is 404
+ * `unknown endpoint`, as if they did not exist.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
@@ -73,14 +74,14 @@ async function answerBudgetUsage(deps: Deps, request: Request): Promise<Response
   return Response.json(await deps.budgets.usage(body.data));
 }
 
-/** Holds counters against the ledger. */
+/** Compares counters with the ledger. */
 async function answerBudgetRebuild(deps: Deps, request: Request): Promise<Response> {
   const body = rebuildBodySchema.safeParse(await request.json().catch(() => null));
   if (!body.success) throw new GatewayError("validation_failed", { param: "subjects" });
   return Response.json({ rebuilt: await deps.budgets.rebuild(body.data.subjects) });
 }
 
-/** Compares digests, so that the time taken says nothing of the token. */
+/** Compares digests, so that the time it takes reveals nothing of the token. */
 async function authorized(request: Request, token: string | undefined): Promise<boolean> {
   if (token === undefined) return false;
   const digest = async (text: string) => await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));

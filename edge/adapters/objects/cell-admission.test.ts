@@ -9,7 +9,10 @@ import { ObjectStubs } from "./object-stubs.ts";
 
 const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
 
-/** Admission whose Cell meets its calls with these failures in turn (null: with none), and then answers. */
+/**
+ * Admission over a test's Cell. Its calls fail with these failures, one after another (null: the call succeeds); after
+ * the last failure every call succeeds.
+ */
 function admissionOf(...failures: (object | null)[]) {
   const stubs: string[] = [];
   const ledgers: string[] = [];
@@ -75,23 +78,23 @@ function admissionOf(...failures: (object | null)[]) {
 
 const hit: CacheHit = { revs: [], limits: null, row };
 
-describe("the Cell from afar", () => {
-  it("is asked once more, on a fresh stub, when that can help", async () => {
+describe("the remote Cell", () => {
+  it("is called once more, on a fresh stub, when that can help", async () => {
     const { admission, stubs, ledgers, calls } = admissionOf({ retryable: true });
     await admission.record(row);
     expect([stubs, ledgers]).toEqual([["fra", "fra"], []]);
-    // The first call may have been heard: the row is one that may have come before.
+    // The first call may have arrived, so the row is handed in as one that may have come before.
     expect(calls).toEqual(["record", "settleOrphan"]);
   });
 
-  it("takes the row of a hit in the call that compares, and says later that it is durable", async () => {
+  it("takes the row of a hit in the call that compares its records, and reports later that the row is durable", async () => {
     const { admission, calls, ledgers } = admissionOf();
     const { newer, recorded } = await admission.confirmHit(hit);
     await recorded;
     expect([newer, calls, ledgers]).toEqual([[], ["hit", "durable", "disposed"], []]);
   });
 
-  it("takes no row of a hit that is outdated", async () => {
+  it("takes no row of a hit that rests on outdated records", async () => {
     const { admission, calls, outdated } = admissionOf();
     outdated.push({ kind: "model", id: "tiny", rev: 2 });
     const { newer, recorded } = await admission.confirmHit(hit);
@@ -99,7 +102,7 @@ describe("the Cell from afar", () => {
     expect([newer, calls]).toEqual([outdated, ["hit"]]);
   });
 
-  it("is shown a hit again as one that it may have heard of", async () => {
+  it("gets a hit again as one that it may know already", async () => {
     const { admission, calls } = admissionOf({ retryable: true });
     await (await admission.confirmHit(hit)).recorded;
     expect(calls).toEqual(["hit", "hit again", "durable", "disposed"]);
@@ -115,7 +118,7 @@ describe("the Cell from afar", () => {
   });
 
   it.each([[{ retryable: true, overloaded: true }], [{}]])(
-    "is not asked again after %j: the Ledger takes the row",
+    "is not called again after %j: the Ledger takes the row",
     async (failure) => {
       const { admission, stubs, names, ledgers } = admissionOf(failure);
       await admission.record(row);
@@ -126,12 +129,15 @@ describe("the Cell from afar", () => {
   it.each([
     [2, ["fra"], ["scheduler_unavailable"]],
     [3, [], ["scheduler_unavailable", "usage_row_lost"]],
-  ])("and a Ledger that fails %i times: the row is tried until the pauses are over", async (times, kept, told) => {
-    const { admission, away, ledgers, events } = admissionOf({});
-    away.ledger = times;
-    await admission.record(row);
-    expect([ledgers, events]).toEqual([kept, told]);
-  });
+  ])(
+    "and a Ledger that fails %i times: the row is sent again until the pauses are over",
+    async (times, kept, logged) => {
+      const { admission, away, ledgers, events } = admissionOf({});
+      away.ledger = times;
+      await admission.record(row);
+      expect([ledgers, events]).toEqual([kept, logged]);
+    },
+  );
 
   it("is unavailable when it fails twice", async () => {
     const { admission, events, raised } = admissionOf({ retryable: true }, { retryable: true });

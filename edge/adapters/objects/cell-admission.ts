@@ -1,8 +1,8 @@
 /**
  * Admission over the Cell object (docs/rules/admission.md#exchanges). A failed call is tried once more on a fresh stub
- * when that can help, then it is 503 `scheduler unavailable` (docs/rules/admission.md#unavailable). A row that its Cell
- * cannot take goes to the Ledger directly, again and again while that is beyond reach too: it knows a row by its
- * request.
+ * when that can help; when it fails again, the answer is 503 `scheduler unavailable`
+ * (docs/rules/admission.md#unavailable). A row that its Cell cannot take goes to the Ledger directly, and is sent again
+ * while the Ledger is unreachable too: the Ledger recognises a row by its request id.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -24,12 +24,15 @@ import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Admission, Alerts, CacheHitVerdict, Log } from "../../ports.ts";
 
-/** Between attempts at the Ledger; together well within what the platform grants to work that outlives its answer. */
+/**
+ * Pauses between attempts at the Ledger. Their sum is well below the time that the platform grants to work after an
+ * answer.
+ */
 const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
-/** Rows that may wait so at once; one more is tried once. */
+/** Rows that may wait for the Ledger at once; a row beyond that is tried only once. */
 const HELD_MAX = 1000;
 
-/** Where a Cell and its ledgers are found; each call answers a fresh stub. */
+/** Finds a Cell and its Ledgers; each call returns a fresh stub. */
 export interface AdmissionStubs {
   cell(name: string): CellApi & ExchangeApi;
   ledger(name: string): LedgerApi;
@@ -37,23 +40,23 @@ export interface AdmissionStubs {
 
 export class CellAdmission implements Admission {
   readonly cell: string;
-  readonly #places: AdmissionStubs;
+  readonly #stubs: AdmissionStubs;
   readonly #shards: number;
   readonly #alerts: Alerts;
   readonly #log: Log;
   readonly #pausesMs: readonly number[];
   #held = 0;
 
-  /** `pausesMs`: between attempts at a Ledger that is beyond reach. */
+  /** `pausesMs`: the pauses between attempts at a Ledger that is unreachable. */
   constructor(
-    places: AdmissionStubs,
+    stubs: AdmissionStubs,
     cell: string,
     shards: number,
     alerts: Alerts,
     log: Log,
     pausesMs: readonly number[] = LEDGER_PAUSES_MS,
   ) {
-    this.#places = places;
+    this.#stubs = stubs;
     this.cell = cell;
     this.#shards = shards;
     this.#alerts = alerts;
@@ -61,22 +64,22 @@ export class CellAdmission implements Admission {
     this.#pausesMs = pausesMs;
   }
 
-  async admit(ask: AdmissionRequest): Promise<Admitted<PermitHandle>> {
-    return await this.#call(async (cell) => await cell.admit(ask));
+  async admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>> {
+    return await this.#call(async (cell) => await cell.admit(request));
   }
 
-  /** A permit for a request that was asked for in an exchange; null: it has no place (any more). */
+  /** A permit for a request that was sent in an exchange; null: the request has no place, or none any more. */
   async hold(requestId: string): Promise<PermitHandle | null> {
     return (await this.#call(async (cell) => await cell.hold(requestId)))?.permit ?? null;
   }
 
-  async adopt(ask: AdmissionRequest): Promise<PermitHandle> {
-    return (await this.#call(async (cell) => await cell.adopt(ask))).permit;
+  async adopt(request: AdmissionRequest): Promise<PermitHandle> {
+    return (await this.#call(async (cell) => await cell.adopt(request))).permit;
   }
 
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     try {
-      // The Cell may have it of a call whose answer was lost.
+      // The Cell may have the row already, from a call whose answer was lost.
       const again = async (cell: CellApi) => await cell.settleOrphan(row, upstream);
       await this.#call(async (cell) => await cell.record(row, upstream), again);
     } catch {
@@ -84,7 +87,7 @@ export class CellAdmission implements Admission {
     }
   }
 
-  /** `shown`: an earlier call for it may have arrived. */
+  /** `shown`: an earlier call for this hit may have arrived. */
   async confirmHit(hit: CacheHit, shown = false): Promise<CacheHitVerdict> {
     const again = async (cell: CellApi) => await cell.hit(hit, true);
     const answer = await this.#call(async (cell) => await cell.hit(hit, shown), again);
@@ -112,17 +115,17 @@ export class CellAdmission implements Admission {
     }
   }
 
-  /** Opens a session of exchanges. Throws what the call throws: whoever asks in vain calls {@link admit}. */
+  /** Opens a session of exchanges. Throws what the call throws; the caller then calls {@link admit}. */
   async openSession(message: ExchangeMessage): ReturnType<ExchangeApi["openSession"]> {
     return await this.#stub().openSession(message);
   }
 
-  /** The Cell itself, for the internal routes. Throws `scheduler_unavailable`. */
+  /** Calls the Cell for the internal routes. Throws `scheduler_unavailable`. */
   async withCell<T>(work: (cell: CellApi) => Promise<T>): Promise<T> {
     return await this.#call(work);
   }
 
-  /** Until the Cell's word that the row is durable is here, it is seen to that the row arrives. Never rejects. */
+  /** Hands the row to the Ledger unless the Cell confirms that the row is durable. Never rejects. */
   async #durable(receipt: ReceiptHandle, row: UsageRow): Promise<void> {
     try {
       await receipt.durable();
@@ -133,7 +136,7 @@ export class CellAdmission implements Admission {
     }
   }
 
-  /** `again`: what is asked the second time; the first may have been heard. */
+  /** `again`: the second call; it differs from the first one because the first one may have arrived. */
   async #call<T>(work: (cell: CellApi) => Promise<T>, again = work): Promise<T> {
     try {
       return await work(this.#stub());
@@ -148,7 +151,7 @@ export class CellAdmission implements Admission {
   }
 
   #stub(): CellApi & ExchangeApi {
-    return this.#places.cell(this.cell);
+    return this.#stubs.cell(this.cell);
   }
 
   #unavailable(error: unknown): GatewayError {
@@ -178,7 +181,7 @@ export class CellAdmission implements Admission {
   async #inLedger(row: UsageRow): Promise<boolean> {
     try {
       const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
-      await this.#places.ledger(name).appendOrphan({ ...row, cell: this.cell });
+      await this.#stubs.ledger(name).appendOrphan({ ...row, cell: this.cell });
       return true;
     } catch {
       return false;
@@ -186,7 +189,7 @@ export class CellAdmission implements Admission {
   }
 }
 
-/** Classified by what the caller may do, as the platform marks its errors. */
+/** Whether the caller may try again, by the flags that the platform sets on its errors. */
 function mayRetry(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
   return (error as { retryable?: unknown }).retryable === true && !isOverloaded(error);

@@ -20,8 +20,8 @@ function setUp() {
   return { tallies, state };
 }
 
-describe("tallies on their way", () => {
-  it("travel together while a call is under way", async () => {
+describe("events to be counted", () => {
+  it("are sent together while a call is under way", async () => {
     const { tallies, state } = setUp();
     for (const server of ["a", "b", "a"]) tallies.count(tally(server));
     expect(state.sent.map(({ batch }) => batch)).toEqual([[{ ...tally("a"), times: 1 }]]);
@@ -38,7 +38,7 @@ describe("tallies on their way", () => {
     expect(state.sent).toHaveLength(3);
   });
 
-  it("survive a call that fails, and one that never ends", async () => {
+  it("are still sent after a call that fails, and after one that never ends", async () => {
     const { tallies, state } = setUp();
     tallies.count(tally("a"));
     state.sent[0]?.done.reject(new Error("no cell"));

@@ -1,13 +1,13 @@
 /**
- * Tallies on their way to the Cell: what happens while one call is under way travels with the next one, so that a busy
- * isolate sends a few calls and not one per request. Counting never delays or fails what is counted; a batch that the
- * Cell does not take is lost.
+ * Sends counted events to the Cell. Events that happen while one call is under way are sent with the next one, so that
+ * a busy isolate makes a few calls and not one per request. Counting never delays a request and never makes it fail; a
+ * batch that the Cell does not take is lost.
  */
 import { type CountedEvent, eventKey, type MetricEvent } from "../../domain/cell/event-counters.ts";
 import type { Clock, EventCounter } from "../../ports.ts";
 
 /** A call that has not ended after this long belongs to a request that was cut off. */
-const PATIENCE_MS = 5000;
+const CALL_MAX_MS = 5000;
 
 export class CellEventCounter implements EventCounter {
   readonly #send: (counted: readonly CountedEvent[]) => Promise<void>;
@@ -32,7 +32,7 @@ export class CellEventCounter implements EventCounter {
     const known = this.#waiting.get(key);
     if (known === undefined) this.#waiting.set(key, { tally, times: 1 });
     else known.times += 1;
-    if (this.#sentMs === null || this.#clock() - this.#sentMs > PATIENCE_MS) this.#keepAlive(this.#flush());
+    if (this.#sentMs === null || this.#clock() - this.#sentMs > CALL_MAX_MS) this.#keepAlive(this.#flush());
   }
 
   async #flush(): Promise<void> {

@@ -1,9 +1,12 @@
-/** Admission by exchanges upon a Cell that a test plays: who asks in the session, and what becomes of requests when it fails. */
+/**
+ * Admission by exchanges, with a Cell that the test plays: which requests use the session, and what becomes of requests
+ * when the session fails.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { admissionRequestOf } from "../../objects/cell/testing/admission-requests.ts";
 import { end, GRANTED, IsolateHarness, never, pass } from "./testing/isolate-harness.ts";
 
-/** Its place was lost, and it got another by a call of its own. */
+/** The request lost its place, and got another one by a call of its own. */
 const ANEW = { verdict: "granted", placeLost: true };
 
 let stage: IsolateHarness;
@@ -14,7 +17,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 describe("a request", () => {
-  it("asks in the session that the first one opens, or by itself while that opens", async () => {
+  it("is sent in the session that the first one opens, or by a call of its own while the session opens", async () => {
     const all = [stage.admit("first"), stage.admit("second")];
     await pass(0);
     await stage.running("third");
@@ -22,7 +25,7 @@ describe("a request", () => {
     expect(stage.said.toSorted()).toEqual(["admit second", "ask first", "ask third", "open"]);
   });
 
-  it("that was granted in the session is held by it, and is to have a permit of its own when it asks", async () => {
+  it("that was granted in the session is held by it, and has to take a permit of its own when it asks whether its Cell is lost", async () => {
     const { permit: held } = await stage.running("one");
     await expect(held.lost()).rejects.toThrow("held by a session");
     const own = await stage.admission.adopt(admissionRequestOf("one", "t"));
@@ -33,7 +36,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "adopt one"]);
   });
 
-  it("that has to wait hears its decision in the session, which holds what it is granted", async () => {
+  it("that has to wait gets its decision in the session, which holds what is granted to it", async () => {
     const waiting = await stage.waiting("one");
     stage.push([["one", GRANTED]]);
     expect(await waiting.permit.decision()).toEqual(GRANTED);
@@ -43,7 +46,7 @@ describe("a request", () => {
     expect([stage.said, stage.disposed]).toEqual([["open", "ask one", "row one"], 1]);
   });
 
-  it("that waits for a second takes a permit of its own, and the session says nothing more of it", async () => {
+  it("that waits for a second takes a permit of its own, and the session reports nothing more about it", async () => {
     const waiting = await stage.waiting("one");
     const deciding = waiting.permit.decision();
     await pass(999);
@@ -57,7 +60,7 @@ describe("a request", () => {
     expect([stage.said, stage.disposed]).toEqual([["open", "ask one", "hold one"], 1]);
   });
 
-  it("that waits in a session which has made its calls takes a permit of its own at once", async () => {
+  it("that waits in a session which has made all its calls takes a permit of its own at once", async () => {
     const waiting = await stage.waiting("one");
     const deciding = waiting.permit.decision();
     for (let call = 0; call < 600; call += 1) {
@@ -68,7 +71,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "hold one"]);
   });
 
-  it("that has left asks for no permit when it would have waited for a second", async () => {
+  it("that has left takes no permit when it would have waited for a second", async () => {
     const { permit: held } = await stage.waiting("one");
     const deciding = expect(held.decision()).rejects.toThrow("the permit has ended");
     await held.settle(end("one"));
@@ -78,7 +81,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "row one"]);
   });
 
-  it("that leaves as it takes a permit of its own leaves that one too", async () => {
+  it("that leaves while it takes a permit of its own gives that permit back too", async () => {
     const holding = Promise.withResolvers<void>();
     stage.holds = async () => await holding.promise;
     const { permit: held } = await stage.waiting("one");
@@ -90,13 +93,13 @@ describe("a request", () => {
     expect(stage.left).toEqual(["one"]);
   });
 
-  it("whose session fails before its answer asks anew by itself, as one that lost its place", async () => {
+  it("whose session fails before its answer calls the Cell by itself, as a request that lost its place", async () => {
     stage.opens = async () => await Promise.reject(new Error("lost"));
     expect(await stage.admit("one")).toMatchObject(ANEW);
     expect(stage.said).toEqual(["admit one again"]);
   });
 
-  it("is told that its place is lost when the Cell does not know any more that it waits", async () => {
+  it("gets the failure that its place is lost when the Cell no longer knows that it waits", async () => {
     stage.known = false;
     const { permit: held } = await stage.waiting("one");
     const deciding = expect(held.decision()).rejects.toThrow("the place is lost");
@@ -105,7 +108,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "hold one"]);
   });
 
-  it("waits five seconds for the answer of a session that lives, and no longer", async () => {
+  it("waits five seconds for the answer of a live session, and no longer", async () => {
     await stage.running("first");
     stage.exchanges = never;
     const asking = stage.admit("one");
@@ -116,8 +119,8 @@ describe("a request", () => {
   });
 });
 
-describe("a session whose carrier is cut off", () => {
-  it("is given up by whoever waits for its answer, who looks every second", async () => {
+describe("a session whose transport is cut off", () => {
+  it("is given up by the requests that wait for its answer, which check every second", async () => {
     await stage.running("first");
     stage.exchanges = never;
     stage.cutOff();
@@ -128,7 +131,7 @@ describe("a session whose carrier is cut off", () => {
     expect(await asking).toMatchObject(ANEW);
   });
 
-  it("has its rows sent by the next request, once; what is still open in it is told, and ends by itself", async () => {
+  it("has its rows sent by the next request, once; its open requests learn that it is lost, and end by themselves", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;
@@ -144,7 +147,7 @@ describe("a session whose carrier is cut off", () => {
     expect(stage.said).toEqual(["open", "ask runs", "ask ends", "orphan ends", "open", "ask next", "ask after"]);
   });
 
-  it("is handed no more rows, and is seen to by whoever has one", async () => {
+  it("gets no more rows; a request that has a row sends the row itself", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;
@@ -158,7 +161,7 @@ describe("a session whose carrier is cut off", () => {
     expect(stage.said.slice(3).toSorted()).toEqual(["orphan ends", "orphan runs"]);
   });
 
-  it("is not served by any more when its answer comes after all, and holds nothing then", async () => {
+  it("is not used any more when its answer comes after all, and then holds nothing", async () => {
     const opening = Promise.withResolvers<void>();
     stage.opens = async () => await opening.promise;
     const first = stage.admit("first");
@@ -176,7 +179,7 @@ describe("a session whose carrier is cut off", () => {
   });
 });
 
-it("gives up a session that opens too late, which then holds nothing", async () => {
+it("is given up when it opens too late, and then holds nothing", async () => {
   const opening = Promise.withResolvers<void>();
   stage.opens = async () => await opening.promise;
   const asking = stage.admit("one");

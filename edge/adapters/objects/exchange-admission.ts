@@ -1,7 +1,8 @@
 /**
- * Admission by exchanges (docs/rules/admission.md#exchanges): what the requests of this isolate have to say to the Cell
- * goes in one session, which one of them carries. Whatever finds no session, or loses it before its answer, calls the
- * Cell by itself: the Cell knows a request by its id. A request that waits for long takes a permit of its own.
+ * Admission by exchanges (docs/rules/admission.md#exchanges): all messages of this isolate's requests to the Cell go in
+ * one session, which runs in the context of one of these requests. A request that finds no session, or whose session is
+ * lost before it answers, calls the Cell by itself: the Cell recognises a request by its id. A request that waits for
+ * long takes a permit of its own.
  */
 import type { RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -23,18 +24,21 @@ import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { ExchangeTransport } from "./exchange-transport.ts";
 
-/** An answer takes no longer, or its session is taken to be lost. */
+/** A session that has not answered after this long is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
-/** Whoever waits looks this often whether the carrier is alive. */
+/** A request that waits for an answer checks this often whether the transport is alive. */
 const LOOK_EVERY_MS = 1_000;
-/** A request that waits takes a permit of its own by then, so that its place comes back when its code dies alone. */
+/**
+ * A request that still waits after this long takes a permit of its own: its place then comes back when only this
+ * request's code ends.
+ */
 const OWN_PERMIT_AFTER_MS = 1_000;
 
 interface ExchangeOptions {
   /** Calls to the Cell in the context of the request itself. */
   readonly direct: CellAdmission;
   readonly clock: Clock;
-  /** Lets a session outlive the request that carries it. */
+  /** Lets a session outlive the request in whose context it runs. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: Log;
 }
@@ -43,7 +47,7 @@ export class ExchangeAdmission implements Admission {
   readonly cell: string;
   readonly #options: ExchangeOptions;
   readonly #direct: CellAdmission;
-  readonly #carriers = new Set<ExchangeTransport>();
+  readonly #transports = new Set<ExchangeTransport>();
   #serving: ExchangeTransport | null = null;
   #opening: ExchangeTransport | null = null;
 
@@ -53,30 +57,30 @@ export class ExchangeAdmission implements Admission {
     this.cell = options.direct.cell;
   }
 
-  async admit(ask: AdmissionRequest): Promise<AdmissionOutcome> {
-    const carrier = ask.waitedMs === null ? this.#carrier() : null;
-    if (carrier === null) return await this.#direct.admit(ask);
-    const { requestId } = ask;
-    const asked = carrier.queue.request(ask);
-    carrier.wake();
-    const answered = await this.#heard(carrier, asked.answer);
+  async admit(request: AdmissionRequest): Promise<AdmissionOutcome> {
+    const transport = request.waitedMs === null ? this.#transport() : null;
+    if (transport === null) return await this.#direct.admit(request);
+    const { requestId } = request;
+    const pending = transport.queue.request(request);
+    transport.wake();
+    const answered = await this.#awaitAnswer(transport, pending.answer);
     if (answered?.verdict === "stale") return answered;
     if (answered !== null) {
-      const permit = new SessionPermit(requestId, asked, answered, carrier, this.#direct);
+      const permit = new SessionPermit(requestId, pending, answered, transport, this.#direct);
       return { ...answered, permit, sessionLost: () => permit.sessionLost };
     }
     try {
-      // It asks as one that has lost its place: the Cell may have settled it with its session.
-      return { ...(await this.#direct.admit({ ...ask, waitedMs: 0 })), placeLost: true };
+      // The request is sent as one that has lost its place: the Cell may have settled it together with its session.
+      return { ...(await this.#direct.admit({ ...request, waitedMs: 0 })), placeLost: true };
     } finally {
-      carrier.queue.leave(requestId);
+      transport.queue.leave(requestId);
     }
   }
 
-  async adopt(ask: AdmissionRequest): Promise<PermitHandle> {
+  async adopt(request: AdmissionRequest): Promise<PermitHandle> {
     this.#current();
-    const permit = await this.#direct.adopt(ask);
-    for (const { queue } of this.#carriers) queue.leave(ask.requestId);
+    const permit = await this.#direct.adopt(request);
+    for (const { queue } of this.#transports) queue.leave(request.requestId);
     return permit;
   }
 
@@ -87,11 +91,11 @@ export class ExchangeAdmission implements Admission {
   }
 
   async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
-    const carrier = this.#carrier();
-    if (carrier === null) return await this.#direct.confirmHit(hit);
-    const answer = carrier.queue.hit(hit);
-    carrier.wake();
-    const verdict = await this.#heard(carrier, answer);
+    const transport = this.#transport();
+    if (transport === null) return await this.#direct.confirmHit(hit);
+    const answer = transport.queue.hit(hit);
+    transport.wake();
+    const verdict = await this.#awaitAnswer(transport, answer);
     if (verdict === null) return await this.#direct.confirmHit(hit, true);
     const recorded = Promise.resolve();
     return verdict.verdict === "stale"
@@ -112,73 +116,76 @@ export class ExchangeAdmission implements Admission {
     return await this.#direct.level(limits);
   }
 
-  /** An answer of the session; null: it is lost, or its carrier is. */
-  async #heard<T>(carrier: ExchangeTransport, answer: Promise<T | null>): Promise<T | null> {
+  /** An answer of the session; null: the session is lost, or its transport is cut off. */
+  async #awaitAnswer<T>(transport: ExchangeTransport, answer: Promise<T | null>): Promise<T | null> {
     for (let waitedMs = 0; waitedMs < ANSWER_MAX_MS; waitedMs += LOOK_EVERY_MS) {
-      const heard = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
-      if (heard !== null) return heard.value;
-      if (carrier.isCutOff) break;
+      const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
+      if (received !== null) return received.value;
+      if (transport.isCutOff) break;
     }
     return null;
   }
 
-  /** The session to ask in; opened, carried by the calling request, when there is none. Null: it is being opened. */
-  #carrier(): ExchangeTransport | null {
+  /**
+   * The session to use. Opens one, in the context of the calling request, when there is none. Null: a session is being
+   * opened.
+   */
+  #transport(): ExchangeTransport | null {
     const serving = this.#current();
     if (this.#opening !== null || serving?.wantsSuccessor === false) return serving;
     const opened = this.#open();
     return serving ?? opened;
   }
 
-  /** The session that serves; null: none. Sees to the rows of those whose carrier was cut off. */
+  /** The session that serves; null: none. Sends the rows of sessions whose transport was cut off. */
   #current(): ExchangeTransport | null {
-    for (const carrier of this.#carriers) {
-      if (!carrier.isCutOff) continue;
-      this.#dismiss(carrier);
-      // This request may be cut off as well: then another one finds the rows.
-      carrier.beat();
-      this.#options.keepAlive(this.#sendRest(carrier));
+    for (const transport of this.#transports) {
+      if (!transport.isCutOff) continue;
+      this.#dismiss(transport);
+      // This request may be cut off as well; then another request finds the rows.
+      transport.beat();
+      this.#options.keepAlive(this.#sendRest(transport));
     }
     return this.#serving === null || this.#serving.isRetired ? null : this.#serving;
   }
 
   #open(): ExchangeTransport {
     const { direct, clock, keepAlive, log } = this.#options;
-    const carrier = new ExchangeTransport(new SessionQueue(), {
+    const transport = new ExchangeTransport(new SessionQueue(), {
       cell: this.cell,
       open: async (message) => await direct.openSession(message),
       clock,
       log,
-      opened: () => this.#serve(carrier),
-      resend: async (record) => await this.#resend(carrier, record),
+      opened: () => this.#serve(transport),
+      resend: async (record) => await this.#resend(transport, record),
     });
-    this.#opening = carrier;
-    this.#carriers.add(carrier);
-    keepAlive(carrier.run().then(() => this.#forget(carrier)));
-    return carrier;
+    this.#opening = transport;
+    this.#transports.add(transport);
+    keepAlive(transport.run().then(() => this.#forget(transport)));
+    return transport;
   }
 
-  #serve(carrier: ExchangeTransport): void {
-    // One that was taken for cut off meanwhile has been succeeded.
-    if (this.#opening !== carrier) return;
+  #serve(transport: ExchangeTransport): void {
+    // A transport that was taken to be cut off in the meantime has a successor already.
+    if (this.#opening !== transport) return;
     this.#opening = null;
     this.#serving?.retire();
-    this.#serving = carrier;
+    this.#serving = transport;
   }
 
-  #forget(carrier: ExchangeTransport): void {
-    this.#carriers.delete(carrier);
-    this.#dismiss(carrier);
+  #forget(transport: ExchangeTransport): void {
+    this.#transports.delete(transport);
+    this.#dismiss(transport);
   }
 
-  #dismiss(carrier: ExchangeTransport): void {
-    if (this.#opening === carrier) this.#opening = null;
-    if (this.#serving === carrier) this.#serving = null;
+  #dismiss(transport: ExchangeTransport): void {
+    if (this.#opening === transport) this.#opening = null;
+    if (this.#serving === transport) this.#serving = null;
   }
 
-  async #sendRest(carrier: ExchangeTransport): Promise<void> {
-    await Promise.all(carrier.queue.close().map(async (record) => await this.#resend(carrier, record)));
-    this.#forget(carrier);
+  async #sendRest(transport: ExchangeTransport): Promise<void> {
+    await Promise.all(transport.queue.close().map(async (record) => await this.#resend(transport, record)));
+    this.#forget(transport);
   }
 
   async #resend({ queue }: ExchangeTransport, { row, upstream }: RowRecord): Promise<void> {
@@ -187,72 +194,78 @@ export class ExchangeAdmission implements Admission {
   }
 }
 
-/** What a request has that its Cell knows by the isolate's session, until it has waited for long. */
+/** The permit of a request that its Cell knows by the isolate's session, until the request has waited for long. */
 class SessionPermit implements PermitHandle {
   readonly #requestId: string;
-  readonly #asked: PendingAdmission;
-  readonly #carrier: ExchangeTransport;
+  readonly #pending: PendingAdmission;
+  readonly #transport: ExchangeTransport;
   readonly #direct: CellAdmission;
-  /** What the answer to the ask said. */
+  /** What the session answered to the admission request. */
   readonly #answer: Exclude<AdmissionAnswer, Stale>;
   #own: PermitHandle | null = null;
   #isOver = false;
 
   constructor(
     requestId: string,
-    asked: PendingAdmission,
+    pending: PendingAdmission,
     answer: Exclude<AdmissionAnswer, Stale>,
-    carrier: ExchangeTransport,
+    transport: ExchangeTransport,
     direct: CellAdmission,
   ) {
     this.#requestId = requestId;
-    this.#asked = asked;
+    this.#pending = pending;
     this.#answer = answer;
-    this.#carrier = carrier;
+    this.#transport = transport;
     this.#direct = direct;
   }
 
-  /** Resolves when the session is lost by which the request holds what it has; null: it has a permit of its own. */
+  /**
+   * Resolves when the session that holds the request's slot or place is lost; null: the request has a permit of its
+   * own.
+   */
   get sessionLost(): Promise<void> | null {
-    return this.#own === null ? this.#asked.lost : null;
+    return this.#own === null ? this.#pending.lost : null;
   }
 
   async decision(): Promise<Decision | Stale> {
     if (this.#answer.verdict !== "waiting") return this.#answer;
-    const heard = await withStallTolerantTimeout(this.#asked.decision, OWN_PERMIT_AFTER_MS);
+    const received = await withStallTolerantTimeout(this.#pending.decision, OWN_PERMIT_AFTER_MS);
     if (this.#isOver) throw new Error("the permit has ended");
-    return heard?.value ?? (await (await this.#hold()).decision());
+    return received?.value ?? (await (await this.#hold()).decision());
   }
 
-  /** A grant that the session said is taken to be in use. */
+  /** The Cell takes a grant that came in the session to be in use. */
   async inUse(): Promise<void> {
     await this.#own?.inUse();
   }
 
-  /** A request that runs long enough to ask is to have a permit of its own. */
+  /**
+   * Rejects while a session holds the request: a request that runs long enough to call this has to take a permit of its
+   * own.
+   */
   async lost(): Promise<never> {
     if (this.#own === null) throw new Error("held by a session");
     return await this.#own.lost();
   }
 
-  /** The session has the row when this resolves, and sees to it. Throws when the row has to go another way. */
+  /** When this resolves the session has the row and delivers it. Throws when the row has to be sent another way. */
   async settle(settlement: Settlement): Promise<void> {
     if (this.#own !== null) return await this.#own.settle(settlement);
-    const { queue, isCutOff } = this.#carrier;
+    const { queue, isCutOff } = this.#transport;
     if (isCutOff || !queue.end(settlement)) throw new Error("the session is over");
-    this.#carrier.wake();
+    this.#transport.wake();
   }
 
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#own?.[Symbol.dispose]();
-    this.#carrier.queue.depart(this.#requestId);
-    this.#carrier.wake();
+    this.#transport.queue.depart(this.#requestId);
+    this.#transport.wake();
   }
 
-  /** Takes a permit of its own. Throws when the place is lost, or nobody waits any more. */
+  /** Takes a permit of its own. Throws when the place is lost, or when the request has ended meanwhile. */
   async #hold(): Promise<PermitHandle> {
-    const own = await this.#direct.hold(this.#requestId).finally(() => this.#carrier.queue.leave(this.#requestId));
+    const own = await this.#direct.hold(this.#requestId).finally(() => this.#transport.queue.leave(this.#requestId));
     if (own === null) throw new Error("the place is lost");
     this.#own = own;
     if (!this.#isOver) return own;

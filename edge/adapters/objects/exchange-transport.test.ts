@@ -6,7 +6,7 @@ import { ExchangeTransport } from "./exchange-transport.ts";
 
 const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
 
-/** One carrier, and a Cell that a test plays. Rows are said as records: a queue needs no more of them. */
+/** One transport, and a Cell that the test plays. The rows are records: the queue needs no other kind. */
 class Stage {
   readonly queue = new SessionQueue();
   readonly sent: string[][] = [];
@@ -17,7 +17,7 @@ class Stage {
   opens: () => Promise<void> = async () => undefined;
   answers: (ids: readonly string[]) => Promise<Partial<ExchangeAnswer>> = async (stored) => ({ stored });
   readonly reset = Promise.withResolvers<never>();
-  readonly carrier = new ExchangeTransport(this.queue, {
+  readonly transport = new ExchangeTransport(this.queue, {
     cell: "fra",
     clock: Date.now,
     log: { event: (name) => void this.events.push(name) },
@@ -44,7 +44,7 @@ class Stage {
 
   say(id: string): void {
     this.queue.record({ row: zeroUsageRow(id, 0) });
-    this.carrier.wake();
+    this.transport.wake();
   }
 
   async #answer({ records }: ExchangeMessage): Promise<ExchangeAnswer> {
@@ -62,9 +62,9 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-describe("the carrier of a session", () => {
-  it("takes along what is said as it opens, gathers what nobody waits for, and ends when nobody has used it", async () => {
-    const over = stage.carrier.run();
+describe("the transport of a session", () => {
+  it("sends what is queued while it opens, gathers messages without a waiting request, and ends when it is unused", async () => {
+    const over = stage.transport.run();
     stage.say("one");
     await vi.advanceTimersByTimeAsync(1);
     stage.say("two");
@@ -80,22 +80,22 @@ describe("the carrier of a session", () => {
   });
 
   it("is followed by another after some seconds, and ends by itself when none follows", async () => {
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     for (let turn = 0; turn < 45; turn += 1) {
       stage.say(`r${turn}`);
       await vi.advanceTimersByTimeAsync(100);
     }
-    expect([stage.carrier.wantsSuccessor, stage.carrier.isRetired]).toEqual([true, false]);
+    expect([stage.transport.wantsSuccessor, stage.transport.isRetired]).toEqual([true, false]);
     for (let turn = 0; turn < 10; turn += 1) {
       stage.say(`s${turn}`);
       await vi.advanceTimersByTimeAsync(100);
     }
     await over;
-    expect([stage.carrier.isRetired, stage.closes, stage.events]).toEqual([true, 1, []]);
+    expect([stage.transport.isRetired, stage.closes, stage.events]).toEqual([true, 1, []]);
   });
 
   it("makes no more calls than a platform may grant to one request", async () => {
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     for (let turn = 0; turn < 1_000; turn += 1) {
       stage.say(`r${turn}`);
       await vi.advanceTimersByTimeAsync(5);
@@ -118,9 +118,9 @@ describe("the carrier of a session", () => {
         at.answers = async () => await new Promise(() => undefined);
       },
     ],
-  ])("sends the rows another way that are not known to be stored when %s", async (_, fail) => {
+  ])("sends the rows that are not known to be stored another way when %s", async (_, fail) => {
     stage.answers = async (stored) => ({ stored: stored.filter((id) => id === "stored") });
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     stage.say("stored");
     stage.say("sent");
     await vi.advanceTimersByTimeAsync(10);
@@ -132,28 +132,28 @@ describe("the carrier of a session", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("sends a row another way that the Cell refuses, and goes on", async () => {
+  it("sends a row that the Cell refuses another way, and goes on", async () => {
     stage.answers = async (refused) => ({ refused });
-    const over = stage.carrier.run();
+    const over = stage.transport.run();
     stage.say("one");
     await vi.advanceTimersByTimeAsync(500);
     await over;
     expect([stage.resent, stage.closes, stage.events]).toEqual([["one"], 1, []]);
   });
 
-  it("hands its rows on when there is no session to be had", async () => {
+  it("sends its rows another way when no session can be opened", async () => {
     stage.opens = async () => await Promise.reject(new Error("away"));
     stage.say("one");
-    await stage.carrier.run();
+    await stage.transport.run();
     expect([stage.resent, stage.events, stage.disposes]).toEqual([["one"], ["exchange_lost"], 0]);
   });
 
-  it("is known to be cut off once it gives no sign of life", async () => {
-    const over = stage.carrier.run();
+  it("counts as cut off when it shows no activity for two seconds", async () => {
+    const over = stage.transport.run();
     await vi.advanceTimersByTimeAsync(100);
-    expect(stage.carrier.isCutOff).toBe(false);
+    expect(stage.transport.isCutOff).toBe(false);
     vi.setSystemTime(Date.now() + 2_101);
-    expect(stage.carrier.isCutOff).toBe(true);
+    expect(stage.transport.isCutOff).toBe(true);
     await vi.advanceTimersByTimeAsync(500);
     await over;
   });

@@ -1,8 +1,8 @@
 /**
- * Carries one session of an isolate with its Cell: one exchange after another, each with what has gathered since the
- * last (docs/rules/admission.md#exchanges). It lives in the context of the request that opened it, beside its answer
- * and beyond, for some seconds; then another request opens the next session, and this one goes on until what is open in
- * it has ended. Decides nothing.
+ * Runs one session of an isolate with its Cell: one exchange after another, each with the messages that were queued
+ * since the last one (docs/rules/admission.md#exchanges). It runs in the context of the request that opened it, beside
+ * that request's answer and for some seconds after it; then another request opens the next session, and this one goes
+ * on until its open requests have ended. It decides nothing.
  */
 import type {
   ExchangeAnswer,
@@ -15,27 +15,42 @@ import type { SessionQueue } from "../../domain/admission/session-queue.ts";
 import type { Clock, Log } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 
-/** From then on the next request opens another session: a platform bounds how long a request may go on after its answer, */
+/**
+ * From this age on the next request opens another session, because a platform limits how long a request may go on after
+ * its answer.
+ */
 const SUCCEEDED_AFTER_MS = 4_000;
 const SERVES_MAX_MS = 5_000;
-/** and how many calls it may make. */
+/**
+ * From this number of calls on the next request opens another session, because a platform limits the calls of a
+ * request.
+ */
 const SUCCEEDED_AFTER_CALLS = 500;
 const SERVES_MAX_CALLS = 600;
-/** and what is open then needs some more: within a second its requests end, every few ms one, or have permits of their own. */
+/**
+ * No call is made beyond this number. The calls beyond `SERVES_MAX_CALLS` are for the requests that are still open:
+ * within a second they end, about one every few ms, or have permits of their own.
+ */
 const CALLS_MAX = 900;
-/** A session that nobody has used for this long ends. */
+/** A session that has been unused for this long ends. */
 const IDLE_MS = 250;
-/** For so long a session goes on without asks; its requests end by then, or have permits of their own. */
+/**
+ * A session that takes no more admission requests goes on for this long; its open requests end by then, or have permits
+ * of their own.
+ */
 const DRAIN_MAX_MS = 5_000;
-/** What nobody waits for is sent with what gathers meanwhile; to a Cell far away exchanges follow each other so closely, */
+/**
+ * A message that no request waits for is sent after this long, together with what was queued meanwhile. Exchanges with
+ * a distant Cell follow one another at this interval.
+ */
 const GATHER_MS = 4;
-/** and so many are under way at once. */
+/** Exchanges that may be under way at once. */
 const UNDER_WAY_MAX = 16;
-/** A Cell that does not answer an exchange for this long is lost. */
+/** A Cell that does not answer an exchange for this long is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
-/** The carrier gives a sign of life at least this often. */
+/** The transport records that it is alive at least this often. */
 const BEAT_MS = 100;
-/** One that has given none for this long was cut off with its request. */
+/** A transport that has not recorded this for so long was cut off with its request. */
 const CUT_OFF_MS = 2_000;
 
 const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
@@ -45,7 +60,7 @@ interface ExchangeTransportOptions {
   readonly open: ExchangeApi["openSession"];
   readonly clock: Clock;
   readonly log: Log;
-  /** The session serves from now on. */
+  /** Called when the session begins to serve. */
   readonly opened: () => void;
   /** Sends a row another way; never rejects. */
   readonly resend: (record: RowRecord) => Promise<void>;
@@ -57,7 +72,7 @@ export class ExchangeTransport {
   readonly #sinceMs: number;
   #beatMs: number;
   #usedMs: number;
-  /** Since when it takes no more asks; null: it does. */
+  /** Since when the session takes no more admission requests, epoch ms; null: it takes them. */
   #retiredMs: number | null = null;
   #calls = 0;
   #underWay = 0;
@@ -76,43 +91,48 @@ export class ExchangeTransport {
     this.#usedMs = nowMs;
   }
 
-  /** Asks are to go elsewhere. */
+  /** Admission requests have to be sent another way. */
   get isRetired(): boolean {
     return this.#retiredMs !== null || this.queue.isOver;
   }
 
-  /** The next request is to open another session, which takes the place of this one once it serves. */
+  /** The next request has to open another session, which replaces this one when it begins to serve. */
   get wantsSuccessor(): boolean {
     return this.#beatMs >= this.#sinceMs + SUCCEEDED_AFTER_MS || this.#calls >= SUCCEEDED_AFTER_CALLS;
   }
 
-  /** Its request was cut off: nobody sends or hears anything for it any more. */
+  /**
+   * The request in whose context this runs was cut off: no code sends or receives anything for the session any more.
+   */
   get isCutOff(): boolean {
     const nowMs = this.#options.clock();
-    // A clock that was set back says nothing of how long ago that was.
+    // When the clock was set back, the recorded time is limited to now.
     this.#beatMs = Math.min(this.#beatMs, nowMs);
     return nowMs > this.#beatMs + CUT_OFF_MS;
   }
 
-  /** Somebody sees to it. */
+  /** Records that the transport is alive, or that a request takes care of what it left. */
   beat(): void {
     this.#beatMs = this.#options.clock();
   }
 
-  /** There is something to send. */
+  /** Reports that there is something to send. */
   wake(): void {
     this.#usedMs = this.#options.clock();
     this.#wake();
   }
 
-  /** Takes no more asks, and brings no more decisions: each would be a call. */
+  /** Takes no more admission requests, and waits for no more decisions: each of them would be a call. */
   retire(): void {
     this.#retiredMs ??= this.#options.clock();
     this.queue.stopDecisions();
     this.#wake();
   }
 
-  /** Resolves when the session is over and its rows are on their way. Never rejects. What is asked in this turn goes along. */
+  /**
+   * Resolves when the session is over and its rows have been sent. Never rejects. What is queued in the same turn is
+   * sent with the first message.
+   */
   async run(): Promise<void> {
     const { cell, log, resend } = this.#options;
     await Promise.resolve();
@@ -135,10 +155,10 @@ export class ExchangeTransport {
   async #session(): Promise<void> {
     const { open, opened } = this.#options;
     const message = this.queue.take() ?? NOTHING;
-    // Who heard nothing of it asks another way: nothing is to be held by a session that opens later.
+    // Requests that got no answer call the Cell by themselves, so a session that opens later must hold nothing.
     const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
     try {
-      this.#hear(answer, message);
+      this.#applyAnswer(answer, message);
       opened();
       void this.#listen(session);
       while (this.#goesOn()) {
@@ -146,13 +166,13 @@ export class ExchangeTransport {
         await this.#pause();
       }
     } finally {
-      // A call that is pending keeps the session alive at the Cell, whoever disposes it.
+      // A pending call keeps the session alive at the Cell even after the session is disposed.
       await this.#answered(session.close()).catch(() => undefined);
       session[Symbol.dispose]();
     }
   }
 
-  /** Throws when the Cell is lost, or the session was given up. */
+  /** Whether the session goes on. Throws when the Cell is lost, or when the session was given up. */
   #goesOn(): boolean {
     if (this.#failure !== null) throw this.#failure;
     if (this.queue.isOver) throw new Error("the session was given up");
@@ -163,7 +183,10 @@ export class ExchangeTransport {
     return !this.queue.isEmpty && nowMs < this.#retiredMs + DRAIN_MAX_MS && this.#calls < CALLS_MAX;
   }
 
-  /** At once when somebody waits for the answer and nothing is under way; else what has gathered for a moment. */
+  /**
+   * Sends at once when a request waits for the answer and no exchange is under way; otherwise sends what was gathered
+   * for a moment.
+   */
   #send(session: ExchangeSession): void {
     const atOnce = this.queue.isUrgent && this.#underWay === 0;
     if (!this.queue.hasMessage || this.#underWay >= UNDER_WAY_MAX) return;
@@ -186,7 +209,7 @@ export class ExchangeTransport {
     this.#calls += 1;
     this.#underWay += 1;
     try {
-      this.#hear(await this.#answered(session.exchange(message)), message);
+      this.#applyAnswer(await this.#answered(session.exchange(message)), message);
     } catch (error) {
       this.#fail(error);
     }
@@ -194,12 +217,12 @@ export class ExchangeTransport {
     this.#wake();
   }
 
-  /** One call is always pending: it rejects when the Cell is reset. Never rejects. */
+  /** Keeps one call pending at all times: it rejects when the Cell is reset. Never rejects itself. */
   async #listen(session: ExchangeSession): Promise<void> {
     try {
       while (!this.queue.isOver && this.#calls < CALLS_MAX) {
         this.#calls += 1;
-        this.#hear(await session.news());
+        this.#applyAnswer(await session.news());
         this.#wake();
       }
     } catch (error) {
@@ -212,7 +235,7 @@ export class ExchangeTransport {
     this.#wake();
   }
 
-  #hear(answer: ExchangeAnswer, { asks }: Pick<ExchangeMessage, "asks"> = NOTHING): void {
+  #applyAnswer(answer: ExchangeAnswer, { asks }: Pick<ExchangeMessage, "asks"> = NOTHING): void {
     this.#resent.push(...this.queue.applyAnswer(answer, asks).map(this.#options.resend));
   }
 
@@ -225,7 +248,7 @@ export class ExchangeTransport {
     this.beat();
   }
 
-  /** `late`: what becomes of an answer that comes when it is not waited for any more. */
+  /** `late`: handles an answer that arrives after the timeout. */
   async #answered<T>(work: Promise<T>, late: (answer: T) => void = () => undefined): Promise<T> {
     const answer = await withStallTolerantTimeout(work, ANSWER_MAX_MS);
     if (answer !== null) return answer.value;

@@ -1,10 +1,10 @@
-/** Alerts leave at once or with their count, and nothing that fails here reaches who raised them. */
+/** Alerts are sent at once or with their count, and no failure here reaches the code that raised them. */
 import { describe, expect, it } from "vitest";
 import { type AlertEvent, issues } from "../../../shared/alerts.ts";
 import { QUIET_MS } from "../../domain/ledger/alert-throttle.ts";
 import { alertLedgerOf, LedgerAlerts } from "./ledger-alerts.ts";
 
-/** An isolate's alerts on a clock that goes on only in {@link World.pass}, before a Ledger that takes an id once. */
+/** An isolate's alerts on a clock that advances only in {@link World.pass}, with a Ledger that takes each id once. */
 function alertsOf() {
   const sleepers: { readonly untilMs: number; readonly wake: () => void }[] = [];
   const world = {
@@ -15,7 +15,7 @@ function alertsOf() {
     calls: 0,
     lines: [] as unknown[],
     alive: 0,
-    /** Lets everything that is due by then happen, in order. */
+    /** Runs everything that is due by then, in order. */
     pass: async (ms: number) => {
       const untilMs = world.nowMs + ms;
       await settle();
@@ -30,7 +30,7 @@ function alertsOf() {
       }
       world.nowMs = untilMs;
     },
-    /** The request contexts end: nothing that waits there ever goes on. */
+    /** Ends the request contexts: nothing that waits in them goes on. */
     endContexts: () => void sleepers.splice(0),
   };
   let ids = 0;
@@ -56,9 +56,9 @@ function alertsOf() {
     },
     log: { event: (name, fields) => void world.lines.push([name, fields]) },
   });
-  const told = () =>
+  const reported = () =>
     [...world.arrived.values()].map(({ issueKey, detail, count, atMs }) => [issueKey, detail, count, atMs]);
-  return { alerts, world, told };
+  return { alerts, world, told: reported };
 }
 
 async function settle(): Promise<void> {
@@ -70,17 +70,17 @@ const countOf = (arrived: ReadonlyMap<string, AlertEvent>): number =>
   [...arrived.values()].reduce((sum, { count }) => sum + count, 0);
 
 describe("alerts by way of the Ledger", () => {
-  it("tell an issue at once, and what repeats as a number when its quiet time is over, without another failure", async () => {
-    const { alerts, world, told } = alertsOf();
+  it("report an issue at once, and send its repeats as a number after its quiet time, without a further failure", async () => {
+    const { alerts, world, told: reported } = alertsOf();
     for (let times = 0; times < 50; times += 1) alerts.raise({ ...down, detail: `failure ${times}` });
     alerts.raise(issues.lookupFailed("model", "no answer"));
     await settle();
-    expect(told().map(([key, detail, count]) => [key, detail, count])).toEqual([
+    expect(reported().map(([key, detail, count]) => [key, detail, count])).toEqual([
       ["redis_key_lookup_failed", "failure 0", 1],
       ["redis_model_lookup_failed", "model: no answer; served from memory where possible, else rejected", 1],
     ]);
     await world.pass(QUIET_MS);
-    expect(told().slice(2)).toEqual([["redis_key_lookup_failed", "failure 49", 49, 1000 + QUIET_MS]]);
+    expect(reported().slice(2)).toEqual([["redis_key_lookup_failed", "failure 49", 49, 1000 + QUIET_MS]]);
     expect(world.alive).toBe(0);
   });
 
@@ -97,15 +97,15 @@ describe("alerts by way of the Ledger", () => {
     expect(world.alive).toBe(0);
   });
 
-  it("leave nothing running where nothing waits: one failure needs no watch", async () => {
+  it("leave nothing running when nothing waits: one failure needs no watch", async () => {
     const { alerts, world } = alertsOf();
     alerts.raise(down);
     await settle();
     expect([world.alive, world.calls]).toEqual([0, 1]);
   });
 
-  it("keep what the Ledger did not take, and hand it over again under the same id", async () => {
-    const { alerts, world, told } = alertsOf();
+  it("keep what the Ledger did not take, and send it again under the same id", async () => {
+    const { alerts, world, told: reported } = alertsOf();
     world.failures = 4;
     alerts.raise(down);
     await settle();
@@ -113,10 +113,10 @@ describe("alerts by way of the Ledger", () => {
     await world.pass(QUIET_MS);
     await world.pass(QUIET_MS);
     expect([...world.arrived.keys()]).toEqual(["id-0"]);
-    expect([told()[0]?.[2], world.alive]).toEqual([1, 0]);
+    expect([reported()[0]?.[2], world.alive]).toEqual([1, 0]);
   });
 
-  it("are handed over by the next request when the one that watched over them has ended early", async () => {
+  it("are sent by the next request when the one that kept the watch has ended early", async () => {
     const { alerts, world } = alertsOf();
     alerts.raise(down);
     alerts.raise(down);
@@ -134,7 +134,7 @@ describe("alerts by way of the Ledger", () => {
     expect(countOf(world.arrived)).toBe(5);
   });
 
-  it("are watched over by young requests only, while failures go on for minutes", async () => {
+  it("are watched only by recent requests, while failures go on for minutes", async () => {
     const { alerts, world } = alertsOf();
     for (let second = 0; second < 300; second += 1) {
       alerts.raise(down);
@@ -145,7 +145,7 @@ describe("alerts by way of the Ledger", () => {
     expect([countOf(world.arrived), world.alive]).toEqual([300, 0]);
   });
 
-  it("give up the oldest when too many wait, and say which", async () => {
+  it("drop the oldest when too many wait, and log which", async () => {
     const { alerts, world } = alertsOf();
     world.failures = Number.POSITIVE_INFINITY;
     for (let n = 0; n <= 1000; n += 1) alerts.raise({ ...down, issueKey: `k${n}` });
@@ -155,7 +155,7 @@ describe("alerts by way of the Ledger", () => {
     ]);
   });
 
-  it("hand over events with ids of their own, every one, or say that they could not", async () => {
+  it("deliver every event that has an id of its own, or fail with an error", async () => {
     const { alerts, world } = alertsOf();
     world.failures = 2;
     const event: AlertEvent = { ...down, id: "budget@2026-11", atMs: 5, count: 1 };

@@ -1,19 +1,19 @@
 /**
- * Alerts by way of the cell's first Ledger, which keeps them until the control service has them
- * (docs/rules/alerts.md#way-to-the-channels). Raising never delays or fails what it is raised about. Repeats are
- * counted here and travel as a number (docs/rules/alerts.md#cooldown-and-repeats); what could not be handed over is
- * handed over again under the same id, so that a count is neither lost nor taken twice.
+ * Sends alerts to the cell's first Ledger, which keeps them until the control service has them
+ * (docs/rules/alerts.md#way-to-the-channels). Raising an alert never delays the code that raises it and never makes it
+ * fail. Repeats are counted here and sent as a number (docs/rules/alerts.md#cooldown-and-repeats); what could not be
+ * sent is sent again under the same id, so that a count is neither lost nor taken twice.
  */
 import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
 import type { LedgerApi } from "../../domain/admission/rpc.ts";
 import { AlertThrottle, type CountedIssue, QUIET_MS } from "../../domain/ledger/alert-throttle.ts";
 import type { Alerts, Clock, Log, Sleep } from "../../ports.ts";
 
-/** Alerts that wait for a Ledger out of reach; the oldest is given up first. */
+/** Alerts that wait for an unreachable Ledger; beyond this number the oldest is dropped. */
 const UNSENT_MAX = 1000;
 /**
- * The platform lets a request's work go on for 30 s after its answer. A watch that is older than this may not live to the
- * end of a quiet time that begins now, so that the request that raises now starts another.
+ * The platform lets a request's work go on for 30 s after its answer. A watch that is older than this may end before a
+ * quiet time that begins now, so the request that raises an alert now starts another watch.
  */
 const WATCH_MS = 15_000;
 
@@ -24,7 +24,7 @@ interface LedgerAlertsOptions {
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly uuid: () => string;
-  /** Lets a hand-over outlive the request that raised it. */
+  /** Lets the sending outlive the request that raised the alert. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: Log;
 }
@@ -37,9 +37,9 @@ export function alertLedgerOf(cell: string): string {
 export class LedgerAlerts implements Alerts {
   readonly #options: LedgerAlertsOptions;
   readonly #repeats = new AlertThrottle();
-  /** By id; what the Ledger may not have yet, oldest first. */
+  /** By id: what the Ledger may not have yet, oldest first. */
   readonly #unsent = new Map<string, AlertEvent>();
-  /** The watch that hands over what waits: its number, and when it began, epoch ms; null when none is needed. */
+  /** The watch that sends what waits: its number, and when it began, epoch ms; null when none is needed. */
   #watch: { readonly number: number; readonly sinceMs: number } | null = null;
   #watches = 0;
 
@@ -47,7 +47,7 @@ export class LedgerAlerts implements Alerts {
     this.#options = options;
   }
 
-  /** Tells of an issue: at once, or counted with its next message when it was told of lately. */
+  /** Reports an issue at once, or counts it for the issue's next message when it was reported a short time ago. */
   raise(issue: Issue): void {
     const { clock, keepAlive } = this.#options;
     const leaving = this.#repeats.raise(issue, clock());
@@ -56,8 +56,8 @@ export class LedgerAlerts implements Alerts {
   }
 
   /**
-   * Hands over events that have an id of their own, every one of them, and again under the same id if need be. Resolves
-   * when they are on the Ledger's disk; rejects when it could not be reached, tried twice.
+   * Sends every one of these events, which have ids of their own, if necessary twice under the same id. Resolves when
+   * they are on the Ledger's disk; rejects when both attempts failed.
    */
   async deliver(events: readonly AlertEvent[]): Promise<void> {
     if (events.length === 0) return;
@@ -68,7 +68,7 @@ export class LedgerAlerts implements Alerts {
     }
   }
 
-  /** Never rejects: what does not arrive waits for the watch. */
+  /** Never rejects: the watch sends again what did not arrive. */
   async #send(leaving: readonly CountedIssue[]): Promise<void> {
     const { clock, uuid, log } = this.#options;
     const fresh = leaving.map(({ issue, count }): AlertEvent => {
@@ -95,7 +95,7 @@ export class LedgerAlerts implements Alerts {
     }
   }
 
-  /** Sees to it that somebody lives to hand over what waits. */
+  /** Starts a watch when none will live long enough to send what waits. */
   #keepWatch(): void {
     const nowMs = this.#options.clock();
     const sinceMs = this.#watch?.sinceMs;
@@ -106,7 +106,7 @@ export class LedgerAlerts implements Alerts {
     this.#options.keepAlive(this.#watchOver(this.#watches));
   }
 
-  /** Hands over what falls due until nothing waits, or a younger watch has taken over. */
+  /** Sends what is due until nothing waits, or until a younger watch has taken over. */
   async #watchOver(number: number): Promise<void> {
     const { clock, sleep } = this.#options;
     const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 /**
- * Spans of traced requests on their way to the Ledger that keeps them until the analytics store has them
- * (docs/rules/storage-layouts.md#spans). Sending never delays or fails a request; spans that cannot be handed over are
- * lost and only logged.
+ * Sends the spans of traced requests to the Ledger, which keeps them until the analytics store has them
+ * (docs/rules/storage-layouts.md#spans). Sending never delays a request and never makes it fail; spans that cannot be
+ * sent are lost, and only a log line reports them.
  */
 import type { LedgerApi } from "../../domain/admission/rpc.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";

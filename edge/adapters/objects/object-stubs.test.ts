@@ -3,7 +3,7 @@ import type { CellConfig } from "../../../shared/cells.ts";
 import type { Bindings } from "../../env.ts";
 import { ObjectStubs } from "./object-stubs.ts";
 
-/** Writes down which object was asked for, and where it was to be. */
+/** Namespaces that record which object was requested, and where it is to be located. */
 function namespaces(asked: unknown[]) {
   const namespace = (object: string, jurisdiction?: string): DurableObjectNamespace =>
     ({
@@ -24,19 +24,19 @@ const plan = (cell: string, more: Partial<CellConfig>): CellConfig => ({
   ...more,
 });
 
-describe("the place of an object", () => {
-  it("is its cell's: a hint, a jurisdiction, or nothing; that of a budget is the first cell's jurisdiction", () => {
+describe("the location of an object", () => {
+  it("is its cell's hint or jurisdiction, or not given; that of a budget is the first cell's jurisdiction", () => {
     const asked: unknown[] = [];
-    const places = new ObjectStubs(namespaces(asked), [
+    const stubs = new ObjectStubs(namespaces(asked), [
       plan("eu", { jurisdiction: "eu" }),
       plan("us-east", { hint: "enam" }),
       plan("any", {}),
     ]);
     for (const cell of ["eu", "us-east", "any", "unlisted"]) {
-      places.cell(cell);
-      places.ledger(`${cell}:1`);
+      stubs.cell(cell);
+      stubs.ledger(`${cell}:1`);
     }
-    places.budget("tenant");
+    stubs.budget("tenant");
     expect(asked).toEqual([
       ["cell", "eu", "eu"],
       ["ledger", "eu:1", "eu"],
@@ -50,7 +50,7 @@ describe("the place of an object", () => {
     ]);
   });
 
-  it("is another process where there is one: each call names its object, and a stub is no promise", async () => {
+  it("is another process when there is one: each call names its object, and a stub is not a promise", async () => {
     const asked: unknown[] = [];
     const ACK = { ledger: "us-east:1", through: 7 };
     const OBJECTS = {
@@ -59,17 +59,17 @@ describe("the place of an object", () => {
         return "answered";
       },
     } as unknown as NonNullable<Bindings["OBJECTS"]>;
-    const places = new ObjectStubs({ ...namespaces(asked), OBJECTS }, [plan("us-east", { hint: "enam" })]);
-    const cell = await Promise.resolve(places.cell("us-east"));
+    const stubs = new ObjectStubs({ ...namespaces(asked), OBJECTS }, [plan("us-east", { hint: "enam" })]);
+    const cell = await Promise.resolve(stubs.cell("us-east"));
     expect(await cell.stats()).toBe("answered");
-    await places.ledger("us-east:1").alerts(ACK);
+    await stubs.ledger("us-east:1").alerts(ACK);
     expect(asked).toEqual([
       ["cell", "us-east", "stats", []],
       ["ledger", "us-east:1", "alerts", [ACK]],
     ]);
   });
 
-  it("of a budget is anywhere when the first cell has no jurisdiction: one object, whoever asks", () => {
+  it("of a budget is not fixed when the first cell has no jurisdiction: one object for every cell", () => {
     const asked: unknown[] = [];
     new ObjectStubs(namespaces(asked), [plan("us", { hint: "enam" }), plan("eu", { jurisdiction: "eu" })]).budget("t");
     new ObjectStubs(namespaces(asked), []).budget("t");

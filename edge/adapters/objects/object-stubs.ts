@@ -1,8 +1,8 @@
 /**
- * The Durable Objects by name, each where it belongs (docs/rules/configuration.md#cells): a Cell and its Ledgers at the
+ * The Durable Objects by name, each in its location (docs/rules/configuration.md#cells): a Cell and its Ledgers at the
  * cell's location hint, or bound to its jurisdiction; the budget objects of tenants, which all cells share, in the
- * jurisdiction of the first cell, for an object of another jurisdiction is another object. A hint counts when an object
- * is first made. On a machine with several processes the objects are in one of them, and the others reach them by calls
+ * jurisdiction of the first cell, because the same name in another jurisdiction is another object. A hint counts only
+ * when an object is first made. On a machine with several processes one of them has the objects, and the others call it
  * (docs/rules/local-stack.md#several-processes).
  */
 import type { CellConfig } from "../../../shared/cells.ts";
@@ -37,7 +37,7 @@ export class ObjectStubs {
     return this.stub("budget", tenantId) as TenantBudgetApi;
   }
 
-  /** A fresh stub of any of them. */
+  /** A fresh stub of an object of any kind. */
   stub(kind: ObjectKind, name: string): unknown {
     const { CELL, LEDGER, TENANT_BUDGET, OBJECTS } = this.#bindings;
     if (OBJECTS !== undefined) return remoteStub(OBJECTS, kind, name);
@@ -58,7 +58,7 @@ export class ObjectStubs {
   }
 }
 
-/** Every method but `then`: a stub is no promise. */
+/** Every method but `then`: a stub is not a promise. */
 function remoteStub(objects: RemoteObjects, kind: ObjectKind, name: string): object {
   const get = (_: object, method: string | symbol) =>
     typeof method === "string" && method !== "then"

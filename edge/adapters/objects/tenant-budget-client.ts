@@ -1,5 +1,5 @@
 /**
- * The budget objects of tenants, as the internal routes ask them (shared/internal-budgets.ts). Reads and rebuilds only:
+ * The budget objects of tenants, as the internal routes use them (shared/internal-budgets.ts). Reads and rebuilds only:
  * leases and settlements are between an object and the Cells.
  */
 import type { BudgetRead, BudgetSubject } from "../../../shared/internal-budgets.ts";
@@ -8,10 +8,10 @@ import type { TenantBudgetApi } from "../../domain/budget/rpc.ts";
 import type { ObjectStubs } from "./object-stubs.ts";
 
 export class TenantBudgetClient {
-  readonly #places: ObjectStubs;
+  readonly #stubs: ObjectStubs;
 
-  constructor(places: ObjectStubs) {
-    this.#places = places;
+  constructor(stubs: ObjectStubs) {
+    this.#stubs = stubs;
   }
 
   /** Throws when the object cannot be reached. */
@@ -20,7 +20,10 @@ export class TenantBudgetClient {
     return await this.#of(subject).usage(whose(subject), limitsOf(key, tenant), tenant.active_until_ms);
   }
 
-  /** How many of these were held against the ledger; whoever could not be reached counts as not. */
+  /**
+   * How many of these subjects were compared with the ledger; a subject whose object could not be reached is not
+   * counted.
+   */
   async rebuild(subjects: readonly BudgetSubject[]): Promise<number> {
     const answers = await Promise.allSettled(
       subjects.map(
@@ -31,7 +34,7 @@ export class TenantBudgetClient {
   }
 
   #of({ tenant }: BudgetSubject): TenantBudgetApi {
-    return this.#places.budget(tenant.id);
+    return this.#stubs.budget(tenant.id);
   }
 }
 

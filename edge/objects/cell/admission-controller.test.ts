@@ -16,7 +16,7 @@ const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-function askOf(number: number, tenant: number, rev = 0): AdmissionRequest {
+function requestOf(number: number, tenant: number, rev = 0): AdmissionRequest {
   const revs = [{ kind: "tenant", id: `t${tenant}`, rev }] as const;
   return plainAsk(`r${number}`, `t${tenant}`, { revs }, CAPS[tenant]);
 }
@@ -44,7 +44,7 @@ const event = fc.oneof(
   },
 );
 
-/** The end of a request, told in one batch with the adoption of another and its end. */
+/** The end of a request, handed in together with the adoption of another request and the end of that request. */
 const ADOPTED_BEHIND_AN_END = [
   { type: "arrive" as const, tenant: 2 },
   { type: "turn" as const },
@@ -53,7 +53,7 @@ const ADOPTED_BEHIND_AN_END = [
 ];
 
 describe("the Cell's admission controller", () => {
-  it("never holds more than its cap by granting, ends every entry once, and gives every token back", async () => {
+  it("never grants above its cap, ends every entry once, and gives every token back", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom("weighted" as const, "hierarchical" as const),
@@ -69,9 +69,9 @@ describe("the Cell's admission controller", () => {
             world.nowMs += 1;
             const before = scheduler.inFlight;
             if (step.type === "arrive")
-              entries.push(admission.arrive(askOf(entries.length, step.tenant, revs[step.tenant])));
+              entries.push(admission.arrive(requestOf(entries.length, step.tenant, revs[step.tenant])));
             else if (step.type === "adopt")
-              entries.push(admission.adopt(askOf(entries.length, step.tenant, revs[step.tenant])));
+              entries.push(admission.adopt(requestOf(entries.length, step.tenant, revs[step.tenant])));
             else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
             else if (step.type === "change") {
               revs[step.tenant] = world.nowMs;
@@ -79,7 +79,7 @@ describe("the Cell's admission controller", () => {
             } else if (step.type === "back") {
               const at = entries.findIndex((entry) => isOpen(entry) && entry.decision?.verdict === "stale");
               const tenant = Number(entries[at]?.request.tenant.id.slice(1));
-              if (at >= 0) entries[at] = admission.arrive(askOf(at, tenant, revs[tenant]));
+              if (at >= 0) entries[at] = admission.arrive(requestOf(at, tenant, revs[tenant]));
             } else if (step.type === "turn") await vi.advanceTimersByTimeAsync(0);
             else if (step.type === "reach") budgets.reach = step.reach;
             else {
@@ -95,7 +95,7 @@ describe("the Cell's admission controller", () => {
                 elsewhere.add(requestId);
                 admission.settledElsewhere(row);
               }
-              // The replaced permit dies later; it must not touch its successor.
+              // The replaced permit is disposed later; that must not affect its successor.
               admission.settle({ ...entry }, { row, actualTokens: 5 }).catch(() => undefined);
             }
             if (step.type !== "adopt")
@@ -106,12 +106,12 @@ describe("the Cell's admission controller", () => {
           for (const entry of entries) admission.abandon(entry);
           expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);
           await vi.advanceTimersByTimeAsync(6_000);
-          const told = [...rows.map((row) => row.request_id), ...elsewhere].sort();
-          expect(told).toEqual(entries.map((entry) => entry.request.requestId).sort());
+          const written = [...rows.map((row) => row.request_id), ...elsewhere].sort();
+          expect(written).toEqual(entries.map((entry) => entry.request.requestId).sort());
           budgets.reach = "up";
           await drain(world);
           for (const tenant of [0, 1, 2]) {
-            const { reserved } = budgets.core(`t${tenant}`).read("tenant", askOf(0, tenant).limits, world.nowMs);
+            const { reserved } = budgets.core(`t${tenant}`).read("tenant", requestOf(0, tenant).limits, world.nowMs);
             expect(reserved).toEqual({ bucketTokens: 0, termTokens: 0, nanoUsd: 0 });
           }
 
@@ -125,11 +125,11 @@ describe("the Cell's admission controller", () => {
     );
   });
 
-  it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to nobody else", async () => {
+  it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to no other request", async () => {
     const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1);
-    const holder = admission.arrive(askOf(0, 1));
+    const holder = admission.arrive(requestOf(0, 1));
     await admission.decision(holder);
-    const waiting = admission.arrive(askOf(1, 0));
+    const waiting = admission.arrive(requestOf(1, 0));
     const adopted = admission.adopt(holder.request);
     expect([scheduler.inFlight, scheduler.queued, waiting.decision, admission.entryCount]).toEqual([1, 1, null, 2]);
     admission.abandon(holder);
@@ -142,32 +142,34 @@ describe("the Cell's admission controller", () => {
   it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
-    const entry = admission.arrive(askOf(0, 1));
+    const entry = admission.arrive(requestOf(0, 1));
     await admission.decision(entry);
     admission.abandon(entry);
     await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 10 });
     world.nowMs += 3_000;
     await vi.advanceTimersByTimeAsync(3_000);
     const refilled = (3 * 40) / 60;
-    expect(budgets.core("t1").bucket(askOf(0, 1).limits, world.nowMs).levelTokens).toBeLessThanOrEqual(30 + refilled);
+    expect(budgets.core("t1").bucket(requestOf(0, 1).limits, world.nowMs).levelTokens).toBeLessThanOrEqual(
+      30 + refilled,
+    );
   });
 
   it("charges such a request only for what its lost permit was not charged", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
-    const entry = admission.arrive(askOf(0, 2));
+    const entry = admission.arrive(requestOf(0, 2));
     await admission.decision(entry);
     admission.inUse(entry);
     admission.abandon(entry); // at the estimate, 10
     await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 13 });
     await drain(world);
-    expect(budgets.core("t2").read("tenant", askOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
+    expect(budgets.core("t2").read("tenant", requestOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
   });
 
   it("charges such a request once, too, when it asks anew and the answer is lost", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
-    const entry = admission.arrive(askOf(0, 2));
+    const entry = admission.arrive(requestOf(0, 2));
     await admission.decision(entry);
     admission.inUse(entry);
     admission.abandon(entry); // at the estimate, 10
@@ -180,49 +182,54 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", again.limits, world.nowMs).account.usedTokens).toBe(10);
   });
 
-  it("has no slot, no charge and no row for a word of a request that comes after its end", async () => {
+  it("gives no slot, no charge and no row to a late message of a request that has ended", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, budgets, rows } = world;
-    const { request: ask } = admission.arrive(askOf(0, 2));
-    await admission.decision(admission.adopt(ask));
-    await admission.settle(admission.adopt(ask), { row: ask.row, actualTokens: 5 });
-    for (const late of [admission.adopt(ask), admission.arrive(ask)]) {
-      expect([scheduler.inFlight, admission.entryCount, admission.hold(ask.requestId)]).toEqual([0, 0, null]);
+    const { request } = admission.arrive(requestOf(0, 2));
+    await admission.decision(admission.adopt(request));
+    await admission.settle(admission.adopt(request), { row: request.row, actualTokens: 5 });
+    for (const late of [admission.adopt(request), admission.arrive(request)]) {
+      expect([scheduler.inFlight, admission.entryCount, admission.hold(request.requestId)]).toEqual([0, 0, null]);
       await expect(admission.decision(late)).rejects.toThrow("the permit has ended");
       admission.abandon(late);
     }
     await drain(world);
     expect(rows).toHaveLength(1);
-    expect(budgets.core("t2").read("tenant", ask.limits, world.nowMs).account.usedTokens).toBe(5);
+    expect(budgets.core("t2").read("tenant", request.limits, world.nowMs).account.usedTokens).toBe(5);
   });
 
-  it("says of the row of a request that an earlier life may have ended that it may have come before", async () => {
+  it("marks the row of a request that an earlier life may have ended as one that may have come before", async () => {
     const { admission, orphans } = admissionHarnessOf("weighted", 8);
-    const [plain, waited, adopted, left] = [askOf(0, 0), { ...askOf(1, 0), waitedMs: 5 }, askOf(2, 0), askOf(3, 0)];
-    for (const ask of [plain, waited]) {
-      const entry = admission.arrive(ask);
+    const [plain, waited, adopted, left] = [
+      requestOf(0, 0),
+      { ...requestOf(1, 0), waitedMs: 5 },
+      requestOf(2, 0),
+      requestOf(3, 0),
+    ];
+    for (const request of [plain, waited]) {
+      const entry = admission.arrive(request);
       await admission.decision(entry);
-      await admission.settle(entry, { row: ask.row, actualTokens: 1 });
+      await admission.settle(entry, { row: request.row, actualTokens: 1 });
     }
     await admission.settle(admission.adopt(adopted), { row: adopted.row, actualTokens: 1 });
     admission.abandon(admission.adopt(left));
-    expect(orphans).toEqual([waited, adopted, left].map((ask) => ask.requestId));
+    expect(orphans).toEqual([waited, adopted, left].map((request) => request.requestId));
   });
 
-  it("rejects those who wait for the decision on an entry that ends", async () => {
+  it("rejects the calls that wait for the decision on an entry that ends", async () => {
     const { admission } = admissionHarnessOf("weighted", 1);
-    admission.arrive(askOf(0, 0));
-    const waiting = admission.arrive(askOf(1, 0));
+    admission.arrive(requestOf(0, 0));
+    const waiting = admission.arrive(requestOf(1, 0));
     const decision = admission.decision(waiting);
     admission.abandon(waiting);
     await expect(decision).rejects.toThrow("the permit has ended");
     await expect(admission.decision(waiting)).rejects.toThrow("the permit has ended");
   });
 
-  it("holds the slot while the budget object is asked, and frees it in the turn of a refusal", async () => {
+  it("holds the slot while the budget object decides, and frees it in the turn of a refusal", async () => {
     const { admission, scheduler } = admissionHarnessOf("weighted", 1);
-    const first = admission.arrive({ ...askOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
-    const next = admission.arrive(askOf(1, 0));
+    const first = admission.arrive({ ...requestOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
+    const next = admission.arrive(requestOf(1, 0));
     expect([first.decision, next.decision, scheduler.inFlight, scheduler.queued]).toEqual([null, null, 1, 1]);
     expect(await admission.decision(first)).toMatchObject({
       verdict: "refused",
@@ -233,24 +240,26 @@ describe("the Cell's admission controller", () => {
     expect(scheduler.snapshot(0).tenants.find((tenant) => tenant.tenantId === "t1")?.servedTokens).toBe(0);
   });
 
-  it("refuses thousands who wait in one turn", async () => {
+  it("refuses thousands of waiting requests in one turn", async () => {
     const { admission, scheduler } = admissionHarnessOf("weighted", 1);
-    const holder = admission.arrive(askOf(0, 0));
-    const waiting = Array.from({ length: 5_000 }, (_, index) => admission.arrive(askOf(index + 1, 2)));
+    const holder = admission.arrive(requestOf(0, 0));
+    const waiting = Array.from({ length: 5_000 }, (_, index) => admission.arrive(requestOf(index + 1, 2)));
     await vi.advanceTimersByTimeAsync(0);
     await admission.settle(holder, { row: holder.request.row, actualTokens: 1 });
     for (const entry of waiting.slice(0, 7)) {
       const decision = await admission.decision(entry);
       if (decision.verdict === "granted") await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
     }
-    const told = await Promise.all(waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict));
-    expect(new Set(told)).toEqual(new Set(["refused"]));
+    const verdicts = await Promise.all(
+      waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict),
+    );
+    expect(new Set(verdicts)).toEqual(new Set(["refused"]));
     expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
   });
 
-  it("bills a holder that is gone when its grant was used at once, or when it had said so", () => {
+  it("bills a request whose holder is gone when its grant was used at once, or was reported to be in use", () => {
     const { admission, rows } = admissionHarnessOf("weighted", 1);
-    const [atOnce, waited, said] = [1, 2, 3].map((number) => admission.arrive(askOf(number, 0)));
+    const [atOnce, waited, said] = [1, 2, 3].map((number) => admission.arrive(requestOf(number, 0)));
     if (atOnce === undefined || waited === undefined || said === undefined) throw new Error("three arrive");
     admission.abandon(atOnce);
     admission.abandon(waited);
@@ -264,13 +273,13 @@ describe("the Cell's admission controller", () => {
   });
 });
 
-describe("10,000 requests that wait", () => {
-  it("are not looked at for 1,000 pushed keys; each is compared once, at its turn", () => {
+describe("10,000 waiting requests", () => {
+  it("are not examined for 1,000 changed keys; each is compared once, at its turn", () => {
     const { admission, scheduler, revisions } = admissionHarnessOf("weighted", 1, 0);
     const compared = vi.spyOn(revisions, "staleAmong");
     const looked = vi.spyOn(scheduler, "apply");
-    const first = admission.arrive(askOf(0, 0));
-    for (let number = 1; number <= 10_000; number += 1) admission.arrive(askOf(number, 0));
+    const first = admission.arrive(requestOf(0, 0));
+    for (let number = 1; number <= 10_000; number += 1) admission.arrive(requestOf(number, 0));
     looked.mockClear();
     for (let at = 0; at < 1_000; at += 1) revisions.note([{ kind: "key", id: `k${at}`, rev: 2 }], 0);
     expect([compared.mock.calls.length, looked.mock.calls.length]).toEqual([0, 0]);
@@ -280,7 +289,7 @@ describe("10,000 requests that wait", () => {
   });
 });
 
-/** Lets the budget of every tenant tell what it has to tell. */
+/** Lets every tenant's budget send the reports that it still has to send. */
 async function drain(world: AdmissionHarness): Promise<void> {
   for (let second = 0; second < 30; second += 1) {
     world.nowMs += 1_000;

@@ -1,9 +1,9 @@
 /**
- * The Cell's admission controller: which request holds a slot, which waits for a slot or for tokens, and what happens at the end
- * of each. Slots are the scheduler's decision, tokens the budget's: both answer with decisions, which are applied here; a request
- * that waited is judged again. Invariant: every request is among the entries from its arrival until it is settled or loses its
- * permit here while it waits, and what it holds is given back in that turn, before any await. A request that asks again takes the
- * place of its earlier entry, whose permit then means nothing.
+ * The Cell's admission controller: which request holds a slot, which waits for a slot or for tokens, and what happens
+ * at the end of each request. The scheduler decides about slots, the budgets decide about tokens; both answer with
+ * decisions, which are applied here, and a request that waited is judged again. Invariant: a request is among the
+ * entries from its arrival until it is settled or gives up its place here, and what it holds is given back in that same
+ * turn, before any await. A request that arrives again replaces its earlier entry, whose permit then has no effect.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
@@ -29,20 +29,20 @@ import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 
 interface AdmissionControllerOptions {
   readonly cell: string;
-  /** Empty at first, and the check of the scheduler. */
+  /** Empty at first. The scheduler uses the same object as its grant check. */
   readonly entries: AdmissionEntries;
   readonly scheduler: Scheduler;
   readonly budget: BudgetPort;
   readonly revisions: Pick<Revisions, "generation" | "staleAmong">;
   readonly rows: RowCompletion;
   /**
-   * How many requests of one tenant may wait; 0: as many as the cell's queue holds
+   * How many requests of one tenant may wait; 0: as many as the cell's queue takes
    * (docs/rules/admission.md#queue-bounds).
    */
   readonly maxQueuedPerTenant: number;
   readonly now: () => number;
   readonly later: Later;
-  /** Hears of every change of what is held or waits. */
+  /** Called at every change of the requests that hold a slot or wait. */
   readonly activity: { changed(): void };
 }
 
@@ -61,9 +61,9 @@ export class AdmissionController {
   }
 
   /**
-   * Enters a request; its entry has a decision when one was made in this turn, else it waits. A request that was to be judged
-   * again takes its place again, and one that lost its place to a reset gets another: neither is refused because the queue is
-   * full.
+   * Enters a request; its entry has a decision when one was made in this turn, otherwise it waits. A request that was
+   * sent back to be judged again takes its place again, and one that lost its place to a reset gets another; neither is
+   * refused because the queue is full.
    */
   arrive(request: AdmissionRequest): AdmissionEntry {
     const { scheduler, budget, maxQueuedPerTenant } = this.#options;
@@ -84,8 +84,8 @@ export class AdmissionController {
   }
 
   /**
-   * Another permit for a request that has an entry, or had one while it waited; the earlier permit means nothing from then on.
-   * Null: the request has none, or none any more. It has not used a grant.
+   * Another permit for a request that has an entry, or had one while it waited; the earlier permit has no effect from
+   * then on. Null: the request has no entry, or none any more. The new permit's grant is not in use yet.
    */
   hold(requestId: string): AdmissionEntry | null {
     const held = this.#entries.get(requestId);
@@ -112,7 +112,10 @@ export class AdmissionController {
     return entry;
   }
 
-  /** Applies an event and reserves the budgets of the requests that it grants; a refusal frees its slot for the next in turn. */
+  /**
+   * Applies an event and reserves budgets for the requests that it grants; a refusal frees its slot for the next
+   * request in the same turn.
+   */
   apply(event: SchedulerEvent): void {
     this.#events.push(event);
     if (this.#applying) return;
@@ -141,8 +144,8 @@ export class AdmissionController {
   }
 
   /**
-   * A request that left meanwhile hears nothing; one whose records changed while its tokens were on their way is judged again,
-   * whatever the verdict.
+   * A verdict on a request that has left is ignored. A request whose records changed while it waited for tokens is
+   * judged again, whatever the verdict.
    */
   #applyBudgetDecision({ requestId, verdict }: BudgetDecision): void {
     const entry = this.#entries.get(requestId);
@@ -179,8 +182,8 @@ export class AdmissionController {
   }
 
   /**
-   * The permit's holder is gone, or only the connection to it. A request that was told a decision is settled; one that waited
-   * gives up its place. `mayHaveRow`: the request may have gone another way before, or may do so yet.
+   * The permit's holder is gone, or the connection to it is. A request that got a decision is settled; one that waited
+   * gives up its place. `mayHaveRow`: the request may have been settled by another way, or may still be.
    */
   abandon(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow): void {
     if (entry.decision !== null && entry.decision.verdict !== "stale") this.#settleLost(entry, mayHaveRow);
@@ -195,12 +198,12 @@ export class AdmissionController {
     const { charged, decision, request } = entry;
     if (decision?.verdict === "granted" || mayHaveRow)
       this.#detached.rememberCharge(request.requestId, charged === null ? used : largerUsed(used, charged));
-    // A request that was told a decision may have handed in its row by another way.
+    // A request that got a decision may have handed in its row by another way.
     const orphan = decision !== null || mayHaveRow;
     void this.#options.rows.complete(this.#rowOf(entry, settlement), orphan).catch(() => undefined);
   }
 
-  /** The row of a request that ends now. */
+  /** The row of a request that is settled now. */
   #rowOf(entry: AdmissionEntry, settlement: Settlement): UsageRow {
     const { cell, now } = this.#options;
     return settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs);
@@ -221,17 +224,20 @@ export class AdmissionController {
     if (entry !== undefined) this.#leave(entry, usedBy({ row, actualTokens: row.total_tokens }));
   }
 
-  /** The request holds a slot here or waits, or did and has lost its permit: its first message comes late. */
+  /**
+   * Whether the request holds a slot here or waits, or did so and has lost its permit; its first message then comes
+   * late.
+   */
   knows(requestId: string): boolean {
     return this.#entries.get(requestId) !== undefined || this.#detached.has(requestId);
   }
 
-  /** The entry is its request's: it has not ended, and no other one is in its place. */
+  /** Whether the entry is its request's current one: it has not ended, and no other entry has replaced it. */
   holds(entry: AdmissionEntry): boolean {
     return this.#entries.holds(entry);
   }
 
-  /** When the request that has been here longest began to wait, epoch ms; `nowMs` when there is none. */
+  /** When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. */
   oldestArrivalMs(nowMs: number): number {
     return this.#entries.oldestArrivalMs(nowMs);
   }
@@ -240,7 +246,7 @@ export class AdmissionController {
     return this.#entries.size;
   }
 
-  /** A request that has ended is not entered: its message came late, and the answer is expected by nothing. */
+  /** A request that has ended is not entered: its message came late, and no code waits for the answer. */
   #enter(request: AdmissionRequest, slot: SlotTaken | null): AdmissionEntry {
     const { requestId, waitedMs } = request;
     const earlier = this.#entries.get(requestId);
@@ -264,13 +270,16 @@ export class AdmissionController {
     return entry;
   }
 
-  /** It waits again, with the time that it has waited; if what it rests on has changed, it is judged again first. */
+  /**
+   * The request waits again, and the time that it has waited counts; when its records have changed, it is judged again
+   * first.
+   */
   #comeBack({ request, arrivedMs, generation }: AdmissionEntry): AdmissionEntry {
     const back = { ...request, waitedMs: Math.max(0, this.#options.now() - arrivedMs) };
     const entry = this.#enter(back, null);
     if (!this.holds(entry)) return entry;
     entry.generation = generation;
-    // The scheduler takes the values of an arrival to be the newest.
+    // The scheduler takes the values of an arrival to be the newest ones.
     if (this.#entries.isCurrent(entry))
       this.apply({ type: "arrive", arrival: arrivalOf(back), waitedMs: back.waitedMs });
     else this.#sendBack(entry);
@@ -278,7 +287,7 @@ export class AdmissionController {
     return entry;
   }
 
-  /** The scheduler has deferred a request at its turn: its holder judges it again, and it keeps its place. */
+  /** The scheduler has deferred a request at its turn. The request keeps its place, and its Worker judges it again. */
   #defer(requestId: string): void {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return;
@@ -286,7 +295,7 @@ export class AdmissionController {
     this.applyBudgetDecisions(this.#options.budget.withdraw(entry.request));
   }
 
-  /** Says to the holder that its request is to be judged again. */
+  /** Answers to the holder that its request has to be judged again. */
   #sendBack(entry: AdmissionEntry): void {
     this.#decide(entry, { verdict: "stale", items: this.#options.revisions.staleAmong(entry.request.revs) });
   }
@@ -296,7 +305,7 @@ export class AdmissionController {
     for (const waiter of entry.waiters.splice(0)) waiter.resolve(decision);
   }
 
-  /** A request that was never lost goes on under a new permit; the earlier one means nothing any more. */
+  /** A request that was never lost goes on under a new permit; the earlier permit has no effect any more. */
   #replace(held: AdmissionEntry): AdmissionEntry {
     for (const waiter of held.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const entry: AdmissionEntry = { ...held, waiters: [] };
@@ -304,7 +313,7 @@ export class AdmissionController {
     return entry;
   }
 
-  /** True for the one caller that ends the entry. */
+  /** Ends the entry. True only for the first call. */
   #leave(entry: AdmissionEntry, used: ActualUsage, goesOn = false): boolean {
     const { request, charged } = entry;
     const { requestId } = request;
@@ -312,7 +321,7 @@ export class AdmissionController {
     this.#entries.remove(entry);
     for (const waiter of entry.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const { budget, activity } = this.#options;
-    // What its lost permit was charged has been counted for it as well.
+    // What the request was charged when it lost its permit is part of its usage already.
     const owed = charged === null ? used : beyondUsed(used, charged);
     if (entry.decision === null) this.applyBudgetDecisions(budget.withdraw(request));
     else if (entry.decision.verdict === "granted") budget.settle(request, owed, goesOn);

@@ -1,6 +1,7 @@
 /**
- * The requests that hold a slot of a Cell or wait for one, and the check of what each of them rests on. The scheduler
- * asks this check before it gives a slot to a request that waited (docs/rules/fairshare.md#choosing-the-next).
+ * The requests that hold a slot of a Cell or wait for one, and the check whether the records of each are current. The
+ * scheduler calls this check before it gives a slot to a request that waited
+ * (docs/rules/fairshare.md#choosing-the-next).
  */
 import type { Revisions } from "../../domain/cell/revisions.ts";
 import type { GrantCheck } from "../../domain/fairshare/types.ts";
@@ -11,7 +12,7 @@ export class AdmissionEntries implements GrantCheck {
   readonly #entries = new Map<string, AdmissionEntry>();
   readonly #revisions: Pick<Revisions, "generation" | "staleAmong">;
   readonly #now: () => number;
-  /** The request that arrives in this turn: its records were compared just now. */
+  /** The request that arrives in this turn: its records were compared a moment ago. */
   #arriving: AdmissionEntry | null = null;
 
   constructor(revisions: Pick<Revisions, "generation" | "staleAmong">, now: () => number) {
@@ -27,7 +28,7 @@ export class AdmissionEntries implements GrantCheck {
     return this.#entries.get(requestId);
   }
 
-  /** Puts an entry in the place of an earlier one of the same request. */
+  /** Adds an entry; it replaces an earlier one of the same request. */
   put(entry: AdmissionEntry): void {
     this.#entries.set(entry.request.requestId, entry);
   }
@@ -36,14 +37,14 @@ export class AdmissionEntries implements GrantCheck {
     this.#entries.delete(entry.request.requestId);
   }
 
-  /** The entry is its request's: it was not removed, and no other one is in its place. */
+  /** Whether the entry is its request's current one: it was not removed, and no other entry has replaced it. */
   holds(entry: AdmissionEntry): boolean {
     return this.#entries.get(entry.request.requestId) === entry;
   }
 
   /**
-   * When the request that has been here longest began to wait, epoch ms; `nowMs` when there is none. No request that is
-   * still to be checked was sent much earlier.
+   * When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. No
+   * request that is still to be checked was sent much earlier.
    */
   oldestArrivalMs(nowMs: number): number {
     const [first] = this.#entries.values();
@@ -55,7 +56,10 @@ export class AdmissionEntries implements GrantCheck {
     this.#arriving = entry;
   }
 
-  /** Whether a request may still be granted what it asked for. Costs only a look at the clock while no record has changed. */
+  /**
+   * Whether a request may be granted on the records that it was sent with. While no record has changed, this only reads
+   * the clock.
+   */
   isCurrent(entry: AdmissionEntry): boolean {
     const { revs, openUntilMs } = entry.request;
     const { generation } = this.#revisions;

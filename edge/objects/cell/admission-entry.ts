@@ -1,6 +1,6 @@
 /**
- * One request at a Cell's admission, and what the parts of admission say to one another about it. Plain records and sums; what
- * happens to a request is decided by the controller (admission-controller.ts).
+ * One request in a Cell's admission, and the interfaces between the parts of admission. Plain records and calculations;
+ * the controller decides what happens to a request (admission-controller.ts).
  */
 
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -11,27 +11,35 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Arrival } from "../../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 
-/** One arrival. Only the controller reads it; a permit hands it back as it is. */
+/** One arrival. Only the controller reads it; a permit returns it unchanged. */
 export interface AdmissionEntry {
   readonly request: AdmissionRequest;
   /** When it began to wait, by this Cell's clock, epoch ms. */
   readonly arrivedMs: number;
-  /** The generation of revisions by which its records were found to be the newest (revisions.ts). */
+  /** The generation of revisions at which its records were found to be the newest (revisions.ts). */
   generation: number;
-  /** Null while the scheduler has not granted one. */
+  /** Null until the scheduler grants one. */
   slot: SlotTaken | null;
-  /** Null while it waits. `stale`: its turn has come, and it is to be judged again; it keeps its place. */
+  /** Null while it waits. `stale`: its turn has come and it has to be judged again; it keeps its place. */
   decision: Decision | Stale | null;
-  /** An earlier permit of it was abandoned: there is a row already, and this is charged for it; null: there was none. */
+  /**
+   * What was charged when an earlier permit of the request was abandoned, which also wrote a row; null: no permit was.
+   */
   readonly charged: ActualUsage | null;
-  /** An earlier permit of it, or an earlier life of this Cell, may have written its row: a further row is compared with the log. */
+  /**
+   * An earlier permit of the request, or an earlier life of this Cell, may have written its row: a further row is
+   * compared with the log.
+   */
   mayHaveRow: boolean;
-  /** Its holder calls the upstream: a grant in the answer to the request is used at once, a later one when the holder says so. */
+  /**
+   * Its holder calls the upstream. A grant in the answer to the request counts as in use at once, a later grant when
+   * the holder reports it.
+   */
   inUse: boolean;
   readonly waiters: { resolve(decision: Decision | Stale): void; reject(error: Error): void }[];
 }
 
-/** What the budgets say to a request whose turn has come. */
+/** The budgets' verdict on a request that has its slot. */
 export type BudgetVerdict =
   | { readonly kind: "ok"; readonly level: BucketLevel | null }
   | { readonly kind: "refused"; readonly refusal: BudgetRefusal };
@@ -44,17 +52,17 @@ export interface BudgetDecision {
 
 /**
  * The budgets, as the admission controller uses them (docs/rules/budgets.md#leases). A call returns at once with the
- * decisions that it led to, of this request or of others; the caller applies them in their order. Decisions that need
- * an answer of the budget object come later, by way of {@link LateDecisions}.
+ * decisions that it caused, about this request or others; the caller applies them in order. Decisions that need an
+ * answer of the budget object come later, through {@link LateDecisions}.
  */
 export interface BudgetPort {
-  /** The request waits for a slot; its tokens may be fetched meanwhile. */
+  /** The request waits for a slot; tokens for it may be fetched meanwhile. */
   expect(request: AdmissionRequest): readonly BudgetDecision[];
-  /** The request has its slot: draw from every budget, or from none. */
+  /** The request has its slot: reserve from every budget, or from none. */
   reserve(request: AdmissionRequest): readonly BudgetDecision[];
   /** The request left before a verdict. */
   withdraw(request: AdmissionRequest): readonly BudgetDecision[];
-  /** The request ended after it was let through. `goesOn`: its permit was lost, and it may be adopted by a later Cell. */
+  /** The request was let through and has ended. `goesOn`: its permit was lost, and a later Cell may adopt it. */
   settle(request: AdmissionRequest, used: ActualUsage, goesOn?: boolean): void;
   /** The request was let through by an earlier life of this Cell. */
   adopt(request: AdmissionRequest): void;
@@ -65,8 +73,9 @@ export interface BudgetPort {
 }
 
 /**
- * Decisions of budgets that come after the call which asked for them. The gateway puts them, the controller reads them in the
- * same turn; neither knows the other. What is put before there is a reader waits for it.
+ * Decisions of budgets that come after the call that requested them. The gateway puts them, and the controller reads
+ * them in the same turn, without a reference to each other. Decisions that are put before the reader is set are kept
+ * for it.
  */
 export class LateDecisions {
   #waiting: BudgetDecision[] = [];
@@ -85,7 +94,7 @@ export class LateDecisions {
   }
 }
 
-/** Where the rows of ended requests go. */
+/** Takes the rows of requests that have ended. */
 export interface RowCompletion {
   /**
    * Resolves when the row is durable. `orphan`: another row of the request may have been written before, by its Worker or by an
@@ -94,7 +103,7 @@ export interface RowCompletion {
   complete(row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes): Promise<void>;
 }
 
-/** The settlement of a request whose permit's holder is gone. */
+/** The settlement of a request whose permit was lost. */
 export function lostSettlement({ request, decision, inUse, arrivedMs }: AdmissionEntry, nowMs: number): Settlement {
   return orphanedSettlement(
     request,

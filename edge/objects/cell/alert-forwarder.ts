@@ -1,6 +1,6 @@
 /**
- * A Cell's alerts on their way to its Ledger. Those of budgets have an id of their own and are due once per period: they
- * are kept until the Ledger has them. Those of failures are counted, and leave together when they repeat.
+ * Sends a Cell's alerts to its Ledger. Alerts of budgets have an id of their own and are due once per period: they are
+ * kept until the Ledger has them. Alerts of failures are counted, and repeats leave together.
  */
 
 import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
@@ -9,7 +9,7 @@ import type { AlertChannel } from "../object-ports.ts";
 
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** The oldest are dropped beyond this, as in the Ledger (docs/rules/alerts.md#bounds). */
+/** Beyond this number the oldest is dropped, as in the Ledger (docs/rules/alerts.md#bounds). */
 const WAITING_MAX = 1_000;
 
 interface Waiting {
@@ -29,12 +29,15 @@ export class AlertForwarder {
     this.#now = now;
   }
 
-  /** A failure; what repeats is counted (ledger-alerts.ts). */
+  /** Takes a failure; repeats are counted (ledger-alerts.ts). */
   raise(issue: Issue): void {
     this.#alerts.raise(issue);
   }
 
-  /** An alert that has to arrive, once. Resolves when the Ledger has it; never, when it was dropped. */
+  /**
+   * Takes an alert that must arrive exactly once. Resolves when the Ledger has it; never resolves when the alert was
+   * dropped.
+   */
   async deliver(alert: BudgetAlert): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push({ event: { ...alert, atMs: this.#now(), count: 1 }, arrived: resolve });

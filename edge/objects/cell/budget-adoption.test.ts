@@ -1,6 +1,6 @@
 /**
- * A request whose Cell is reset again and again while it runs: each life takes it over from the one before, or loses
- * its permit and settles it by the estimate. It is charged once (docs/rules/budgets.md#settlement).
+ * A request whose Cell is reset again and again while it runs: each life adopts it from the life before, or loses its
+ * permit and settles it at the estimate. The request is charged once (docs/rules/budgets.md#settlement).
  */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
@@ -21,13 +21,13 @@ afterEach(() => vi.useRealTimers());
 
 const LIMITS = limitsWith({ tokensPerMinute: 100_000, tenantTokens: 1_000_000, tenantNanoUsd: 1_000_000_000_000 });
 const NEED = { bucketTokens: 30, termTokens: 40, nanoUsd: 500_000_000 };
-/** What a lost permit is billed at. */
+/** The estimate at which a request is billed when its permit is lost. */
 const ESTIMATE = { inputTokens: 10, outputTokens: 20, costUsd: 0.25 };
-const ASK: AdmissionRequest = { ...budgetRequestOf("r", LIMITS, NEED), estimate: ESTIMATE };
-/** What it used in the end. */
+const REQUEST: AdmissionRequest = { ...budgetRequestOf("r", LIMITS, NEED), estimate: ESTIMATE };
+/** What the request used in the end. */
 const ROW: UsageRow = { ...zeroUsageRow("r", 0), status_code: 200, total_tokens: 35, cost_usd: 0.75 };
 
-/** Lives of one Cell over one budget object. Those before the last hear nothing any more. */
+/** The lives of one Cell over one budget object. Answers no longer reach the lives before the last one. */
 class Lives {
   readonly budgets = new TestBudgets(Date.now);
   #alive = 0;
@@ -78,7 +78,7 @@ class Lives {
     await vi.advanceTimersByTimeAsync(ms);
   }
 
-  /** The counters and what is reserved, once the ledger has been asked about every life that is over. */
+  /** The counters and reservations, after the ledger was read for every life that is over. */
   get tenant() {
     const core = this.budgets.core("tenant-1");
     core.tick(Date.now());
@@ -92,15 +92,15 @@ const CHARGED = {
   reserved: { bucketTokens: 0, termTokens: 0, nanoUsd: 0 },
 };
 
-it("is charged what it used when every reset hands it over", async () => {
+it("is charged what it used when every life adopts it from the one before", async () => {
   const lives = new Lives();
-  lives.admission.arrive(ASK);
+  lives.admission.arrive(REQUEST);
   await lives.pass();
   for (let reset = 0; reset < 3; reset += 1) {
-    lives.begin().adopt(ASK);
+    lives.begin().adopt(REQUEST);
     await lives.pass();
   }
-  await lives.admission.settle(lives.admission.adopt(ASK), { row: ROW, actualTokens: 35 });
+  await lives.admission.settle(lives.admission.adopt(REQUEST), { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });
@@ -110,16 +110,16 @@ it.each([
   ["every life, each of which was reset then", 3],
 ])("is charged what it used when its permit was lost by %s", async (_name, resets) => {
   const lives = new Lives();
-  let entry = lives.admission.arrive(ASK);
+  let entry = lives.admission.arrive(REQUEST);
   await lives.pass();
   for (let reset = 0; reset < resets; reset += 1) {
-    entry = lives.begin().adopt(ASK);
+    entry = lives.begin().adopt(REQUEST);
     await lives.pass();
     lives.admission.abandon(entry);
     await lives.pass();
   }
   expect(lives.tenant).toMatchObject({ account: { usedTokens: 30, usedNanoUsd: 250_000_000 } });
-  entry = lives.begin().adopt(ASK);
+  entry = lives.begin().adopt(REQUEST);
   await lives.admission.settle(entry, { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
@@ -127,11 +127,11 @@ it.each([
 
 it("is charged what it used when the life that lost its permit is the one that ends it", async () => {
   const lives = new Lives();
-  const entry = lives.admission.arrive(ASK);
+  const entry = lives.admission.arrive(REQUEST);
   await lives.pass();
   lives.admission.abandon(entry);
   await lives.pass();
-  await lives.admission.settle(lives.admission.adopt(ASK), { row: ROW, actualTokens: 35 });
+  await lives.admission.settle(lives.admission.adopt(REQUEST), { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });

@@ -1,6 +1,6 @@
 /**
- * A Cell's budgets against a budget object that answers anything (docs/rules/budgets.md#amounts): it is never asked
- * without end, and what it says gets into nothing unless it is an answer.
+ * A Cell's budgets against a budget object that answers anything (docs/rules/budgets.md#amounts): the Cell never calls
+ * it without end, and nothing that it says is used unless it is a valid answer.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -13,7 +13,9 @@ import { budgetGatewayOf, budgetRequestOf, hasAmounts, hasNumbers, needOf } from
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** More calls are a loop: the object falls silent, so that it ends and is seen. */
+/**
+ * More calls than this are taken to be an endless loop: the object stops answering, so that the test ends and fails.
+ */
 const LIMIT = 10_000;
 
 describe("a budget object that answers anything", () => {
@@ -26,7 +28,7 @@ describe("a budget object that answers anything", () => {
   );
   const level = fc.oneof(mostlyAmounts, anyNumber);
   const bucket = fc.record({ capTokens: level, levelTokens: level, atMs: anyNumber });
-  /** Of the form of an answer, or anything that a message can hold; or one that tells what is so. */
+  /** A value in the form of an answer, any value that a message can hold, or a correct answer. */
   const answer = fc.oneof(
     { weight: 3, arbitrary: fc.record({ report, verdict, bucket }) },
     { weight: 6, arbitrary: fc.record({ report: fc.constant("heard"), verdict, bucket }) },
@@ -37,26 +39,26 @@ describe("a budget object that answers anything", () => {
     { weight: 1, arbitrary: fc.constant("failure") },
   );
 
-  /** What the object says to a message: the same form every time, or the next of a list. */
-  function says(given: unknown, message: LeaseRequest | BudgetReport): unknown {
+  /** What the object answers to a message: the same form every time, or the next of a list. */
+  function answerTo(given: unknown, message: LeaseRequest | BudgetReport): unknown {
     const asked = "report" in message ? message : null;
     const { sequence } = asked?.report ?? (message as BudgetReport);
-    const heard = { stored: given === "never stored" ? 0 : sequence, alerts: [] };
+    const reportAnswer = { stored: given === "never stored" ? 0 : sequence, alerts: [] };
     const full = { capTokens: 100, levelTokens: 100, atMs: 0 };
     if (given === "failure") throw new Error("beyond reach");
-    if (asked === null && (typeof given !== "object" || given === null || !("report" in given))) return heard;
+    if (asked === null && (typeof given !== "object" || given === null || !("report" in given))) return reportAnswer;
     if (asked === null) return (given as { report: unknown }).report;
     if (given === "never stored" || given === "stale")
-      return { report: heard, verdict: { kind: "stale" }, bucket: full };
+      return { report: reportAnswer, verdict: { kind: "stale" }, bucket: full };
     const [, ttlMs] = /^granted for (\d+) ms$/.exec(String(given)) ?? [];
     if (ttlMs !== undefined)
       return {
-        report: heard,
+        report: reportAnswer,
         verdict: { kind: "granted", grant: asked.need, ttlMs: Number(ttlMs), ample: true },
         bucket: full,
       };
     return typeof given === "object" && given !== null && "report" in given && given.report === "heard"
-      ? { ...given, report: heard }
+      ? { ...given, report: reportAnswer }
       : given;
   }
 
@@ -65,7 +67,7 @@ describe("a budget object that answers anything", () => {
     { minLength: 1, maxLength: 12 },
   );
 
-  it("is asked no oftener than requests come, and a few times a second", async () => {
+  it("is called no oftener than requests come, and a few times a second", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 6 }), arrivals, async (answers, requests) => {
         let calls = 0;
@@ -74,16 +76,16 @@ describe("a budget object that answers anything", () => {
           calls += 1;
           said.push(message);
           if (calls > LIMIT) return await new Promise<never>(() => undefined);
-          return says(answers[calls % answers.length], message) as never;
+          return answerTo(answers[calls % answers.length], message) as never;
         };
         const { gateway, verdicts } = budgetGatewayOf({
           budgetOf: () => ({ lease: reply, report: reply, level: async () => null }),
         });
         const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: AMOUNT_MAX });
         for (const [at, { tokens, expected, waitMs }] of requests.entries()) {
-          const ask = budgetRequestOf(`r${at}`, limits, needOf(tokens));
-          if (expected) gateway.expect(ask);
-          else gateway.reserve(ask);
+          const request = budgetRequestOf(`r${at}`, limits, needOf(tokens));
+          if (expected) gateway.expect(request);
+          else gateway.reserve(request);
           await vi.advanceTimersByTimeAsync(waitMs);
         }
         const seconds = requests.reduce((sum, { waitMs }) => sum + waitMs, 0) / 1_000;
@@ -96,7 +98,7 @@ describe("a budget object that answers anything", () => {
         }
         expect(said.every(hasAmounts)).toBe(true);
         expect([...verdicts.values()].every(hasNumbers)).toBe(true);
-        // Whoever has its slot has been told something.
+        // A request that has its slot has got an answer.
         const slots = [...requests.entries()].filter(([, { expected }]) => !expected);
         for (const [at] of slots) expect(verdicts.has(`r${at}`)).toBe(true);
         vi.clearAllTimers();
@@ -105,7 +107,7 @@ describe("a budget object that answers anything", () => {
     );
   });
 
-  it("is not asked again at once after a lease that does not cover its need, nor after none", async () => {
+  it("is not called again at once after a lease that does not cover its need, nor after a refused one", async () => {
     for (const given of ["half", "failure"]) {
       const askedMs: number[] = [];
       let calls = 0;
@@ -115,11 +117,15 @@ describe("a budget object that answers anything", () => {
         if (calls > LIMIT) return await new Promise<never>(() => undefined);
         const half = { bucketTokens: 5, termTokens: 5, nanoUsd: 5 };
         const granted = { kind: "granted", grant: half, ttlMs: 2_000, ample: false };
-        const heard = { stored: 0, alerts: [] };
-        const answered = { report: heard, verdict: granted, bucket: { capTokens: 100, levelTokens: 100, atMs: 0 } };
-        return says(given === "half" ? answered : given, message) as never;
+        const reportAnswer = { stored: 0, alerts: [] };
+        const answered = {
+          report: reportAnswer,
+          verdict: granted,
+          bucket: { capTokens: 100, levelTokens: 100, atMs: 0 },
+        };
+        return answerTo(given === "half" ? answered : given, message) as never;
       };
-      const report = async (message: BudgetReport): Promise<never> => says("heard", message) as never;
+      const report = async (message: BudgetReport): Promise<never> => answerTo("heard", message) as never;
       const { gateway, verdicts, alerts } = budgetGatewayOf({
         budgetOf: () => ({ lease, report, level: async () => null }),
       });
@@ -137,9 +143,9 @@ describe("a budget object that answers anything", () => {
     }
   });
 
-  it("that never has a level says none", async () => {
-    const told: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
-    for (const level of told) {
+  it("that never gives a level causes none to be reported", async () => {
+    const levels: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
+    for (const level of levels) {
       const none = async () => await Promise.reject(new Error("beyond reach"));
       const { gateway } = budgetGatewayOf({
         budgetOf: () => ({ lease: none, report: none, level: async () => level as null }),

@@ -1,6 +1,6 @@
 /**
- * A Cell's budgets while clocks are set (docs/rules/budgets.md#lives-of-a-cell): a Cell that starts while its clock is
- * behind is heard, and no timer runs wild or late.
+ * A Cell's budgets while clocks are set (docs/rules/budgets.md#lives-of-a-cell): the budget object accepts a Cell that
+ * starts while its clock is behind, and no timer fires too often or too late.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -13,7 +13,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 describe("a life of a Cell whose clock is behind that of the one before", () => {
-  it("is heard: its requests are checked, and what they use is charged", async () => {
+  it("is accepted: its requests are checked, and what they use is charged", async () => {
     const budgets = new TestBudgets(Date.now);
     let stored: string | null = null;
     const nextLife = () => {
@@ -28,18 +28,18 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
         now: () => Date.now() - behindMs,
         nextLife,
       });
-      const ask = budgetRequestOf(`r${life}`, limits, needOf(50));
-      gateway.reserve(ask);
+      const request = budgetRequestOf(`r${life}`, limits, needOf(50));
+      gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
-      expect([verdicts.get(ask.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
-      gateway.settle(ask, { tokens: 7, nanoUsd: 0 });
+      expect([verdicts.get(request.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
+      gateway.settle(request, { tokens: 7, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(11_000);
       const { account } = budgets.core("tenant-1").read("tenant", limits, Date.now());
       expect(account.usedTokens).toBe(7 * (life + 1));
     }
   });
 
-  it("or is set back while a tenant rests, is heard as well", async () => {
+  it("or is set back while a tenant is idle, is accepted as well", async () => {
     const budgets = new TestBudgets(Date.now);
     let behindMs = 0;
     const { gateway, verdicts } = budgetGatewayOf({
@@ -53,11 +53,11 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
       ["r2", other],
       ["r3", limits],
     ] as const) {
-      const ask = budgetRequestOf(id, given, needOf(50));
-      gateway.reserve(ask);
+      const request = budgetRequestOf(id, given, needOf(50));
+      gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
       expect(verdicts.get(id)?.kind).toBe("ok");
-      gateway.settle(ask, { tokens: 7, nanoUsd: 0 });
+      gateway.settle(request, { tokens: 7, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(30_000);
       expect(vi.getTimerCount()).toBe(0);
       if (id === "r2") behindMs = 3_600_000;
@@ -67,7 +67,7 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
 });
 
 describe("a Cell's timers", () => {
-  it("are few, and everything comes back in time, while its clock is set", async () => {
+  it("are few, and everything is given back in time, while its clock is set", async () => {
     const jumps = fc.array(fc.constantFrom(-31_536_000_000, -5_000, -1, 1, 5_000, 31_536_000_000), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(jumps, fc.nat(2_000), async (list, waitMs) => {
@@ -84,11 +84,11 @@ describe("a Cell's timers", () => {
         });
         const limits = limitsWith({ tokensPerMinute: 100_000 });
         for (const [at, jump] of list.entries()) {
-          const ask = budgetRequestOf(`r${at}`, limits, needOf(10));
-          gateway.reserve(ask);
+          const request = budgetRequestOf(`r${at}`, limits, needOf(10));
+          gateway.reserve(request);
           await vi.advanceTimersByTimeAsync(waitMs);
           skewMs += jump;
-          gateway.settle(ask, { tokens: 10, nanoUsd: 0 });
+          gateway.settle(request, { tokens: 10, nanoUsd: 0 });
         }
         await vi.advanceTimersByTimeAsync(45_000);
         expect(budgets.core("tenant-1").read("tenant", limits, Date.now())).toMatchObject({

@@ -10,7 +10,7 @@ import { TestBudgets } from "./testing/test-budgets.ts";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-function askOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest {
+function requestOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest {
   return {
     requestId,
     tenant: { id: "tenant-1", name: "Acme", weight: 100, maxInFlight: null },
@@ -30,8 +30,8 @@ function askOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest {
 function world(failOpen: boolean, deliversAlerts = true) {
   const budgets = new TestBudgets(Date.now);
   const alerts: string[] = [];
-  const told = Promise.withResolvers<undefined>();
-  if (deliversAlerts) told.resolve(undefined);
+  const delivered = Promise.withResolvers<undefined>();
+  if (deliversAlerts) delivered.resolve(undefined);
   const gateway = new RecordedGateway({
     cell: "c",
     failOpen,
@@ -41,7 +41,7 @@ function world(failOpen: boolean, deliversAlerts = true) {
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     deliverAlert: async (alert) => {
       alerts.push(alert.issueKey);
-      await told.promise;
+      await delivered.promise;
     },
     raise: (issue) => alerts.push(issue.issueKey),
   });
@@ -58,13 +58,13 @@ const ALL_WAYS = [
 describe("a Cell's budgets", () => {
   it("judge a request without caps in the same turn, and report what it used within 10 s", async () => {
     const { budgets, verdicts, gateway } = world(true);
-    const ask = askOf("r1", {});
-    gateway.reserve(ask);
+    const request = requestOf("r1", {});
+    gateway.reserve(request);
     expect(verdicts.get("r1")).toEqual({ kind: "ok", level: null });
     expect(budgets.calls).toBe(0);
-    gateway.settle(ask, { tokens: 7, nanoUsd: 3 });
+    gateway.settle(request, { tokens: 7, nanoUsd: 3 });
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(budgets.core("tenant-1").read("tenant", ask.limits, Date.now()).account).toMatchObject({
+    expect(budgets.core("tenant-1").read("tenant", request.limits, Date.now()).account).toMatchObject({
       usedTokens: 7,
       usedNanoUsd: 3,
     });
@@ -72,11 +72,11 @@ describe("a Cell's budgets", () => {
 
   it("fetch tokens while a request still waits for its slot", async () => {
     const { budgets, verdicts, gateway } = world(true);
-    const ask = askOf("r1", CAPS, 60);
-    gateway.expect(ask);
+    const request = requestOf("r1", CAPS, 60);
+    gateway.expect(request);
     await vi.advanceTimersByTimeAsync(0);
     expect(budgets.calls).toBe(1);
-    gateway.reserve(ask);
+    gateway.reserve(request);
     expect(verdicts.get("r1")).toEqual({
       kind: "ok",
       level: { limitTokens: 100, remainingTokens: 40, resetMs: 36_000 },
@@ -85,11 +85,11 @@ describe("a Cell's budgets", () => {
 
   it("give back everything when nothing is used, and forget a tenant at rest", async () => {
     const { budgets, gateway } = world(true);
-    const asks = [askOf("r1", CAPS), askOf("r2", CAPS), askOf("r3", CAPS)];
-    for (const ask of asks) gateway.reserve(ask);
+    const requests = [requestOf("r1", CAPS), requestOf("r2", CAPS), requestOf("r3", CAPS)];
+    for (const request of requests) gateway.reserve(request);
     await vi.advanceTimersByTimeAsync(0);
-    gateway.withdraw(askOf("r1", CAPS));
-    for (const ask of asks.slice(1)) gateway.settle(ask, { tokens: 0, nanoUsd: 0 });
+    gateway.withdraw(requestOf("r1", CAPS));
+    for (const request of requests.slice(1)) gateway.settle(request, { tokens: 0, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(30_000);
     expect(budgets.core("tenant-1").bucket(limitsWith(CAPS), Date.now()).levelTokens).toBe(100);
     expect(budgets.core("tenant-1").read("tenant", limitsWith(CAPS), Date.now()).reserved).toEqual({
@@ -103,7 +103,7 @@ describe("a Cell's budgets", () => {
   it("ask once more when the first call fails", async () => {
     const { budgets, verdicts, alerts, gateway } = world(false);
     budgets.failNext = 1;
-    gateway.reserve(askOf("r1", CAPS));
+    gateway.reserve(requestOf("r1", CAPS));
     await vi.advanceTimersByTimeAsync(0);
     expect([verdicts.get("r1")?.kind, budgets.calls, alerts]).toEqual(["ok", 2, []]);
   });
@@ -111,7 +111,7 @@ describe("a Cell's budgets", () => {
   it.each(ALL_WAYS)("refuse with fail-closed when the object fails twice: %o", async (caps, code, key) => {
     const { budgets, verdicts, alerts, gateway } = world(false);
     budgets.reach = "down";
-    gateway.reserve(askOf("r1", caps));
+    gateway.reserve(requestOf("r1", caps));
     await vi.advanceTimersByTimeAsync(0);
     expect(verdicts.get("r1")).toEqual({ kind: "refused", refusal: { code, retryAfterMs: null, level: null } });
     expect([alerts, gateway.unchecked]).toEqual([[`${key}_closed`], 0]);
@@ -120,7 +120,7 @@ describe("a Cell's budgets", () => {
   it.each(ALL_WAYS)("let through with fail-open when the object is silent for 1 s: %o", async (caps, _code, key) => {
     const { budgets, verdicts, alerts, gateway } = world(true);
     budgets.reach = "silent";
-    gateway.reserve(askOf("r1", caps));
+    gateway.reserve(requestOf("r1", caps));
     await vi.advanceTimersByTimeAsync(999);
     expect(verdicts.size).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
@@ -133,7 +133,7 @@ describe("a Cell's budgets", () => {
     async (open) => {
       const { budgets, verdicts, alerts, gateway } = world(open);
       budgets.loseNext = 1;
-      for (const id of ["r1", "r2"]) gateway.reserve(askOf(id, { tenantTokens: 0 }));
+      for (const id of ["r1", "r2"]) gateway.reserve(requestOf(id, { tenantTokens: 0 }));
       await vi.advanceTimersByTimeAsync(0);
       const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
       for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
@@ -141,10 +141,10 @@ describe("a Cell's budgets", () => {
     },
   );
 
-  it("judge by the ask of a key's own budget that the tenant's overtakes", async () => {
+  it("judge by the lease request for a key's own budget when it overtakes the tenant's", async () => {
     const { budgets, verdicts, alerts, gateway } = world(false);
-    const keyed = askOf("keyed", { tokensPerMinute: 1_000, keyTokens: 1_000 });
-    const plain = askOf("plain", { tokensPerMinute: 1_000 });
+    const keyed = requestOf("keyed", { tokensPerMinute: 1_000, keyTokens: 1_000 });
+    const plain = requestOf("plain", { tokensPerMinute: 1_000 });
     const ledger = Promise.withResolvers<undefined>();
     budgets.ledger = ledger.promise;
     gateway.reserve(keyed);
@@ -161,40 +161,40 @@ describe("a Cell's budgets", () => {
   it("charge what was let through unchecked once the object is back", async () => {
     const { budgets, gateway } = world(true);
     budgets.reach = "down";
-    const ask = askOf("r1", { tenantTokens: 100 });
-    gateway.reserve(ask);
+    const request = requestOf("r1", { tenantTokens: 100 });
+    gateway.reserve(request);
     await vi.advanceTimersByTimeAsync(0);
-    gateway.settle(ask, { tokens: 30, nanoUsd: 0 });
+    gateway.settle(request, { tokens: 30, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(5_000);
     budgets.reach = "up";
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(budgets.core("tenant-1").read("tenant", ask.limits, Date.now()).account.usedTokens).toBe(30);
+    expect(budgets.core("tenant-1").read("tenant", request.limits, Date.now()).account.usedTokens).toBe(30);
   });
 
-  it("tell of settlements that cannot be delivered for 30 s, once per outage", async () => {
+  it("report settlements that cannot be delivered for 30 s, once per outage", async () => {
     const { budgets, alerts, gateway } = world(true);
-    const ask = askOf("r1", { tokensPerMinute: 100, tenantTokens: 100, keyTokens: 50 });
-    gateway.reserve(ask);
+    const request = requestOf("r1", { tokensPerMinute: 100, tenantTokens: 100, keyTokens: 50 });
+    gateway.reserve(request);
     await vi.advanceTimersByTimeAsync(0);
     budgets.reach = "down";
-    gateway.settle(ask, { tokens: 5, nanoUsd: 0 });
+    gateway.settle(request, { tokens: 5, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(29_000);
     expect(alerts).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(alerts).toEqual(["redis_budget_reconcile_failed", "redis_key_term_usage_failed", "redis_term_usage_failed"]);
   });
 
-  it("hand over the alerts of a budget once per period and level", async () => {
+  it("deliver the alerts of a budget once per period and level", async () => {
     const { alerts, gateway } = world(true);
     for (const [id, used] of [
       ["r1", 85],
       ["r2", 20],
       ["r3", 0],
     ] as const) {
-      const ask = askOf(id, { tenantTokens: 100 });
-      gateway.reserve(ask);
+      const request = requestOf(id, { tenantTokens: 100 });
+      gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
-      gateway.settle(ask, { tokens: used, nanoUsd: 0 });
+      gateway.settle(request, { tokens: used, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(20_000);
     }
     expect(alerts).toEqual(["term_budget_warn:tenant-1", "term_budget_exhausted:tenant-1"]);
@@ -203,19 +203,19 @@ describe("a Cell's budgets", () => {
   it.each([
     ["leave the object when they are safe", true, 0],
     ["stay with the object while they are not", false, 1],
-  ])("have alerts that %s, for the Cell may end before", async (_, delivers, kept) => {
+  ])("have alerts that %s, because the Cell may end before they arrive", async (_, delivers, kept) => {
     const { budgets, alerts, gateway } = world(true, delivers);
-    const ask = askOf("r1", { tenantTokens: 100 });
-    gateway.reserve(ask);
+    const request = requestOf("r1", { tenantTokens: 100 });
+    gateway.reserve(request);
     await vi.advanceTimersByTimeAsync(0);
-    gateway.settle(ask, { tokens: 85, nanoUsd: 0 });
+    gateway.settle(request, { tokens: 85, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(40_000);
     expect(alerts).toEqual(["term_budget_warn:tenant-1"]);
     const other = { cell: "other", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
-    expect(budgets.core(ask.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
+    expect(budgets.core(request.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
   });
 
-  it("read the level from the object while nothing is known here, and say nothing when it is silent", async () => {
+  it("read the level from the object while it is unknown here, and give none when the object does not answer", async () => {
     const { budgets, gateway } = world(true);
     expect(await gateway.level(limitsWith(CAPS))).toEqual({ limitTokens: 100, remainingTokens: 100, resetMs: 0 });
     budgets.reach = "silent";

@@ -1,9 +1,9 @@
 /**
- * The Cell's budgets: one CellBudget per tenant that is or was just active, and the calls that these ask for
- * (docs/rules/budgets.md#leases). What may be spent is decided by them and by the TenantBudgetObject object; this file
- * carries messages, keeps their deadlines and timers, and says what happens when the object is beyond reach
- * (docs/rules/budgets.md#unreachable). Invariant: after every call into one its effects are run, its faults reported
- * and its timer set anew. It answers with what was decided, and calls nothing of admission.
+ * The Cell's budgets: one CellBudget per tenant that is active or was a short time ago, and the calls that these
+ * request (docs/rules/budgets.md#leases). CellBudget and the TenantBudgetObject object decide what may be spent; this
+ * file carries their messages, keeps deadlines and timers, and applies the rule for an unreachable object
+ * (docs/rules/budgets.md#unreachable). Invariant: after every call into a CellBudget its effects are run, its faults
+ * are reported and its timer is set anew. The gateway returns the decisions, and never calls admission.
  */
 import { type Issue, issues } from "../../../shared/alerts.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
@@ -23,7 +23,7 @@ import { callWithRetry } from "./call-with-retry.ts";
 
 /** A call to the budget object, its retry included, is given up after this long (docs/rules/budgets.md#unreachable). */
 const DEADLINE_MS = 1_000;
-/** Settlements that cannot be delivered for this long are worth an alert (docs/rules/budgets.md#unreachable). */
+/** Settlements that cannot be delivered for this long are reported by an alert (docs/rules/budgets.md#unreachable). */
 const UNDELIVERED_MS = 30_000;
 
 const SILENT = "the budget object does not answer";
@@ -33,27 +33,30 @@ export interface BudgetGatewayOptions {
   /** GATEWAY_FAIL_OPEN. */
   readonly failOpen: boolean;
   readonly now: () => number;
-  /** The number of this life of the Cell, larger than any that it answered before, and on the disk before a message leaves. */
+  /**
+   * The number of this life of the Cell. It is larger than every number used before, and is on disk before a message is
+   * sent.
+   */
   readonly nextLife: () => number;
   readonly monthOf: MonthOf;
   /** A fresh stub of a tenant's budget object. */
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
-  /** Takes the decisions that come after the call that asked for them. */
+  /** Takes the decisions that come after the call that requested them. */
   readonly late: Pick<LateDecisions, "put">;
-  /** Takes an alert that has to arrive once; resolves when it is kept by an object that outlives this Cell. */
+  /** Takes an alert that must arrive once; resolves when an object that outlives this Cell keeps it. */
   readonly deliverAlert: (alert: BudgetAlert) => Promise<void>;
-  /** Takes a failure, however often it repeats. */
+  /** Takes a failure, whether new or repeated. */
   readonly raise: (issue: Issue) => void;
 }
 
 interface Account {
   readonly tenantId: string;
   readonly budget: CellBudget;
-  /** As the newest request stated them. */
+  /** As the newest request gave them. */
   limits: BudgetLimits;
   timer: ReturnType<typeof setTimeout> | null;
   timerAtMs: number;
-  /** The outage of settlements that was reported last. */
+  /** The outage of settlements that the last alert was about. */
   reportedOutage: number | null;
 }
 
@@ -123,7 +126,9 @@ export class BudgetGateway implements BudgetPort {
     this.#run(account, []);
   }
 
-  /** The level as this cell knows it, else as the object does; null without a cap, or when neither answers. */
+  /**
+   * The level as this cell knows it, otherwise as the object knows it; null without a cap, or when both do not know it.
+   */
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
     const known = this.#accounts.get(limits.tenant.id)?.budget.level(limits, this.#options.now());
     if (known !== undefined) return known;
@@ -145,7 +150,7 @@ export class BudgetGateway implements BudgetPort {
     return account;
   }
 
-  /** This life of the Cell, counted when its first budget is wanted. */
+  /** This life of the Cell; it gets its number when the first budget is needed. */
   #newHolder(): LeaseHolder {
     const { cell, nextLife } = this.#options;
     let n = 0;
@@ -156,7 +161,7 @@ export class BudgetGateway implements BudgetPort {
     return { cell, life: nextLife(), nextN };
   }
 
-  /** Carries out what a budget wants; answers what it decided. */
+  /** Carries out the effects of a budget; returns the decisions among them. */
   #run(account: Account, effects: readonly BudgetEffect[]): readonly BudgetDecision[] {
     const decisions: BudgetDecision[] = [];
     for (const effect of effects) {
@@ -190,20 +195,23 @@ export class BudgetGateway implements BudgetPort {
     }
   }
 
-  /** The budget object keeps an alert until it is durable elsewhere. */
+  /** Delivers an alert. The budget object keeps it until it is durable elsewhere. */
   async #deliver(account: Account, alert: BudgetAlert): Promise<void> {
     await this.#options.deliverAlert(alert);
     account.budget.alertDelivered(alert.id);
     this.#arm(account);
   }
 
-  /** What a budget's verdict means for a request of this Cell; null: the request is gone, and nothing was decided without it. */
+  /**
+   * The decision that a budget's verdict means for a request of this Cell; null: the request has left, and there is
+   * nothing to decide.
+   */
   #verdict(account: Account, requestId: string, verdict: ReservationVerdict): BudgetVerdict | null {
     const request = this.#reserving.get(requestId);
     this.#reserving.delete(requestId);
     const { failOpen, raise, now } = this.#options;
     if (verdict.kind === "ok") return verdict;
-    // "invalid" is a defect of ours and no outage: no request is let through by it.
+    // "invalid" is a defect of the gateway and not an outage: no request is let through because of it.
     if (verdict.kind === "unavailable") {
       if (request === undefined) return null;
       const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
@@ -235,7 +243,7 @@ export class BudgetGateway implements BudgetPort {
     return await callWithRetry(async () => await message(this.#options.budgetOf(tenantId)), DEADLINE_MS);
   }
 
-  /** One alert per outage, for each kind of limit that is settled blindly. */
+  /** Raises one alert per outage and kind of limit that is settled without a check. */
   #reportOutage(account: Account): void {
     const undelivered = account.budget.undelivered(this.#options.now());
     if (undelivered === null || undelivered.forMs < UNDELIVERED_MS) return;
@@ -249,12 +257,15 @@ export class BudgetGateway implements BudgetPort {
     if (isCapped(tenant.term) || !(rate || isCapped(key.term))) raise(issues.budgetSettlementFailed("tenant", SILENT));
   }
 
-  /** One timer per tenant, set to the next time when there is something to do; a budget without any is forgotten. */
+  /**
+   * Sets one timer per tenant, for the next time when there is something to do; an account without such a time is
+   * dropped.
+   */
   #arm(account: Account): void {
     if (this.#accounts.get(account.tenantId) !== account) return;
     const wakeMs = account.budget.nextWakeMs();
     if (account.timer !== null) {
-      // An early timer only finds nothing to do; setting one anew for each request would cost more.
+      // A timer that fires early finds nothing to do; setting a new one for each request would cost more.
       if (wakeMs !== null && account.timerAtMs <= wakeMs) return;
       clearTimeout(account.timer);
     }

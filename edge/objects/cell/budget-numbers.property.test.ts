@@ -1,6 +1,6 @@
 /**
- * A Cell's budgets against numbers of every kind (docs/rules/budgets.md#amounts): what is no amount is refused where it
- * enters and told as `budget_amount_refused`, and no other number is ever said, stored or told.
+ * A Cell's budgets against numbers of every kind (docs/rules/budgets.md#amounts): a value that is not an amount is
+ * refused where it enters and reported as `budget_amount_refused`, and no such value is ever sent, stored or reported.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -25,10 +25,10 @@ afterEach(() => vi.useRealTimers());
 
 const REJECTED = { code: "budget_check_failed", retryAfterMs: null, level: null };
 
-describe("a request whose numbers are no amounts", () => {
+describe("a request whose numbers are not amounts", () => {
   const fields = ["bucketTokens", "termTokens", "nanoUsd"] as const;
 
-  it("is refused with 503, also where the budget check fails open; nothing of it is asked for, and it is told", () => {
+  it("is refused with 503, also where the budget check fails open; nothing is requested for it, and it is reported", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     fc.assert(
       fc.property(fc.constantFrom(...fields), notOne, fc.boolean(), (field, number, capped) => {
@@ -37,12 +37,12 @@ describe("a request whose numbers are no amounts", () => {
             throw new Error("nobody is to be asked");
           },
         });
-        const ask = budgetRequestOf("r", limitsWith(capped ? { tenantTokens: 100 } : {}), {
+        const request = budgetRequestOf("r", limitsWith(capped ? { tenantTokens: 100 } : {}), {
           ...needOf(1),
           [field]: number,
         });
-        gateway.expect(ask);
-        gateway.reserve(ask);
+        gateway.expect(request);
+        gateway.reserve(request);
         expect(verdicts.get("r")).toEqual({ kind: "refused", refusal: REJECTED });
         expect(alerts).toEqual([
           {
@@ -56,7 +56,7 @@ describe("a request whose numbers are no amounts", () => {
     );
   });
 
-  it("is refused under limits that are none as well", () => {
+  it("is refused under invalid limits as well", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     const capOf = fc.constantFrom<readonly (keyof Caps)[]>(
       ["tokensPerMinute"],
@@ -108,13 +108,13 @@ describe("whatever numbers enter a Cell's budgets", () => {
   );
 
   function play({ gateway }: ReturnType<typeof budgetGatewayOf>, step: Step): void {
-    const ask = budgetRequestOf(`r${step.id}`, limitsWith(step.caps), step.need);
-    if (step.do === "settle") gateway.settle(ask, step.used);
-    else if (step.do === "lost") gateway.settle(ask, step.used, true);
-    else gateway[step.do](ask);
+    const request = budgetRequestOf(`r${step.id}`, limitsWith(step.caps), step.need);
+    if (step.do === "settle") gateway.settle(request, step.used);
+    else if (step.do === "lost") gateway.settle(request, step.used, true);
+    else gateway[step.do](request);
   }
 
-  it("only amounts are said, stored, kept and told, and headers are numbers", async () => {
+  it("only amounts are sent, stored, kept and reported, and headers are numbers", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         const budgets = new TestBudgets(Date.now);

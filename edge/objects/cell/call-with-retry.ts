@@ -1,8 +1,8 @@
-/** A call to an object that is not waited for longer than its deadline (docs/rules/budgets.md#unreachable). */
+/** A call to an object with a deadline (docs/rules/budgets.md#unreachable). */
 
 /**
- * The answer to a message: sent again once, on a fresh stub, when the first call fails, all within one deadline. Null: no
- * answer. `send` gets a stub and sends.
+ * The answer to a message. When the first call fails it is sent once more, on a fresh stub; both calls share one
+ * deadline. Null: no answer. `send` gets a stub and sends.
  */
 export async function callWithRetry<T>(send: () => Promise<T>, deadlineMs: number): Promise<T | null> {
   const { promise: late, resolve } = Promise.withResolvers<null>();

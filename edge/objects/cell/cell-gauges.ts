@@ -1,10 +1,8 @@
-/**
- * What a Cell shows of itself in metrics beside its counters: the state of this moment, and what its ledgers say.
- */
+/** The gauges of a Cell in metrics, beside its counters: its current state, and the state of its ledgers. */
 import type { LedgerApi, LedgerStatus } from "../../domain/admission/rpc.ts";
 import { singleSample } from "../../domain/cell/request-counters.ts";
 
-/** The state of a Cell; `ledgers`: those of its shards that answered. */
+/** The state of a Cell; `ledgers`: of those shards that answered. */
 interface CellState {
   readonly inFlight: number;
   readonly queued: number;
@@ -51,7 +49,10 @@ export function cellGauges({
   ];
 }
 
-/** The states of the cell's ledgers that answer: one that does not must not hide the others, nor the cell itself. */
+/**
+ * The states of the cell's ledgers. One that does not answer is left out: it must not hide the others, nor the cell
+ * itself.
+ */
 export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly LedgerStatus[]> {
   const answers = await Promise.allSettled(ledgers.map(async (ledger) => await ledger.status()));
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));

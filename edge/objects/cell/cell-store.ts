@@ -1,7 +1,7 @@
 /**
  * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, the number of its
- * life, what it has counted and its last hour. Written when configuration changes, load begins and ends, the Cell
- * starts, and as time passes under load; never per request (docs/rules/admission.md#what-the-cell-stores).
+ * life, its counters and its last hour. It is written when configuration changes, when load begins and ends, when the
+ * Cell starts, and at intervals under load; never per request (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
@@ -53,7 +53,10 @@ const minuteSchema = z.object({
   }),
 });
 
-/** Minutes that have a row: an hour, and the one under way. Each takes the row of the one before it there: nothing is deleted. */
+/**
+ * Minutes that have a row: one hour, and the minute under way. Each minute overwrites the row of the minute 61 minutes
+ * before it, so that nothing is deleted.
+ */
 const MINUTES_KEPT = 61;
 /** The platform takes 2 MB in a row. */
 const MINUTE_MAX_BYTES = 1_900_000;
@@ -118,7 +121,7 @@ export class CellStore implements HistoryDisk {
   }
 
   /**
-   * Counts a life of this Cell: larger than every one before, whatever clocks say
+   * Counts a new life of this Cell: the number is larger than every one before, whatever the clocks show
    * (docs/rules/budgets.md#lives-of-a-cell). One row, written once.
    */
   nextLife(): number {
@@ -138,7 +141,7 @@ export class CellStore implements HistoryDisk {
     this.#busy = value;
   }
 
-  /** What the cell has counted, as it was when it was saved last; null when never, or in another form. */
+  /** The cell's counters as they were saved last; null when they never were, or in another form. */
   get counters(): SavedCounters | null {
     const text = this.#read("counters");
     const saved = text === null ? null : countersSchema.safeParse(JSON.parse(text));
@@ -167,10 +170,10 @@ export class CellStore implements HistoryDisk {
     return this.#minutes("SELECT told FROM history ORDER BY minute DESC LIMIT 1")[0] ?? null;
   }
 
-  /** A minute that would not fit into a row keeps every other of its samples, and so on. */
+  /** Writes a minute. When it does not fit into a row, every second sample is left out until it fits. */
   write(minute: HistoryMinute): void {
-    const told = JSON.stringify(minute);
-    if (minute.samples.length > 1 && new TextEncoder().encode(told).length > MINUTE_MAX_BYTES) {
+    const json = JSON.stringify(minute);
+    if (minute.samples.length > 1 && new TextEncoder().encode(json).length > MINUTE_MAX_BYTES) {
       this.write({ ...minute, samples: minute.samples.filter((_, at) => at % 2 === 0) });
       return;
     }
@@ -179,7 +182,7 @@ export class CellStore implements HistoryDisk {
       "INSERT OR REPLACE INTO history (slot, minute, told) VALUES (?, ?, ?)",
       slot,
       minute.minute,
-      told,
+      json,
     );
   }
 
@@ -187,8 +190,8 @@ export class CellStore implements HistoryDisk {
     return this.#storage.sql
       .exec<{ told: string }>(query)
       .toArray()
-      .flatMap(({ told }) => {
-        const minute = minuteSchema.safeParse(JSON.parse(told));
+      .flatMap(({ told: json }) => {
+        const minute = minuteSchema.safeParse(JSON.parse(json));
         return minute.success ? [minute.data] : [];
       });
   }

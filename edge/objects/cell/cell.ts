@@ -1,9 +1,9 @@
 /**
- * The Cell object: one admission domain (docs/rules/configuration.md#cells). This file is its calls over RPC; the parts
- * are made in compose-cell.ts. Isolates ask in exchanges, each in a session that holds what was granted in it; or by
- * `admit`, which answers at once with a permit that holds the slot or the place in the queue
+ * The Cell object: one admission domain (docs/rules/configuration.md#cells). This file has its RPC calls; the parts are
+ * made in compose-cell.ts. Isolates send admission requests in exchanges, each in a session that holds what was granted
+ * in it; or by `admit`, which answers at once with a permit that holds the slot or the place in the queue
  * (docs/rules/admission.md#exchanges). Admission state is in memory only; capacity override, revisions, counters,
- * history and busy mark are on the object's storage.
+ * history and busy mark are in the object's storage.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
@@ -52,7 +52,8 @@ export class CellObject extends DurableObject<Bindings> {
   }
 
   /**
-   * One exchange after another with an isolate, as long as it holds the session (docs/rules/admission.md#exchanges).
+   * Opens a session: one exchange after another with an isolate, for as long as the isolate holds the session
+   * (docs/rules/admission.md#exchanges).
    */
   async openSession(
     message: ExchangeMessage,
@@ -62,25 +63,27 @@ export class CellObject extends DurableObject<Bindings> {
     return { session: new SessionTarget(exchanges, session), answer };
   }
 
-  /** The permit of a request that came in an exchange. */
+  /** A permit for a request that came in an exchange. */
   async hold(requestId: string): Promise<{ permit: Permit<AdmissionEntry> } | null> {
     const { admission } = this.#parts;
     const entry = admission.hold(requestId);
     return entry === null ? null : { permit: new Permit(admission, entry) };
   }
 
-  /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
+  /** Counts the slot of a request that outlived an earlier Cell, even above the cap. */
   async adopt(request: AdmissionRequest): Promise<{ permit: Permit<AdmissionEntry> }> {
     const { admission } = this.#parts;
     return { permit: new Permit(admission, admission.adopt(request)) };
   }
 
-  /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
+  /**
+   * Takes the row of a request that never held a permit. Unauthenticated refusals above their limit are only counted.
+   */
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     await this.#parts.rows.record({ row, upstream });
   }
 
-  /** An answer without a slot: its row is taken unless a record that it rests on is outdated. */
+  /** Judges an answer that needs no slot: takes its row unless a record that it rests on is outdated. */
   async hit({ revs, limits, row }: CacheHit, again = false): Promise<CacheHitAnswer<Receipt>> {
     const { revisions, rows, budget } = this.#parts;
     const items = revisions.staleAmong(revs);
@@ -89,7 +92,7 @@ export class CellObject extends DurableObject<Bindings> {
     return { verdict: "current", level: limits === null ? null : await budget.level(limits), receipt };
   }
 
-  /** A row whose permit could not be settled; it may have come before by the permit's own end. */
+  /** Takes a row whose permit could not be settled; the end of the permit may have written the row before. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     await this.#parts.admission.settleOrphan({ row, upstream });
   }
@@ -102,7 +105,7 @@ export class CellObject extends DurableObject<Bindings> {
     return await this.#parts.budget.level(limits);
   }
 
-  /** Resolves when no request can be admitted on an older record. */
+  /** Resolves when no request can be admitted any more on an older record. */
   async invalidate(changes: readonly Change[]): Promise<void> {
     const { store, revisions, admission } = this.#parts;
     const nowMs = this.#ports.now();
@@ -115,7 +118,7 @@ export class CellObject extends DurableObject<Bindings> {
   }
 
   /**
-   * A cap that outlives this object; null returns to the configured one. Lowering it aborts nothing
+   * Sets a cap that outlives this object; null returns to the configured one. A lower cap aborts no request
    * (docs/rules/fairshare.md#capacity).
    */
   async setCapacity(maxInFlight: number | null): Promise<CellStats> {
@@ -132,12 +135,15 @@ export class CellObject extends DurableObject<Bindings> {
     return history.live(scheduler.snapshot(nowMs), nowMs);
   }
 
-  /** The last hour from `sinceMs` on (docs/rules/fairshare.md#history), earlier lives of this object included. */
+  /**
+   * The samples of the last hour from `sinceMs` on (docs/rules/fairshare.md#history), earlier lives of this object
+   * included.
+   */
   async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {
     return this.#parts.history.since(sinceMs, this.#ports.now());
   }
 
-  /** Counts what leaves no usage row. */
+  /** Counts events that leave no usage row. */
   async tally(counted: readonly CountedEvent[]): Promise<void> {
     const { eventCounters, heartbeat } = this.#parts;
     eventCounters.add(counted);

@@ -1,6 +1,6 @@
 /**
- * The rows of requests that ended, on their way from a Cell to its Ledgers: each is counted once and written
- * (ledger-writer.ts). Rows of unauthenticated refusals beyond their bound are only counted
+ * Takes the rows of requests that ended, from the Cell to its Ledgers: each row is counted once and written
+ * (ledger-writer.ts). Rows of unauthenticated refusals above their limit are only counted
  * (docs/rules/settlement-and-rows.md#refusals).
  */
 import { NIL_UUID, type UsageRow } from "../../../shared/usage-row.ts";
@@ -16,7 +16,7 @@ interface CompletedRowsOptions {
   readonly cell: string;
   readonly counters: RequestCounters;
   readonly writer: LedgerWriter;
-  /** Woken by what is counted, for counts are saved with it. */
+  /** Started by every count, because the heartbeat saves the counters. */
   readonly heartbeat: Heartbeat;
   readonly now: () => number;
 }
@@ -29,14 +29,17 @@ export class CompletedRows implements RowCompletion {
     this.#options = options;
   }
 
-  /** A row that may have come before is counted when the Ledger says that it has not: an earlier life has counted the other. */
+  /**
+   * A row that may have come before is counted only when the Ledger says that it is new: otherwise an earlier life has
+   * counted it.
+   */
   async complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
     if (!orphan) this.#count(row, upstream);
     const isNew = await this.#options.writer.write(row, orphan);
     if (orphan && isNew) this.#count(row, upstream);
   }
 
-  /** The row of a request that never held a permit. */
+  /** Takes the row of a request that never held a permit. */
   async record({ row, upstream }: RowRecord): Promise<void> {
     const { cell, counters, now } = this.#options;
     if (row.tenant_id === NIL_UUID && !this.#refusals.allow(now())) {

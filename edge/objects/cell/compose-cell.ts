@@ -1,7 +1,7 @@
 /**
- * The composition of a Cell: its parts are made here and nowhere else, each from parts that were made before it. No part
- * knows one that is made after it: the scheduler and the budgets answer with decisions, which the admission controller
- * applies; what the budgets decide later goes by way of LateDecisions.
+ * The composition of a Cell: its parts are made only here, each from parts that were made before it. No part knows one
+ * that is made after it: the scheduler and the budgets return decisions, which the admission controller applies; later
+ * decisions of the budgets go through LateDecisions.
  */
 import { EventCounters } from "../../domain/cell/event-counters.ts";
 import { History } from "../../domain/cell/history.ts";
@@ -23,18 +23,18 @@ import { Heartbeat } from "./heartbeat.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
 
 /**
- * After a reset under load, adoptions come first: nothing is granted for so long
+ * After a reset under load nothing is granted for this long, so that adoptions come first
  * (docs/rules/admission.md#reset-and-adoption).
  */
 const ADOPTION_HOLD_MS = 500;
 
-/** What a Cell is configured with; `cell`: its name. */
+/** The configuration of a Cell; `cell`: its name. */
 export type CellSettings = Pick<
   Env,
   "cell" | "fairshareAlgorithm" | "globalMaxInFlight" | "maxQueuedPerTenant" | "failOpen" | "ledgerShards"
 >;
 
-/** The parts of a Cell that its calls reach. */
+/** The parts of a Cell that its RPC calls use. */
 export interface CellParts {
   readonly store: CellStore;
   readonly revisions: Revisions;
@@ -49,7 +49,10 @@ export interface CellParts {
   readonly exchanges: ExchangeController;
 }
 
-/** The parts of one life of a Cell, with what earlier lives left on its disk. Nothing is granted at first after a reset under load. */
+/**
+ * Makes the parts of one life of a Cell from what earlier lives left on its disk. After a reset under load nothing is
+ * granted at first.
+ */
 export function composeCell(storage: DurableObjectStorage, settings: CellSettings, ports: CellPorts): CellParts {
   const { cell, ledgerShards } = settings;
   const { now, later, log } = ports;

@@ -1,15 +1,15 @@
 /**
- * Requests whose permits or sessions were lost. Those that were let through were charged then, and have rows; those that waited
- * gave up their place, and may come back for a while: when one does not, the row that says it left is written, for the log
- * keeps the first row of a request.
+ * Requests whose permits or sessions were lost. Those that were let through were charged then, and have rows. Those
+ * that waited gave up their place and may come back for a while; when one does not, the row that says it left is
+ * written only then, because the log keeps the first row of a request.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type ActualUsage, largerUsed, NOTHING_USED } from "../../domain/budget/amounts.ts";
 import type { AdmissionEntry, RowCompletion } from "./admission-entry.ts";
 
-/** Enough for all that a cell lets run at once. */
-const KEPT = 10_000;
-/** Longer than an isolate takes to find out that its session is lost (exchange-admission.ts). */
+/** Enough for all requests that may run in a cell at once. */
+const KEPT_MAX = 10_000;
+/** Longer than an isolate needs to notice that its session is lost (exchange-admission.ts). */
 const BACK_WITHIN_MS = 6_000;
 
 export class DetachedRequests {
@@ -23,14 +23,17 @@ export class DetachedRequests {
     this.#rows = rows;
   }
 
-  /** Keeps what a request was charged when its permit was lost: the request may go on, come back and be adopted. */
+  /** Remembers what a request was charged when its permit was lost: the request may go on, come back and be adopted. */
   rememberCharge(requestId: string, charged: ActualUsage): void {
     this.#charged.set(requestId, charged);
     const [oldest = requestId] = this.#charged.keys();
-    if (this.#charged.size > KEPT) this.#charged.delete(oldest);
+    if (this.#charged.size > KEPT_MAX) this.#charged.delete(oldest);
   }
 
-  /** Keeps a request that waited. `row` says that it left; it is written when the request has not come back in time. */
+  /**
+   * Remembers a request that waited. `row` says that it left; it is written when the request does not come back in
+   * time.
+   */
   detach(entry: AdmissionEntry, row: UsageRow): void {
     const { requestId } = entry.request;
     if (entry.charged !== null) this.rememberCharge(requestId, entry.charged);
@@ -47,17 +50,17 @@ export class DetachedRequests {
     return this.#waiting.has(requestId) || this.#charged.has(requestId);
   }
 
-  /** The entry of a request that waited; null: it did not, or it is too late. */
+  /** The entry of a request that waited; null: the request did not wait, or its time to come back is over. */
   waiting(requestId: string): AdmissionEntry | null {
     return this.#waiting.get(requestId) ?? null;
   }
 
-  /** The request is here again, or ended elsewhere. */
+  /** The request is here again, or has ended elsewhere. */
   reattach(requestId: string): void {
     this.#waiting.delete(requestId);
   }
 
-  /** What a lost request was charged (nothing if it only waited), answered once; null: it was not lost. */
+  /** What a lost request was charged (nothing if it only waited), returned once; null: it was not lost. */
   takeCharge(requestId: string): ActualUsage | null {
     const charged = this.#charged.get(requestId) ?? null;
     this.#charged.delete(requestId);

@@ -1,4 +1,4 @@
-/** The Cell's side of a session of exchanges: what each exchange comes to, and what it tells. */
+/** The Cell's side of a session of exchanges: the result of each exchange, and what it reports. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
@@ -8,7 +8,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("an exchange", () => {
-  it("is followed by news of whoever waited and is granted; it ends as it likes", async () => {
+  it("is followed by news of a waiting request that is granted, and is ended by its isolate", async () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second] = [admissionRequestOf("first", "t"), admissionRequestOf("second", "t")];
     const { session } = stage.open(first, second);
@@ -38,7 +38,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
-  it("decides asks in their order, behind what its ends give back", () => {
+  it("decides its admission requests in order, after what its ends give back", () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second, third] = ["first", "second", "third"].map((id) => admissionRequestOf(id, "t"));
     if (first === undefined || second === undefined || third === undefined) throw new Error("three ask");
@@ -48,7 +48,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 1, 2]);
   });
 
-  it("compares what each ask rests on, and gives no place to one that is outdated", () => {
+  it("compares the records of each admission request, and gives no place to an outdated one", () => {
     const stage = new ExchangeControllerHarness(1);
     stage.world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);
     const { answer } = stage.open(
@@ -59,11 +59,11 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
-  it("says nothing of a request that has its place by another way, and takes nothing from it", () => {
+  it("reports nothing of a request that got its place by another way, and takes nothing from it", () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "t");
-    const entry = stage.world.admission.arrive(ask);
-    const { session, answer } = stage.open(ask);
+    const request = admissionRequestOf("one", "t");
+    const entry = stage.world.admission.arrive(request);
+    const { session, answer } = stage.open(request);
     stage.exchanges.end(session);
     expect([answer.decided, entry.decision?.verdict, stage.load, stage.rows]).toEqual([[], "granted", [1, 0, 1], []]);
   });
@@ -75,7 +75,7 @@ describe("an exchange", () => {
     expect(stage.recorded.map((row) => row.request_id)).toEqual(["one"]);
   });
 
-  it("tells which rows are stored, and which are not taken, a moment later or with the next answer", async () => {
+  it("reports which rows are stored, and which are refused, a moment later or with the next answer", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.stores = async (row) => await (row.request_id === "bad" ? Promise.reject(new Error("full")) : undefined);
     const { session } = stage.open();

@@ -1,8 +1,8 @@
 /**
- * The Cell's side of exchanges (docs/rules/admission.md#exchanges): each request is decided in its order by the
- * admission controller, each row goes the way of every row, and the isolate hears what became of them. Invariant: a
- * request that came in a session, and neither ended nor took a permit of its own, is settled as one of a lost permit
- * when the session ends, however it ends.
+ * The Cell's side of exchanges (docs/rules/admission.md#exchanges): the admission controller decides each request in
+ * its order, each row is handled like every row, and the isolate gets a report of both. Invariant: when a session ends,
+ * in whatever way, every request that came in it, and neither ended nor took a permit of its own, is settled as one
+ * whose permit was lost.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type {
@@ -19,7 +19,7 @@ import type { Revisions } from "../../domain/cell/revisions.ts";
 import type { AdmissionController } from "./admission-controller.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 
-/** The news that a row is stored waits this long for other news, or for an answer to travel with. */
+/** The report that a row is stored waits this long for other reports, or for an answer that carries it. */
 const NEWS_MS = 50;
 
 /** What the Cell does with rows that come without an entry. Each resolves when the row is durable. */
@@ -37,18 +37,18 @@ interface ExchangeControllerOptions {
   readonly rows: RowSink;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
   readonly later: (delayMs: number, run: () => void) => void;
-  /** Hears of a request that could not be decided, a defect of ours. */
+  /** Called for a request that could not be decided, which is a defect of the gateway. */
   readonly failed: (error: unknown) => void;
 }
 
-/** One session. Only the controller reads it; a capability hands it back as it is. */
+/** One session. Only the controller reads it; the RPC capability returns it unchanged. */
 export interface ExchangeSessionState {
   readonly entries: Map<string, AdmissionEntry>;
   decided: (readonly [string, AdmissionAnswer])[];
   hits: (readonly [string, CacheHitDecision])[];
   stored: string[];
   refused: string[];
-  /** Wakes the call by which the isolate waits for news; null: there is none. */
+  /** Resumes the call by which the isolate waits for news; null: there is no such call. */
   notify: (() => void) | null;
   hasNews: boolean;
   isOver: boolean;
@@ -61,7 +61,7 @@ export class ExchangeController {
     this.#options = options;
   }
 
-  /** A new session with its first exchange. */
+  /** Opens a session with its first exchange. */
   open(message: ExchangeMessage): { readonly session: ExchangeSessionState; readonly answer: ExchangeAnswer } {
     const session: ExchangeSessionState = {
       entries: new Map(),
@@ -76,13 +76,16 @@ export class ExchangeController {
     try {
       return { session, answer: this.exchange(session, message) };
     } catch (error) {
-      // Its caller gets an error, and no session.
+      // The caller gets an error, and no session.
       this.end(session);
       throw error;
     }
   }
 
-  /** Ends come first: what they give back is there for the requests. Throws when the session is over. */
+  /**
+   * Handles one exchange. Ends come first: what they give back is free for the requests. Throws when the session is
+   * over.
+   */
   exchange(session: ExchangeSessionState, message: ExchangeMessage): ExchangeAnswer {
     const { ends, departures, records, hits, asks: requests } = message;
     if (session.isOver) throw new Error("the session is over");
@@ -113,7 +116,8 @@ export class ExchangeController {
     const { admission } = this.#options;
     const entries = [...session.entries.values()];
     session.entries.clear();
-    // Requests that wait come first, for a slot and then for tokens: nothing that comes back is to be granted to them.
+    // Requests that wait for a slot are ended before those that wait for tokens: what comes back must not be granted to
+    // any of them.
     for (const entry of entries) if (waits(entry) && entry.slot === null) admission.abandon(entry, true);
     for (const entry of entries) if (waits(entry)) admission.abandon(entry, true);
     for (const entry of entries) admission.abandon(entry, true);
@@ -129,10 +133,10 @@ export class ExchangeController {
     return { decided, hits, stored, refused };
   }
 
-  /** Null: it was not decided, and has no place in this session. */
+  /** Null: the request was not decided, and has no place in this session. */
   #admit(session: ExchangeSessionState, request: AdmissionRequest): AdmissionAnswer | null {
     const { admission, revisions, failed } = this.#options;
-    // It has gone another way meanwhile: this message of it came late.
+    // The request has gone another way meanwhile: this message came late.
     if (admission.knows(request.requestId)) return null;
     const items = revisions.staleAmong(request.revs);
     if (items.length > 0) return { verdict: "stale", items };
@@ -149,7 +153,9 @@ export class ExchangeController {
     }
   }
 
-  /** Reports to the isolate what is decided of a request that waits, unless it has a permit of its own by then. */
+  /**
+   * Reports to the isolate what is decided about a waiting request, unless the request has a permit of its own by then.
+   */
   #follow(session: ExchangeSessionState, entry: AdmissionEntry): void {
     const { admission } = this.#options;
     const report = (decision: Decision | Stale): void => {

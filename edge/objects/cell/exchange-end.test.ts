@@ -1,4 +1,7 @@
-/** What is open in a session of exchanges when it ends: what becomes of it, and of whom it held up. */
+/**
+ * What is open in a session of exchanges when the session ends: what happens to it, and to the requests that waited for
+ * it.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
 import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./testing/exchange-controller-harness.ts";
@@ -7,7 +10,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("a session that ends", () => {
-  it("settles what was granted in it at the estimate, once, and hears nothing any more", () => {
+  it("settles what was granted in it at the estimate, once, and reports nothing any more", () => {
     const stage = new ExchangeControllerHarness(2);
     const [one, two] = [admissionRequestOf("one", "t"), admissionRequestOf("two", "t")];
     const { session } = stage.open(one, two);
@@ -29,7 +32,7 @@ describe("a session that ends", () => {
     expect([stage.load, stage.rows]).toEqual([[1, 1, 2], []]);
   });
 
-  it("leaves whoever waits its place for some seconds, and writes of one that has not come back that it left", async () => {
+  it("keeps the place of a waiting request for some seconds, and writes of one that has not come back that it left", async () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open(
       admissionRequestOf("holder", "t"),
@@ -48,11 +51,11 @@ describe("a session that ends", () => {
     expect([stage.load, stage.world.admission.hold("waits")]).toEqual([[0, 0, 0], null]);
   });
 
-  it("has its place judged anew by who comes back to it", async () => {
+  it("has the place of a request judged again when the request comes back", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.world.admission.arrive(admissionRequestOf("holder", "t"));
-    const ask = { ...admissionRequestOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
-    const { session } = stage.open(ask);
+    const request = { ...admissionRequestOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
+    const { session } = stage.open(request);
     stage.exchanges.end(session);
     stage.world.revisions.note([{ kind: "key", id: "k1", rev: 6 }], 0);
     const back = stage.world.admission.hold("waits");
@@ -62,25 +65,25 @@ describe("a session that ends", () => {
     expect([stage.load, stage.rows]).toEqual([[1, 0, 1], [["waits", 0, 0]]]);
   });
 
-  it("leaves one true row of a request that comes back, and charges what it used", async () => {
+  it("leaves one correct row of a request that comes back, and charges what it used", async () => {
     const stage = new ExchangeControllerHarness(1);
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
-    const ask = admissionRequestOf("waits", "t");
-    const { session } = stage.open(ask);
+    const request = admissionRequestOf("waits", "t");
+    const { session } = stage.open(request);
     stage.exchanges.end(session);
     await stage.pass(4_000);
     const own = stage.world.admission.hold("waits");
     await stage.world.admission.settle(holder, endOf(holder.request));
     if (own === null) throw new Error("its place is lost");
     await stage.world.admission.settle(own, {
-      row: { ...ask.row, status_code: 200, total_tokens: 7 },
+      row: { ...request.row, status_code: 200, total_tokens: 7 },
       actualTokens: 7,
     });
     await stage.pass(10_000);
     expect(stage.rows.slice(1)).toEqual([["waits", 200, 7]]);
   });
 
-  it.each(["t", "o"])("grants at once to others what comes back, of the same tenant or not: %s", async (tenantId) => {
+  it.each(["t", "o"])("grants what comes back to others at once, of the same tenant or not: %s", async (tenantId) => {
     const stage = new ExchangeControllerHarness(2);
     const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
     const other = stage.world.admission.arrive(admissionRequestOf("other", tenantId));
@@ -90,7 +93,7 @@ describe("a session that ends", () => {
     expect(await stage.world.admission.decision(other)).toMatchObject({ verdict: "granted" });
   });
 
-  it("grants nothing to those that go with it of what its others held who waited for tokens", async () => {
+  it("grants nothing of what comes back to its own requests that waited for tokens", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.world.budgets.reach = "silent";
     const first = admissionRequestOf("first", "slow", {}, { tenantTokens: 1_000 });
@@ -101,29 +104,29 @@ describe("a session that ends", () => {
     expect([stage.load, stage.rows]).toEqual([[0, 0, 0], []]);
   });
 
-  it("charges a request once that was charged for its lost grant, and loses its next place as well", async () => {
+  it("charges a request once that was charged for its lost grant and then loses its next place as well", async () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "t");
-    stage.exchanges.end(stage.open(ask).session); // at the estimate, 10
+    const request = admissionRequestOf("one", "t");
+    stage.exchanges.end(stage.open(request).session); // at the estimate, 10
     stage.world.admission.arrive(admissionRequestOf("holder", "h"));
-    const waits = stage.world.admission.arrive({ ...ask, waitedMs: 0 });
+    const waits = stage.world.admission.arrive({ ...request, waitedMs: 0 });
     stage.world.admission.abandon(waits);
     const back = stage.world.admission.hold("one");
     expect(back?.charged).toMatchObject({ tokens: 10 });
   });
 
-  it("does not swallow the end of a request whose adoption was heard and not answered", async () => {
+  it("does not drop the end of a request whose adoption arrived but was not answered", async () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "a");
-    const { session } = stage.open(ask);
-    const lost = stage.world.admission.adopt(ask);
-    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(ask)] });
+    const request = admissionRequestOf("one", "a");
+    const { session } = stage.open(request);
+    const lost = stage.world.admission.adopt(request);
+    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(request)] });
     stage.world.admission.abandon(lost);
     await stage.pass(0);
     expect([stage.recorded.map((row) => row.request_id), stage.load]).toEqual([["one"], [0, 0, 0]]);
   });
 
-  it("bills nobody who leaves as it takes a permit of its own, its grant being on its way in the session", async () => {
+  it("does not bill a request that leaves while it takes a permit of its own and its grant is being sent in the session", async () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second] = [admissionRequestOf("first", "a"), admissionRequestOf("second", "b")];
     const { session } = stage.open(first, second);
@@ -135,29 +138,29 @@ describe("a session that ends", () => {
     expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
   });
 
-  it("gives no place to a request that comes when its request has left by another way", async () => {
+  it("gives no place to a request whose message comes after the request was ended by another way", async () => {
     const stage = new ExchangeControllerHarness(1);
-    const ask = admissionRequestOf("one", "t");
+    const request = admissionRequestOf("one", "t");
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
-    stage.world.admission.abandon(stage.world.admission.arrive({ ...ask, waitedMs: 0 }));
+    stage.world.admission.abandon(stage.world.admission.arrive({ ...request, waitedMs: 0 }));
     await stage.world.admission.settle(holder, endOf(holder.request));
-    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    expect([verdicts(stage.open(request).answer), stage.load]).toEqual([[], [0, 0, 0]]);
     await stage.pass(6_000);
-    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    expect([verdicts(stage.open(request).answer), stage.load]).toEqual([[], [0, 0, 0]]);
   });
 
-  it("has what a request used counted once for its turn among others, though it went on under another permit", async () => {
+  it("counts once in the tenant's served tokens what a request used, though the request went on under another permit", async () => {
     const stage = new ExchangeControllerHarness(3);
     stage.world.admission.arrive(admissionRequestOf("keeps the cell busy", "busy"));
-    const ask = admissionRequestOf("one", "t");
-    const { session } = stage.open(ask);
+    const request = admissionRequestOf("one", "t");
+    const { session } = stage.open(request);
     stage.exchanges.end(session);
-    await stage.world.admission.settle(stage.world.admission.adopt(ask), { row: ask.row, actualTokens: 10 });
+    await stage.world.admission.settle(stage.world.admission.adopt(request), { row: request.row, actualTokens: 10 });
     const { tenants } = stage.world.scheduler.snapshot(stage.world.nowMs);
     expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
   });
 
-  it("answers whoever waits for news of it", async () => {
+  it("answers the call that waits for its news", async () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open();
     const news = stage.exchanges.news(session);

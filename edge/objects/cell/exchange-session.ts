@@ -1,15 +1,15 @@
 /**
- * A session of exchanges as a capability over RPC: when its holder's context ends, the runtime disposes it. Calls here are
- * one step deep; every decision is the controller's.
+ * A session of exchanges as an RPC capability: when its holder's context ends, the runtime disposes it. The methods
+ * here only forward; the controller makes every decision.
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
 
-/** What a session asks of its Cell. `Session` is the controller's own record, which a capability only hands back. */
+/** What a session calls at its Cell. `Session` is the controller's own record; the capability returns it unchanged. */
 interface SessionController<Session> {
   exchange(session: Session, message: ExchangeMessage): ExchangeAnswer;
   news(session: Session): Promise<ExchangeAnswer>;
-  /** Ends it, whether its holder said so or is gone; a second call is a no-op. */
+  /** Ends the session, whether its holder closed it or is gone; a second call does nothing. */
   end(session: Session): void;
 }
 

@@ -1,4 +1,7 @@
-/** The heartbeat of an active Cell: when it samples, saves and ends, and that no failure leaves it deaf to the next request. */
+/**
+ * The heartbeat of an active Cell: when it samples, saves and ends, and that after a failure it still starts for the
+ * next request.
+ */
 import { describe, expect, it } from "vitest";
 import { Heartbeat } from "./heartbeat.ts";
 
@@ -23,7 +26,7 @@ function beating() {
       state.failures += 1;
     },
   });
-  /** Lets so many waiting beats happen, and all that follows at once from each. */
+  /** Lets this many beats pass, and runs everything that follows at once from each. */
   const beats = async (count: number) => {
     for (let beat = 0; beat < count; beat += 1) {
       waiting.shift()?.();
@@ -34,7 +37,7 @@ function beating() {
 }
 
 describe("the heartbeat of a Cell", () => {
-  it("samples at once and every beat, saves and reports with the fifth, and ends when nobody is seated", async () => {
+  it("samples at once and at every beat, saves and reports with the fifth, and ends when no request is entered", async () => {
     const { heartbeat, waiting, did, beats } = beating();
     heartbeat.wake();
     heartbeat.wake();
@@ -44,7 +47,7 @@ describe("the heartbeat of a Cell", () => {
     expect(waiting).toHaveLength(0);
   });
 
-  it("goes on while somebody is seated", async () => {
+  it("goes on while a request is entered", async () => {
     const { heartbeat, waiting, did, state, beats } = beating();
     state.seated = 1;
     heartbeat.wake();
@@ -54,7 +57,7 @@ describe("the heartbeat of a Cell", () => {
     expect(waiting).toHaveLength(1);
   });
 
-  it("tries a disk that failed again with the next report, and wakes anew after its end", async () => {
+  it("tries a failed disk again with the next report, and starts again after its end", async () => {
     const { heartbeat, waiting, did, state, beats } = beating();
     state.diskFails = true;
     heartbeat.wake();

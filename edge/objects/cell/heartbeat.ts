@@ -1,8 +1,8 @@
 /**
- * The heartbeat of an active Cell: a sample every two seconds, and with every fifth of them what it has counted goes to
- * its disk and its report to the key-value store (docs/rules/fairshare.md#history,
+ * The heartbeat of an active Cell: a sample every two seconds; with every fifth sample its counters are saved and its
+ * state is reported to the key-value store (docs/rules/fairshare.md#history,
  * docs/rules/storage-layouts.md#key-value-keys). It ends only when no request is entered and everything counted is
- * saved, because an object at rest loses its memory; a disk that fails is tried again with the next report.
+ * saved, because an idle object loses its memory; a save that failed is tried again with the next report.
  */
 import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
 
@@ -12,14 +12,14 @@ import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
  */
 const SAMPLES_PER_REPORT = 5;
 
-/** What the heartbeat drives. `save` and `rest` may throw, `report` may reject: none of them stops it. */
+/** What the heartbeat calls. `save` and `rest` may throw, `report` may reject: no failure stops the heartbeat. */
 interface HeartbeatParts {
   readonly later: (delayMs: number, run: () => void) => void;
   readonly sample: () => void;
   readonly report: () => Promise<void>;
   readonly save: () => void;
   readonly entryCount: () => number;
-  /** The end of activity, on disk; throws when it could not be written. */
+  /** Writes the end of activity to disk; throws when that fails. */
   readonly rest: () => void;
   readonly failed: (error: unknown) => void;
 }
@@ -33,7 +33,7 @@ export class Heartbeat {
     this.#parts = parts;
   }
 
-  /** Begins to beat with a sample at once; does nothing while it beats. */
+  /** Starts to beat, with a sample at once; does nothing while it beats. */
   wake(): void {
     if (this.#beating) return;
     this.#beating = true;

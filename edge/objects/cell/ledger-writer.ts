@@ -1,7 +1,6 @@
 /**
- * Carries a Cell's rows to its Ledger shards: group commit, one batch in flight per shard, the same batch again until
- * it is acknowledged. A row's promise resolves when the Ledger has it on disk
- * (docs/rules/settlement-and-rows.md#custody).
+ * Sends a Cell's rows to its Ledger shards: group commit, one batch in flight per shard, the same batch again until it
+ * is acknowledged. A row's promise resolves when the Ledger has it on disk (docs/rules/settlement-and-rows.md#custody).
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { LedgerApi } from "../../domain/admission/rpc.ts";
@@ -35,8 +34,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Resolves when the row is durable: false when the Ledger's log held a row of its request before. Rejects with LedgerWriterFull
-   * when it was not taken.
+   * Resolves when the row is durable: false when the Ledger's log already held a row of its request. Rejects with
+   * LedgerWriterFull when it was not taken.
    */
   async write(row: UsageRow, orphan: boolean): Promise<boolean> {
     const shard = shardOf(row.request_id, this.#shards.length);
@@ -76,7 +75,8 @@ export class LedgerWriter {
         known = new Set(before);
         break;
       } catch {
-        // The Ledger may or may not have it: the same sequence again is safe either way, on a fresh stub.
+        // The Ledger may or may not have the batch: sending the same sequence again, on a fresh stub, is safe in both
+        // cases.
         const waitMs = commit.failed();
         await new Promise((resolve) => setTimeout(resolve, waitMs));
       }

@@ -1,4 +1,6 @@
-/** A queue holds so many and no more, and whoever is in it stays (docs/rules/admission.md#queue-bounds). */
+/**
+ * A queue takes a limited number of requests, and a request that is in it stays (docs/rules/admission.md#queue-bounds).
+ */
 import { describe, expect, it } from "vitest";
 import { MAX_QUEUED } from "./queue-limit.ts";
 import { admissionHarnessOf } from "./testing/admission-harness.ts";
@@ -7,7 +9,7 @@ import { admissionRequestOf } from "./testing/admission-requests.ts";
 const FULL = { verdict: "refused", refusal: { code: "queue_full", retryAfterMs: 1000, level: null } };
 
 describe("a tenant's queue", () => {
-  it("takes as many as it may hold, refuses one more, which holds nothing, and nobody of another tenant", async () => {
+  it("takes as many as it may hold and refuses one more, which holds nothing; other tenants are not refused", async () => {
     const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1, 3);
     admission.arrive(admissionRequestOf("holder", "a"));
     const queued = ["1", "2", "3"].map((id) => admission.arrive(admissionRequestOf(id, "a")));
@@ -28,7 +30,7 @@ describe("a tenant's queue", () => {
     ]).toEqual([null, FULL]);
   });
 
-  it("that is full keeps nobody from a model that has room", () => {
+  it("that is full does not keep the tenant from a model that has free slots", () => {
     const { admission } = admissionHarnessOf("weighted", 8, 1);
     const full = { model: { name: "full", admissionWeight: 100, maxInFlight: 1 } };
     expect(["1", "2", "3"].map((id) => admission.arrive(admissionRequestOf(id, "a", full)).decision?.verdict)).toEqual([
@@ -39,13 +41,13 @@ describe("a tenant's queue", () => {
     expect(admission.arrive(admissionRequestOf("4", "a")).decision?.verdict).toBe("granted");
   });
 
-  it("has no bound of its own when it is told 0", () => {
+  it("has no limit of its own when the limit is 0", () => {
     const { admission, scheduler } = admissionHarnessOf("weighted", 1, 0);
     for (let at = 0; at < 200; at += 1) admission.arrive(admissionRequestOf(`r${at}`, "a"));
     expect(scheduler.queued).toBe(199);
   });
 
-  it("drops nobody who waits: not one that is judged again, not one that lost its place to a reset", async () => {
+  it("drops no waiting request: not one that is judged again, not one that lost its place to a reset", async () => {
     const { admission, scheduler, revisions } = admissionHarnessOf("weighted", 1, 2);
     const holder = admission.arrive(admissionRequestOf("holder", "a"));
     admission.arrive(admissionRequestOf("1", "a"));
@@ -62,7 +64,7 @@ describe("a tenant's queue", () => {
 });
 
 describe("a cell's queue", () => {
-  it("is bounded over all tenants", () => {
+  it("is limited over all tenants", () => {
     const { admission, scheduler } = admissionHarnessOf("weighted", 1, 0);
     for (let at = 0; at <= MAX_QUEUED; at += 1) admission.arrive(admissionRequestOf(`r${at}`, `t${at % 500}`));
     expect(scheduler.queued).toBe(MAX_QUEUED);

@@ -1,6 +1,6 @@
 /**
- * Whoever waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the clock,
- * and after its tokens came.
+ * A request that waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the
+ * clock, and after its tokens came.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
@@ -11,8 +11,8 @@ import { admissionRequestOf as plainAsk } from "./testing/admission-requests.ts"
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** `tokensPerMinute`: so that its tokens have to be fetched; else nothing binds it. */
-function askOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
+/** `tokensPerMinute`: a cap, so that the request's tokens have to be fetched; 0: no cap. */
+function requestOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
   const revs = [
     { kind: "tenant", id: tenant, rev },
     { kind: "model", id: "m", rev: 1 },
@@ -24,22 +24,22 @@ function change(world: AdmissionHarness, tenant: string, rev: number): void {
   world.revisions.note([{ kind: "tenant", id: tenant, rev }], world.nowMs);
 }
 
-function reservedOf(world: AdmissionHarness, ask: AdmissionRequest): number {
-  return world.budgets.core(ask.tenant.id).read("tenant", ask.limits, world.nowMs).reserved.bucketTokens;
+function reservedOf(world: AdmissionHarness, request: AdmissionRequest): number {
+  return world.budgets.core(request.tenant.id).read("tenant", request.limits, world.nowMs).reserved.bucketTokens;
 }
 
-const row = (ask: AdmissionRequest, status: number) => ({
-  ...ask.row,
+const row = (request: AdmissionRequest, status: number) => ({
+  ...request.row,
   status_code: status,
   admission: "rejected" as const,
 });
 
 describe("a waiting request whose tenant changed", () => {
-  it("is told so at its turn, holds nothing, and the slot goes to the next", async () => {
+  it("learns it at its turn, holds nothing, and the slot goes to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const [stale, next] = [admission.arrive(askOf("stale", "a")), admission.arrive(askOf("next", "b"))];
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const [stale, next] = [admission.arrive(requestOf("stale", "a")), admission.arrive(requestOf("next", "b"))];
     change(world, "a", 2);
     expect(stale.decision).toBeNull();
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
@@ -49,11 +49,11 @@ describe("a waiting request whose tenant changed", () => {
     expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
   });
 
-  it("is told so however long it has waited, whatever else was forgotten meanwhile", async () => {
+  it("learns it however long it has waited, even after other changes were forgotten", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const parked = admission.arrive(askOf("parked", "a"));
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const parked = admission.arrive(requestOf("parked", "a"));
     change(world, "a", 2);
     world.nowMs += REVISION_KEEP_MS + 1;
     revisions.prune(admission.oldestArrivalMs(world.nowMs));
@@ -64,19 +64,19 @@ describe("a waiting request whose tenant changed", () => {
     expect(revisions.size).toBe(0);
   });
 
-  it("takes its place again with newer records, before all who came after it, its wait counted from the first", async () => {
+  it("takes its place again with newer records, before all that came after it, and its wait counts from the first arrival", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const first = admission.arrive(askOf("1", "a"));
-    admission.arrive(askOf("2", "a"));
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const first = admission.arrive(requestOf("1", "a"));
+    admission.arrive(requestOf("2", "a"));
     change(world, "a", 2);
     world.nowMs = 30;
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     world.nowMs = 40;
-    const back = admission.arrive(askOf("1", "a", 2));
+    const back = admission.arrive(requestOf("1", "a", 2));
     expect(back.decision).toMatchObject({ verdict: "granted", grant: { admission: "queued", queueWaitMs: 40 } });
-    // the permit that was replaced dies later and means nothing
+    // the replaced permit is disposed later and has no effect
     admission.abandon(first);
     await admission.settle(back, { row: back.request.row, actualTokens: 3 });
     expect(world.rows.map((one) => [one.request_id, one.queue_wait_ms])).toEqual([
@@ -88,26 +88,26 @@ describe("a waiting request whose tenant changed", () => {
   it("may find its records changed once more, and again, and is served in the end", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
-    let holder = admission.arrive(askOf("holder", "h"));
-    let entry = admission.arrive(askOf("1", "a"));
+    let holder = admission.arrive(requestOf("holder", "h"));
+    let entry = admission.arrive(requestOf("1", "a"));
     for (let rev = 2; rev < 5; rev += 1) {
       change(world, "a", rev);
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
       expect((await admission.decision(entry)).verdict).toBe("stale");
-      // somebody else has the slot while it reads
-      holder = admission.arrive(askOf(`other${rev}`, "b"));
-      entry = admission.arrive(askOf("1", "a", rev));
+      // another request has the slot while this one reads its records
+      holder = admission.arrive(requestOf(`other${rev}`, "b"));
+      entry = admission.arrive(requestOf("1", "a", rev));
       expect([holder.decision?.verdict, entry.decision]).toEqual(["granted", null]);
     }
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     expect(entry.decision?.verdict).toBe("granted");
   });
 
-  it("leaves the row of its refusal, and of its client's departure, and its place to the next", async () => {
+  it("writes the row of its refusal or of its client's departure, and leaves its place to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const [refused, gone] = [admission.arrive(askOf("refused", "a")), admission.arrive(askOf("gone", "a"))];
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const [refused, gone] = [admission.arrive(requestOf("refused", "a")), admission.arrive(requestOf("gone", "a"))];
     change(world, "a", 2);
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     world.nowMs = 7;
@@ -128,8 +128,8 @@ describe("a waiting request whose tenant changed", () => {
   it("gives back the tokens that were fetched for it", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
-    const holder = admission.arrive(askOf("holder", "h"));
-    const stale = admission.arrive(askOf("stale", "a", 1, 100));
+    const holder = admission.arrive(requestOf("holder", "h"));
+    const stale = admission.arrive(requestOf("stale", "a", 1, 100));
     await vi.advanceTimersByTimeAsync(0);
     change(world, "a", 2);
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
@@ -151,13 +151,13 @@ describe("a request whose tenant changed while its tokens were on their way", ()
   ])("is judged again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler } = world;
-    const first = admission.arrive(askOf("first", "a", 1, tokensPerMinute));
-    const next = admission.arrive(askOf("next", "b"));
+    const first = admission.arrive(requestOf("first", "a", 1, tokensPerMinute));
+    const next = admission.arrive(requestOf("next", "b"));
     expect([first.decision, scheduler.inFlight]).toEqual([null, 1]);
     change(world, "a", 2);
     expect(await admission.decision(first)).toMatchObject({ verdict: "stale" });
     expect([next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual(["granted", 1, 1]);
-    const back = admission.arrive(askOf("first", "a", 2));
+    const back = admission.arrive(requestOf("first", "a", 2));
     await admission.settle(next, { row: next.request.row, actualTokens: 10 });
     expect(await admission.decision(back)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
     await admission.settle(back, { row: back.request.row, actualTokens: 10 });
@@ -174,8 +174,8 @@ describe("a waiting request whose access window ends", () => {
     const world = admissionHarnessOf("weighted", 2);
     const { admission } = world;
     const until = { openUntilMs: 100 };
-    const holders = ["h1", "h2"].map((id) => admission.arrive(askOf(id, "h")));
-    const waiting = ["in time", "late"].map((id) => admission.arrive({ ...askOf(id, "a"), ...until }));
+    const holders = ["h1", "h2"].map((id) => admission.arrive(requestOf(id, "h")));
+    const waiting = ["in time", "late"].map((id) => admission.arrive({ ...requestOf(id, "a"), ...until }));
     const [one, two] = holders;
     if (one === undefined || two === undefined) throw new Error("two hold slots");
     world.nowMs = 99;
@@ -186,17 +186,17 @@ describe("a waiting request whose access window ends", () => {
       { verdict: "granted" },
       { verdict: "stale", items: [] },
     ]);
-    expect(admission.arrive({ ...askOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
+    expect(admission.arrive({ ...requestOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
   });
 });
 
 describe("judging again", () => {
-  it("compares nothing while no record has changed, and each waiter once after a change that was not its own", async () => {
+  it("compares nothing while no record has changed, and each waiting request once after a change of another record", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
-    let holder = admission.arrive(askOf("0", "a"));
-    const entries = Array.from({ length: 20 }, (_, at) => admission.arrive(askOf(`${at + 1}`, "a")));
+    let holder = admission.arrive(requestOf("0", "a"));
+    const entries = Array.from({ length: 20 }, (_, at) => admission.arrive(requestOf(`${at + 1}`, "a")));
     const next = async (): Promise<void> => {
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
       holder = entries.shift() ?? holder;
@@ -208,12 +208,12 @@ describe("judging again", () => {
     expect(compared).toHaveBeenCalledTimes(5);
   });
 
-  it("costs nothing when a thousand keys change under ten thousand waiters, and one look a turn afterwards", async () => {
+  it("costs nothing when a thousand keys change under ten thousand waiting requests, and one comparison per turn afterwards", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
     const ofKey = (id: string, key: number, rev: number): AdmissionRequest => ({
-      ...askOf(id, "a"),
+      ...requestOf(id, "a"),
       revs: [{ kind: "key", id: `k${key}`, rev }],
     });
     let holder = admission.arrive(ofKey("holder", 0, 2));
@@ -226,9 +226,9 @@ describe("judging again", () => {
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-      const told = waiting.filter((entry) => entry.decision?.verdict === "stale");
-      expect(told).toHaveLength(turn + 1);
-      // the one that is sent back, its items, and the one behind it
+      const sentBack = waiting.filter((entry) => entry.decision?.verdict === "stale");
+      expect(sentBack).toHaveLength(turn + 1);
+      // the request that is sent back, its items, and the request behind it
       expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);
       holder = admission.arrive(ofKey(`r${turn}`, turn % 1000, 2));
       expect(holder.decision?.verdict).toBe("granted");

@@ -1,6 +1,6 @@
 /**
- * The confirmation that a row is durable, over RPC: asked for after the answer that the row is of, in the session of the call
- * that handed the row in.
+ * The confirmation that a row is durable, as an RPC capability: used after the row's request was answered, in the
+ * session of the call that handed the row in.
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { ReceiptHandle } from "../../domain/admission/rpc.ts";
@@ -11,7 +11,7 @@ export class Receipt extends RpcTarget implements ReceiptHandle {
   constructor(durable: Promise<void>) {
     super();
     this.#durable = durable;
-    // It may never be asked for.
+    // The caller may never wait for it.
     durable.catch(() => undefined);
   }
 
@@ -20,6 +20,6 @@ export class Receipt extends RpcTarget implements ReceiptHandle {
   }
 
   [Symbol.dispose](): void {
-    // The row has been taken, whether it is waited for or not.
+    // Nothing to release: the row has been taken, whether the caller waits for it or not.
   }
 }

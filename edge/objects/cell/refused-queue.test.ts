@@ -1,4 +1,4 @@
-/** A tenant without budget and with a long queue: it must not hold up, nor slow down, those who have one. */
+/** A tenant with no budget left and a long queue: it must not delay tenants that have budget. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Caps } from "../../domain/budget/testing/simulation.ts";
 import { admissionHarnessOf } from "./testing/admission-harness.ts";
@@ -13,8 +13,8 @@ const CASES = (["weighted", "hierarchical"] as const).flatMap((algorithm) =>
   SPENT.map((caps) => [algorithm, caps] as const),
 );
 
-describe("a long queue of a tenant without budget", () => {
-  it.each(CASES)("is refused in the few trips that its first requests need: %s %o", async (algorithm, caps) => {
+describe("a long queue of a tenant with no budget left", () => {
+  it.each(CASES)("is refused in the few calls that its first requests need: %s %o", async (algorithm, caps) => {
     const world = admissionHarnessOf(algorithm, 2);
     const { admission, scheduler, budgets } = world;
     const holder = admission.arrive(admissionRequestOf("holder", "rich"));
@@ -32,7 +32,7 @@ describe("a long queue of a tenant without budget", () => {
     expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
   });
 
-  it("is refused with the first of it when its budget object is silent", async () => {
+  it("is refused together with its first request when its budget object does not answer", async () => {
     const world = admissionHarnessOf("weighted", 2);
     const { admission, scheduler, budgets } = world;
     budgets.reach = "silent";

@@ -1,7 +1,7 @@
 /**
- * The disk of what the analytics store refused for its content: the rows that were set aside, oldest first, and the plan of
- * the segment that is being halved. Both are small, and nothing is written here while the store takes what it is given.
- * A request has one row here at most. What there is room for is decided elsewhere (edge/domain/ledger/send-plan.ts).
+ * The disk of dead letters: the rows that the analytics store refused for their content, oldest first, and the plan of
+ * the segment that is being halved. Both are small, and nothing is written here while the store accepts what it gets. A
+ * request has at most one row here. Which rows must make room is decided elsewhere (edge/domain/ledger/send-plan.ts).
  */
 import type { SendPlan } from "../../domain/ledger/send-plan.ts";
 
@@ -12,7 +12,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS send_plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
 `;
 
-/** A row that the store refused: its line of JSON, as the log had it. */
+/** A row that the store refused: its line of JSON, as it is in the log. */
 export interface RefusedRow {
   readonly requestId: string;
   readonly line: string;
@@ -33,7 +33,7 @@ export class DeadLetterStore {
     this.#count();
   }
 
-  /** The plan of a segment of which something was refused; null while nothing is being halved. */
+  /** The plan of a segment that has refused rows; null while no segment is being halved. */
   get plan(): SendPlan | null {
     return this.#plan;
   }
@@ -45,17 +45,17 @@ export class DeadLetterStore {
     this.#plan = plan;
   }
 
-  /** Bytes of each row that is aside, oldest first. */
+  /** Bytes of each dead letter, oldest first. */
   get sizes(): readonly number[] {
     return this.#sizes;
   }
 
-  /** When the row that is aside longest was set aside, epoch ms. */
+  /** When the oldest dead letter was put here, epoch ms. */
   get oldestAtMs(): number | null {
     return this.#oldestAtMs;
   }
 
-  /** Sets rows aside, and lets go of the `displaced` oldest of all. */
+  /** Keeps rows as dead letters, and deletes the `displaced` oldest of all. */
   keep(rows: readonly RefusedRow[], displaced: number, nowMs: number): void {
     const { sql } = this.#storage;
     for (const { requestId, bytes, line } of rows)
@@ -70,7 +70,7 @@ export class DeadLetterStore {
     this.#count();
   }
 
-  /** Hands back what was set aside before a time, oldest first; it is not here any more. */
+  /** Removes and returns the dead letters from before a time, oldest first. */
   release(beforeMs: number): readonly RefusedRow[] {
     if (this.#oldestAtMs === null || this.#oldestAtMs >= beforeMs) return [];
     const rows = this.#storage.sql

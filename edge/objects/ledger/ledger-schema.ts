@@ -1,6 +1,6 @@
 /**
- * Tables of the Ledger's disk and the way from an earlier shape to this one. The key of a commit is its segment times
- * SEGMENT_SPAN and its place in it: no index and no counter has to be written besides.
+ * Tables of the Ledger's disk, and the migrations from earlier schema versions. The key of a commit is its segment
+ * times SEGMENT_SPAN plus its position in the segment, so that no index and no counter has to be written besides.
  */
 
 const VERSION = 3;
@@ -19,7 +19,7 @@ export const LEDGER_SCHEMA = `
   INSERT INTO meta (name, value) VALUES ('schema', '${VERSION}') ON CONFLICT (name) DO NOTHING;
 `;
 
-/** Commits of a segment followed one another, so that no more than their keys is looked at: a backlog may be large. */
+/** The commits of a segment followed one another, so that only their keys have to be read: a backlog may be large. */
 const FROM_1 = `
   ALTER TABLE commits RENAME TO commits_1;
   ${LEDGER_SCHEMA}
@@ -33,13 +33,13 @@ const FROM_1 = `
   UPDATE meta SET value = '${VERSION}' WHERE name = 'schema';
 `;
 
-/** What waits there is counted as if nobody had been refused: that is little, or leaves soon. */
+/** Commits that wait there are counted as if they held no row of a refusal: they are few, or leave soon. */
 const FROM_2 = `
   ALTER TABLE commits ADD COLUMN refusal_bytes INTEGER NOT NULL DEFAULT 0;
   UPDATE meta SET value = '${VERSION}' WHERE name = 'schema';
 `;
 
-/** Brings an older disk to this shape, within the caller's transaction. Throws Error for one that is newer. */
+/** Migrates an older disk to this schema, within the caller's transaction. Throws Error for a newer one. */
 export function migrateLedger(sql: SqlStorage): void {
   const known = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'").toArray().length > 0;
   if (!known) return;

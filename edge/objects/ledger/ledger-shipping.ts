@@ -1,8 +1,9 @@
 /**
- * Sends what a Ledger holds to the analytics store: sealed segments of rows, and spans. Every insert carries a token that
- * stands for the same rows at every attempt. What the store refuses for its content is halved until the refused rows stand
- * alone, so that it holds up nothing else; the refused rows are answered, the refused spans dropped. It never deletes a
- * row: the Ledger does, once every row of the segment is in the store or among the dead letters.
+ * Sends what a Ledger holds to the analytics store: sealed segments of rows, and spans. Every insert carries a token
+ * that stands for the same rows at every attempt. A segment that the store refuses for its content is halved until the
+ * refused rows stand alone, so that they hold up nothing else; the refused rows are returned, refused spans are
+ * dropped. This class never deletes a row: the Ledger does, once every row of the segment is in the store or among the
+ * dead letters.
  */
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../../domain/ledger/analytics-store.ts";
 import { requestIdOf } from "../../domain/ledger/row-line.ts";
@@ -26,12 +27,12 @@ interface LedgerShippingOptions {
   readonly deadLetters: DeadLetterStore;
   readonly spans: SpanStore;
   readonly analytics: AnalyticsStore;
-  /** Name of the Ledger; a part of every token. */
+  /** Name of the Ledger; it is part of every token. */
   readonly ledger: string;
   readonly log: Log;
 }
 
-/** What the store refused of a segment, and how many of the oldest dead letters have to make room for it. */
+/** The rows of a segment that the store refused, and how many of the oldest dead letters have to make room for them. */
 export interface RefusedRows {
   readonly rows: readonly RefusedRow[];
   readonly displaced: number;
@@ -39,7 +40,7 @@ export interface RefusedRows {
 
 interface Row {
   readonly line: string;
-  /** It may have reached the store by another way. */
+  /** Whether the row may have reached the store by another way. */
   readonly orphan: boolean;
 }
 
@@ -51,9 +52,9 @@ export class LedgerShipping {
   }
 
   /**
-   * Resolves when every row of a sealed segment is in the store or was refused by it; with null when the turn had no more
-   * inserts, and then goes on from there the next time. Throws StoreFailure, also when the
-   * store takes no row of the segment and there is no room to keep them all as dead letters.
+   * Resolves when the store has every row of a sealed segment, or refused it; resolves with null when the turn's
+   * inserts are used up, and goes on from there the next time. Throws StoreFailure, also when the store takes no row of
+   * the segment and there is no room to keep all of them as dead letters.
    */
   async segment(segment: number, turn: { inserts: number }): Promise<RefusedRows | null> {
     const { store, deadLetters } = this.#options;
@@ -78,7 +79,7 @@ export class LedgerShipping {
     return { rows: refused, displaced: room.displaced };
   }
 
-  /** Sends the spans that wait, in so many parts at most. Throws StoreFailure. */
+  /** Sends the spans that wait, in at most this many parts. Throws StoreFailure. */
   async spans(parts: number): Promise<void> {
     const { spans } = this.#options;
     for (let left = parts; left > 0; left -= 1) {
@@ -89,7 +90,7 @@ export class LedgerShipping {
     }
   }
 
-  /** The plan of a segment that was never sent; on disk when some of its rows are skipped or might have been. */
+  /** The plan of a segment that was never sent; it is on disk when some of its rows are skipped or may be. */
   async #begun(segment: number, rows: readonly Row[]): Promise<SendPlan> {
     const { deadLetters, analytics } = this.#options;
     const orphans = rows.flatMap(({ line, orphan }) => (orphan ? [requestIdOf(line)] : []));
@@ -101,8 +102,8 @@ export class LedgerShipping {
   }
 
   /**
-   * Whether the store has the rows of a range now. Rows that it refuses although it has them were taken by an attempt
-   * whose answer was lost. Throws StoreFailure.
+   * Whether the store has the rows of a range now. When it has rows that it refuses, an attempt whose answer was lost
+   * has inserted them. Throws StoreFailure.
    */
   async #taken(plan: SendPlan, range: RowRange, rows: readonly Row[]): Promise<boolean> {
     const { analytics, ledger, log } = this.#options;

@@ -1,13 +1,13 @@
 /**
- * The Ledger's disk: commits, the applied sequences, a few counters. Rows written are what this platform bills, indexes and
- * deletions among them, so that a group commit is one row: its key names its segment, it carries the sequence of its batch,
- * and that a segment was shipped is one row for all of it. Opens at a stored schema version and rebuilds the log's index
- * from what it finds.
+ * The Ledger's disk: commits, the applied sequences, a few counters. This platform bills rows written, indexes and
+ * deletions included. Therefore a group commit is one row: its key names its segment, and it carries the sequence of
+ * its batch; a shipped segment is one row too. Opens at a stored schema version and rebuilds the log's index from what
+ * it finds.
  */
 import type { LogEffect, LogIndex, LogLine } from "../../domain/ledger/ledger-log.ts";
 import { LEDGER_SCHEMA, migrateLedger, SEGMENT_SPAN } from "./ledger-schema.ts";
 
-/** A commit as it is sent: lines of JSON, and whether they have to be checked against the store first. */
+/** A commit as it is sent: lines of JSON, and whether the store has to be checked for them first. */
 interface StoredCommit {
   readonly orphan: boolean;
   readonly lines: readonly string[];
@@ -15,7 +15,7 @@ interface StoredCommit {
 
 type Effect<Type extends LogEffect["type"]> = Extract<LogEffect, { readonly type: Type }>;
 
-/** Sequences outlive the commits that carried them: a batch may be sent again after it was shipped. */
+/** Sequences outlive the commits that carried them, because a batch may be sent again after it was shipped. */
 const KEEP_APPLIED = `
   INSERT INTO applied (source, sequence, at)
   SELECT source, MAX(sequence), ? FROM commits WHERE id >= ? AND id < ? AND source IS NOT NULL GROUP BY source
@@ -24,7 +24,7 @@ const KEEP_APPLIED = `
 
 export class LedgerStore {
   readonly #storage: DurableObjectStorage;
-  /** Key of the newest commit there ever was in the log as it stands. */
+  /** The largest key that a commit ever had in the log as it is now. */
   #lastId: number;
 
   constructor(storage: DurableObjectStorage) {
@@ -37,7 +37,7 @@ export class LedgerStore {
     this.#lastId = storage.sql.exec<{ id: number | null }>("SELECT MAX(id) AS id FROM commits").one().id ?? 0;
   }
 
-  /** Sets this storage apart from any earlier one of the same name, so that deduplication tokens never repeat. */
+  /** Distinguishes this storage from any earlier one of the same name, so that deduplication tokens never repeat. */
   get instance(): string {
     return this.#meta("instance") ?? "";
   }
@@ -67,11 +67,11 @@ export class LedgerStore {
   /** Carries out effects in one transaction. */
   apply(effects: readonly LogEffect[], nowMs: number): void {
     const applied = effects.find((effect) => effect.type === "applied");
-    const carrier = applied === undefined ? undefined : effects.findLast((effect) => effect.type === "commit");
+    const lastCommit = applied === undefined ? undefined : effects.findLast((effect) => effect.type === "commit");
     this.#storage.transactionSync(() => {
       for (const effect of effects) {
-        if (effect.type === "commit") this.#commit(effect, effect === carrier ? applied : undefined);
-        else if (effect !== applied || carrier === undefined) this.#one(effect, nowMs);
+        if (effect.type === "commit") this.#commit(effect, effect === lastCommit ? applied : undefined);
+        else if (effect !== applied || lastCommit === undefined) this.#one(effect, nowMs);
       }
     });
   }
@@ -91,7 +91,7 @@ export class LedgerStore {
     this.#storage.sql.exec("INSERT OR REPLACE INTO shipped (segment, at) VALUES (?, ?)", segment, nowMs);
   }
 
-  /** Removes what was shipped, and sources that were silent, before the given time. True when commits went. */
+  /** Removes what was shipped, and sources that sent nothing, before the given time. True when commits were removed. */
   prune(beforeMs: number): boolean {
     const { sql } = this.#storage;
     const old = sql.exec<{ segment: number }>("SELECT segment FROM shipped WHERE at < ?", beforeMs).toArray();
@@ -107,7 +107,7 @@ export class LedgerStore {
     return old.length > 0;
   }
 
-  /** Every orphan row in the log, shipped lately or not. */
+  /** Every orphan row in the log, whether shipped a short time ago or not. */
   orphanLines(): readonly string[] {
     return this.#storage.sql
       .exec<{ lines: string }>("SELECT lines FROM commits WHERE orphan = 1")
@@ -120,7 +120,7 @@ export class LedgerStore {
     return this.#storage.sql.exec("SELECT 1 FROM shipped LIMIT 1").toArray().length > 0;
   }
 
-  /** True when the log still holds the row of this request, shipped lately or not. */
+  /** True when the log still holds the row of this request, whether it was shipped or not. */
   holds(requestId: string): boolean {
     const needle = `"request_id":"${requestId}"`;
     return (

@@ -1,7 +1,7 @@
 /**
  * The Ledger object: the durable owner of usage rows between a Cell and the analytics store
  * (docs/rules/settlement-and-rows.md#custody). A row is acknowledged when it is on this object's disk, and deleted only
- * after the store has acknowledged it. The alarm ships, catches everything and arms itself again; it is set only when
+ * after the store has acknowledged it. The alarm ships, catches every error and sets itself again; it is set only when
  * none is pending.
  */
 import { DurableObject } from "cloudflare:workers";
@@ -41,9 +41,9 @@ import { LedgerShipping, type RefusedRows } from "./ledger-shipping.ts";
 import { LedgerStore } from "./ledger-store.ts";
 import { SpanStore } from "./span-store.ts";
 
-/** Rows wait at most this long for company before they are sent. */
+/** Rows wait at most this long for others before they are sent. */
 const LINGER_MS = 250;
-/** Inserts of one alarm at most: should each take until its deadline, the alarm still ends before the platform ends it. */
+/** Most inserts of one alarm: even if each takes until its deadline, the alarm ends before the platform ends it. */
 const INSERTS_PER_RUN = 12;
 const SPAN_PARTS_PER_RUN = 4;
 
@@ -55,11 +55,11 @@ export class LedgerObject extends DurableObject<Bindings> {
   readonly #spans: SpanStore;
   readonly #deadLetters: DeadLetterStore;
   readonly #shipper: LedgerShipping;
-  /** Alerts of this object's own. */
+  /** Takes the alerts that this object raises. */
   readonly #own: Alerts;
   #alerts: AlertIndex;
   #index: LogIndex;
-  /** Requests of the orphan rows in the log. */
+  /** Request ids of the orphan rows in the log. */
   #orphans: Set<string>;
   #failures = 0;
   #spanFailures = 0;
@@ -86,12 +86,15 @@ export class LedgerObject extends DurableObject<Bindings> {
     this.#own = ports.alertsOf(this);
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
-    // Whatever ended the last life of this object, rows that wait have an alarm.
+    // However the last life of this object ended, an alarm is set when rows wait.
     if (this.#index.pending.length > 0 || this.#spans.waiting)
       void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
   }
 
-  /** Resolves when the batch is durable, with the requests whose rows had come before; a batch seen before changes nothing. */
+  /**
+   * Resolves when the batch is durable, with the requests whose rows the log already held; a batch that was applied
+   * before changes nothing.
+   */
   async append(batch: LedgerBatch): Promise<readonly string[]> {
     const source = `${batch.cell}/${batch.epoch}`;
     if (wasApplied(this.#index, source, batch.sequence)) return [];
@@ -107,7 +110,10 @@ export class LedgerObject extends DurableObject<Bindings> {
     return batch.rows.map((row) => row.request_id).filter((requestId) => !fresh.has(requestId));
   }
 
-  /** A Worker's own fallback when its Cell is beyond reach; checked against the log here and the store before shipping. */
+  /**
+   * Takes a row directly from a Worker whose Cell is unreachable; it is checked against the log here, and against the
+   * store before it is shipped.
+   */
   async appendOrphan(row: UsageRow): Promise<void> {
     const lines = this.#unseen([row], true).map((fresh) => usageRowLine(fresh, formatTs));
     this.#take(appendLines(this.#index, lines, true, this.#limits));
@@ -115,7 +121,10 @@ export class LedgerObject extends DurableObject<Bindings> {
     await this.#arm(LINGER_MS);
   }
 
-  /** What waits, what was lost for want of room since ever, and the dead letters, which the store refuses. */
+  /**
+   * What waits, how many rows were ever dropped because the Ledger was full, and the dead letters, which the store
+   * refuses.
+   */
   async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
     const { pending, dropped } = this.#index;
@@ -127,12 +136,15 @@ export class LedgerObject extends DurableObject<Bindings> {
     await this.#arm(LINGER_MS);
   }
 
-  /** Keeps alerts until the control service has them; an id that is known changes nothing. */
+  /** Keeps alerts until the control service has them; an id that is known already changes nothing. */
   async alert(events: readonly AlertEvent[]): Promise<void> {
     this.#takeAlerts(appendAlerts(this.#alerts, events));
   }
 
-  /** Forgets what the control service has, and answers the next. An ack of another storage's numbers means nothing. */
+  /**
+   * Forgets what the control service has, and returns the next alerts. An acknowledgement of another storage's numbers
+   * is ignored.
+   */
   async alerts(ack: AlertAck | null): Promise<AlertBatch> {
     const ledger = this.#store.instance;
     if (ack?.ledger === ledger) this.#takeAlerts(acknowledgeAlerts(this.#alerts, ack.through));
@@ -157,8 +169,8 @@ export class LedgerObject extends DurableObject<Bindings> {
   }
 
   /**
-   * The rows that the log does not hold. Orphans are looked up in all of it; other rows, which are many, only among the
-   * orphans: nothing else can have come before them.
+   * The rows that the log does not hold. Orphans are looked up in all of the log; other rows, which are many, only
+   * among the orphans, because only an orphan can have come before them.
    */
   #unseen(rows: readonly UsageRow[], orphan: boolean): readonly UsageRow[] {
     const fresh = new Map(rows.map((row) => [row.request_id, row]));
@@ -196,7 +208,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     if (refused.rows.length > 0) this.#own.raise(issues.usageRowsRefused(this.#deadLetters.sizes.length));
   }
 
-  /** Puts dead letters of a while ago into the log once more, to be looked up and sent; false when there are none. */
+  /** Puts dead letters of a while ago into the log again, to be checked and sent; false when there are none. */
   #takeBack(): boolean {
     return this.ctx.storage.transactionSync(() => {
       const rows = this.#deadLetters.release(this.#ports.now() - DEAD_LETTER_RETRY_MS);
@@ -208,7 +220,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     });
   }
 
-  /** Spans that cannot be sent wait for themselves: rows do not wait for them. */
+  /** A failure to send spans delays only spans: rows do not wait for them. */
   async #shipSpans(): Promise<void> {
     if (this.#index.pending.length > 0 || this.#ports.now() < this.#spansRestUntilMs) return;
     try {
@@ -248,7 +260,10 @@ export class LedgerObject extends DurableObject<Bindings> {
     return new Set(this.#store.orphanLines().map(requestIdOf));
   }
 
-  /** While rows fail everything else waits for them; else for whatever is due first. */
+  /**
+   * Sets the next alarm. While rows fail, everything else waits for their next attempt; otherwise the alarm is for what
+   * is due first.
+   */
   async #rearm(): Promise<void> {
     if (this.#failures > 0) return await this.#arm(shippingBackoffMs(this.#failures));
     if (this.#index.pending.length > 0) return await this.#arm(LINGER_MS);
@@ -262,7 +277,10 @@ export class LedgerObject extends DurableObject<Bindings> {
     if (waits.length > 0) await this.#arm(Math.max(LINGER_MS, Math.min(...waits)));
   }
 
-  /** An earlier alarm stays; one that only tidies up gives way to one that ships. While shipping, its end arms. */
+  /**
+   * An earlier alarm stays, but one that only removes old rows is replaced by one that ships. While the Ledger ships,
+   * the alarm is set at the end.
+   */
   async #arm(inMs: number): Promise<void> {
     if (this.#shipping) return;
     const at = this.#ports.now() + inMs;

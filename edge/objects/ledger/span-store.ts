@@ -1,9 +1,10 @@
 /**
- * The disk of a Ledger's spans: one row per traced request until the analytics store has it. Sending seals a range first,
- * so that a repeated insert is the same insert. Bounded: the oldest are dropped, for a lost span is no lost money.
+ * The disk of a Ledger's spans: one row per traced request until the analytics store has it. Sending seals a range
+ * first, so that a repeated insert is the same insert. Limited in size: the oldest spans are dropped, because a lost
+ * span costs no money.
  */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Requests of one insert at most. */
+/** Most requests of one insert. */
 const PART_MAX = 200;
 
 const SCHEMA = `
@@ -12,7 +13,7 @@ const SCHEMA = `
   INSERT OR IGNORE INTO span_state VALUES (1, 0);
 `;
 
-/** What is to be inserted at once; `name` is the same whenever the part is. */
+/** One insert; `name` is the same whenever the same part is sent. */
 interface SpanBatch {
   readonly name: string;
   readonly through: number;
@@ -33,7 +34,7 @@ export class SpanStore {
     return this.#bytes > 0;
   }
 
-  /** Keeps lines of JSON, dropping the oldest for want of room. */
+  /** Keeps lines of JSON; drops the oldest when the limit is reached. */
   add(lines: readonly string[]): void {
     const { sql } = this.#storage;
     const text = lines.join("\n");
@@ -49,7 +50,7 @@ export class SpanStore {
     });
   }
 
-  /** The part to send: one that was sealed before, else the oldest rows; null when nothing waits. */
+  /** The part to send: one that was sealed before, otherwise the oldest rows; null when nothing waits. */
   seal(): SpanBatch | null {
     const { sql } = this.#storage;
     let rows = this.#sealed();
@@ -66,7 +67,7 @@ export class SpanStore {
     return { name: `${first.id}-${last.id}`, through: last.id, lines };
   }
 
-  /** Lets go of what the analytics store has. */
+  /** Deletes what the analytics store has. */
   sent(part: SpanBatch): void {
     const { sql } = this.#storage;
     const rows = this.#sealed().filter((row) => row.id <= part.through);

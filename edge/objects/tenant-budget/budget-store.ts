@@ -1,10 +1,10 @@
 /**
- * The disk of a TenantBudget: the leases granted since the last checkpoint, one row per pool, and the checkpoint. Opens at a
- * stored schema version. What is damaged of it stops no object (stored.ts).
+ * The disk of a TenantBudget: the leases granted since the last checkpoint, one row per pool, and the checkpoint. Opens
+ * at a stored schema version. Damaged data does not keep the object from starting (stored.ts).
  */
 import { type Checkpoint, readStored, type StoredGrants } from "../../domain/budget/stored.ts";
 
-/** 3: leases by number. Of versions before the counters and the bucket are kept, not what was out on lease. */
+/** 3: leases by number. Of earlier versions the counters and the bucket are kept, but not the outstanding leases. */
 const SCHEMA_VERSION = 3;
 
 const FORGET_BEFORE_3 = `
@@ -19,7 +19,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS grants (pool TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
-/** A row holds at most 2 MB; a character takes at most 4 bytes of it. What is longer is split into several rows. */
+/** A row holds at most 2 MB; a character takes at most 4 bytes of it. A longer text is split into several rows. */
 const PIECE_CHARS = 400_000;
 
 const UPSERT_META =
@@ -28,7 +28,7 @@ const UPSERT_KEY = "INSERT INTO keys (id, value) VALUES (?, ?) ON CONFLICT (id) 
 const UPSERT_GRANTS =
   "INSERT INTO grants (pool, value) VALUES (?, ?) ON CONFLICT (pool) DO UPDATE SET value = excluded.value";
 
-/** Rows of one text: the first has its name, those after it a number besides, by which they are sorted. */
+/** Rows of one text: the first has its name, the later ones also a number, by which they are sorted. */
 const PIECES = "name = 'tenant' OR name GLOB 'tenant/*'";
 
 export class BudgetStore {
@@ -64,7 +64,7 @@ export class BudgetStore {
     });
   }
 
-  /** The one write of a lease; the platform holds the answer back until it is on disk. */
+  /** The only write of a lease; the platform holds the answer back until it is on disk. */
   putGrants(grants: StoredGrants): void {
     this.#storage.sql.exec(UPSERT_GRANTS, grants.pool ?? "", JSON.stringify(grants));
   }

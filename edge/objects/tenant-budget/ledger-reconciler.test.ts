@@ -1,4 +1,4 @@
-/** The check of a cold budget object against a ledger that takes its time. */
+/** The check of a new budget object against a ledger that answers slowly. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("is waited for by everyone who decides before its answer, not only by the first", async () => {
+it("is waited for by every call that decides before its answer, not only by the first", async () => {
   const asked = Promise.withResolvers<Response>();
   vi.stubGlobal("fetch", () => asked.promise);
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
@@ -37,7 +37,7 @@ it("is waited for by everyone who decides before its answer, not only by the fir
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
 });
 
-it("tells who reads a counter without a cap what the ledger has", async () => {
+it("gives a read of a counter without a cap what the ledger has", async () => {
   vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
   const check = new LedgerReconciler(core, PORTS);
@@ -53,21 +53,27 @@ describe("while the clock of its object is set", () => {
   const limits = { ...caps, tenant: { ...caps.tenant, id: "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81" } };
   const YEAR_MS = 31_536_000_000;
 
-  it.each([3_600_000, -3_600_000])("waits for a silent ledger no longer than ever: %d ms", async (jumpMs) => {
-    vi.useFakeTimers();
-    vi.stubGlobal("fetch", () => new Promise(() => undefined));
-    const check = new LedgerReconciler(new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()), PORTS);
-    let decided = 0;
-    const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
-    decide();
-    await vi.advanceTimersByTimeAsync(100);
-    vi.setSystemTime(Date.now() + jumpMs);
-    decide();
-    await vi.advanceTimersByTimeAsync(400);
-    expect(decided).toBe(2);
-  });
+  it.each([3_600_000, -3_600_000])(
+    "waits for a ledger that does not answer no longer than without a clock change: %d ms",
+    async (jumpMs) => {
+      vi.useFakeTimers();
+      vi.stubGlobal("fetch", () => new Promise(() => undefined));
+      const check = new LedgerReconciler(
+        new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
+        PORTS,
+      );
+      let decided = 0;
+      const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
+      decide();
+      await vi.advanceTimersByTimeAsync(100);
+      vi.setSystemTime(Date.now() + jumpMs);
+      decide();
+      await vi.advanceTimersByTimeAsync(400);
+      expect(decided).toBe(2);
+    },
+  );
 
-  it("asks again soon after a failure", async () => {
+  it("reads the ledger again soon after a failure", async () => {
     vi.useFakeTimers();
     let asked = 0;
     vi.stubGlobal("fetch", async () => {

@@ -1,8 +1,8 @@
 /**
- * Holds the counters of a budget object against the ledger (docs/rules/budgets.md#check-against-the-ledger): once per
- * counter and period in the life of the object, and whenever asked to. A caller waits for the first check a little,
- * never for a store that is down; then the check goes on without it and is tried again later. The wait is measured by
- * MonotonicClock: a clock that is set makes no caller wait longer.
+ * Compares the counters of a budget object with the ledger (docs/rules/budgets.md#check-against-the-ledger): once per
+ * counter and period in the life of the object, and on demand. A caller waits a short time for the first check, never
+ * for a store that is down; then the check goes on without the caller and is tried again later. The wait is measured by
+ * MonotonicClock, so that a clock that is set makes no caller wait longer.
  */
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
@@ -12,21 +12,21 @@ import type { BudgetOwner } from "../../domain/budget/term-counters.ts";
 import { periodStartMs } from "../../domain/budget/usage-view.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";
 
-/** Well inside the deadline of a lease (docs/rules/budgets.md#unreachable). */
+/** Well below the deadline of a lease (docs/rules/budgets.md#unreachable). */
 const WAIT_MS = 400;
 const RETRY_MS = 10_000;
 /**
- * What ended this lately is left out: a cell that lives reports it within ten seconds (docs/rules/budgets.md#leases),
- * and a row that is in the ledger before would count twice.
+ * Rows that ended within this time are left out: a live cell reports what they used within ten seconds
+ * (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
  */
 const CELLS_REPORT_MS = 20_000;
 
-/** Times are of the check's MonotonicClock. */
+/** Times are those of the check's MonotonicClock. */
 interface Check {
   readonly tag: string;
   readonly startedMs: number;
   answered: boolean;
-  /** Settles to whether the ledger answered; never rejects. */
+  /** Resolves to whether the ledger answered; never rejects. */
   readonly done: Promise<boolean>;
   failedAtMs: number | null;
 }
@@ -42,7 +42,7 @@ export class LedgerReconciler {
     this.#ports = ports;
   }
 
-  /** Whether every counter that binds here has been checked; then there is nothing to wait for. */
+  /** Whether every counter with a cap has been checked; then there is nothing to wait for. */
   isFresh(limits: BudgetLimits, nowMs: number): boolean {
     return this.#bound(limits).every((whose) => this.#known(whose, limits, nowMs)?.answered === true);
   }
@@ -52,7 +52,7 @@ export class LedgerReconciler {
     await this.#awaitChecks(this.#bound(limits).map((whose) => this.#start(whose, limits)));
   }
 
-  /** The same for one counter that is read: it is kept without caps too (docs/rules/budgets.md#term-budgets). */
+  /** Does the same for one counter that is read: it is kept without caps too (docs/rules/budgets.md#term-budgets). */
   async beforeReading(whose: BudgetOwner, limits: BudgetLimits): Promise<void> {
     await this.#awaitChecks([this.#start(whose, limits)]);
   }
@@ -65,8 +65,8 @@ export class LedgerReconciler {
   }
 
   /**
-   * Asks the ledger anew; for everything when a cell died that would have reported: what the others have not reported yet may
-   * count twice, and the cap holds. False: it did not answer.
+   * Reads the ledger again. `afterDeath`: also the rows that live cells may still report, because a dead cell will not
+   * report its own; they may then count twice, but the cap holds. False: the ledger did not answer.
    */
   async recheck(whose: BudgetOwner, limits: BudgetLimits, afterDeath = false): Promise<boolean> {
     this.#checks.delete(this.#id(whose, limits));
@@ -81,7 +81,10 @@ export class LedgerReconciler {
     return `${whose}:${limits[whose].id}`;
   }
 
-  /** The check of the period of now, finished or under way, unless it failed a while ago. */
+  /**
+   * The check of the current period, finished or under way; undefined when there is none, or when it failed some time
+   * ago.
+   */
   #known(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): Check | undefined {
     const check = this.#checks.get(this.#id(whose, limits));
     const tag = periodTag(limits[whose].term, limits.tenant.timezone, nowMs, this.#ports.monthOf);

@@ -1,7 +1,7 @@
 /**
  * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetAuthority
- * (docs/rules/budgets.md#leases). It gives the core its clock, its disk and the sums of the ledger. A lease is on disk
- * before its answer leaves; the rest follows with the alarm, and Cells repeat their reports until then.
+ * (docs/rules/budgets.md#leases). It gives the authority its clock, its disk and the sums of the ledger. A lease is on
+ * disk before its answer leaves; other changes are written by the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
@@ -21,9 +21,9 @@ import type { TenantBudgetPorts } from "../object-ports.ts";
 import { BudgetStore } from "./budget-store.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
 
-/** Changes other than leases are on disk this long after they happened. */
+/** Changes other than leases are written to disk this long after they happened. */
 const CHECKPOINT_MS = 5_000;
-/** When the ledger did not answer for a dead cell. */
+/** When the ledger did not answer for a dead cell, it is read again after this long. */
 const RETRY_LEDGER_MS = 10_000;
 
 export class TenantBudgetObject extends DurableObject<Bindings> implements TenantBudgetApi {
@@ -45,7 +45,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
     if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, this.#ports.now())) {
-      // The cell's report counts first: the ledger has the same rows, which would count twice.
+      // The cell's report is applied first: the ledger has the same rows, and they would count twice.
       this.#core.report(request.report, this.#ports.now());
       await this.#check.beforeDeciding(request.limits);
     }
@@ -103,13 +103,14 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     try {
       this.#store.putCheckpoint(this.#core.checkpoint());
     } catch (error) {
-      // Memory is ahead of the disk and no longer knows by what: start again from the disk, Cells repeat the rest.
+      // Memory is ahead of the disk, and the difference is not known: start again from the disk; Cells repeat their
+      // reports.
       this.ctx.abort("checkpoint failed");
       throw error;
     }
   }
 
-  /** What dead cells held counts as spent until the ledger has been asked about every counter concerned. */
+  /** Leases of dead cells count as spent until the ledger was read for every counter concerned. */
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
@@ -118,7 +119,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     if (answers.every(Boolean)) this.#core.ledgerSettled();
   }
 
-  /** One alarm: the checkpoint, or the next time that a silent cell is looked at. An earlier one stays. */
+  /** Sets the one alarm: for the checkpoint, or for the next check of silent cells. An earlier alarm stays. */
   async #arm(): Promise<void> {
     const nowMs = this.#ports.now();
     const wakeMs = this.#core.nextWakeMs();
@@ -130,7 +131,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     try {
       await this.ctx.storage.setAlarm(atMs);
     } catch (error) {
-      // Noted but not set, it would keep every later one from being set.
+      // If the time were kept although the alarm was not set, no later alarm would be set.
       if (this.#alarmAtMs === atMs) this.#alarmAtMs = null;
       throw error;
     }

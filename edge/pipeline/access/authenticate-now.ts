@@ -1,6 +1,6 @@
 /**
- * Who is asking, as the Cell knows it now. Admission refuses copies that are out of date; a request that is never
- * admitted asks for itself, so that after a revocation the very next request is refused for it, whatever else is wrong
+ * The caller, as the Cell knows it now. Admission refuses outdated copies; a request that is never admitted compares
+ * its own, so that after a revocation the very next request is refused for it, whatever else is wrong
  * (docs/rules/freshness.md#write-path, docs/rules/errors.md#refusal-order).
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -9,7 +9,10 @@ import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
 import { authenticate } from "./authenticate.ts";
 import { principalRevs, readUntilCurrent } from "./freshness.ts";
 
-/** What was known, with the principal, read anew when a newer one is known. Throws the failure of 401, 403, or 503. */
+/**
+ * What was known, with the principal, which is read again when the Cell knows a newer one. Throws the failure of 401,
+ * 403, or 503.
+ */
 export async function authenticateNow<K extends Known>(call: Call, known: K): Promise<K & Authenticated> {
   const caller = await authenticate(call, known);
   const revsOf = ({ principal }: Authenticated) => principalRevs(call, principal);
@@ -17,8 +20,8 @@ export async function authenticateNow<K extends Known>(call: Call, known: K): Pr
 }
 
 /**
- * Runs steps that come after the credential and before admission. The caller gets their refusal only when its own access
- * still holds; when that cannot be found out, their refusal stands.
+ * Runs steps that come after the credential and before admission. The caller gets their refusal only when its own
+ * access is still valid; when that cannot be found out, their refusal stands.
  */
 export async function beforeAdmission<T>(call: Call, caller: Authenticated, steps: () => Promise<T>): Promise<T> {
   try {

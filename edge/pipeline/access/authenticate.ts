@@ -1,6 +1,6 @@
 /**
  * Step 2: who is asking. Bearer -> hash -> hot copy -> principal, then the gates of key and tenant in the order of
- * docs/rules/errors.md#refusal-order. A refusal that rests on a copy in memory reads it anew first, so that a
+ * docs/rules/errors.md#refusal-order. A refusal that rests on a copy in memory reads the record again first, so that a
  * re-enabled key works at once.
  */
 import { accessRefusal } from "../../../shared/access-window.ts";

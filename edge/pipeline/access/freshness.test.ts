@@ -11,7 +11,7 @@ import { readUntilCurrent } from "./freshness.ts";
 
 const model = (id: string, rev: number): RevItem => ({ kind: "model", id, rev });
 
-/** What comes of these reads, one after another, when the Cell knows `known` of them at each question. */
+/** The outcome of these reads, one after another, when the Cell answers `known` to each question. */
 async function outcome(reads: readonly RevItem[][], known: readonly RevItem[][]) {
   const world = new TestPipeline();
   const asked: string[][] = [];
@@ -32,8 +32,8 @@ async function outcome(reads: readonly RevItem[][], known: readonly RevItem[][])
   return { found, asked };
 }
 
-describe("what was read", () => {
-  it("is read anew once the Cell knows better, and taken when it is as new as the Cell said", async () => {
+describe("a record that was read", () => {
+  it("is read again once the Cell knows a newer one, and taken when it is as new as the Cell reported", async () => {
     const reads = [
       [model("a", 1), model("b", 1)],
       [model("a", 2), model("b", 1)],
@@ -41,7 +41,7 @@ describe("what was read", () => {
     expect(await outcome(reads, [[model("a", 2)]])).toEqual({ found: ["a 2", "b 1"], asked: [["a 1", "b 1"]] });
   });
 
-  it("is not outdated by what changes while it is read anew", async () => {
+  it("is not outdated by a change that comes while it is read again", async () => {
     const reads = [
       [model("a", 1), model("b", 1)],
       [model("a", 2), model("b", 1)],
@@ -49,11 +49,11 @@ describe("what was read", () => {
     expect((await outcome(reads, [[model("a", 2)], [model("b", 2)]])).found).toEqual(["a 2", "b 1"]);
   });
 
-  it("is refused when it stays older than the Cell said", async () => {
+  it("is refused when it stays older than the Cell reported", async () => {
     expect((await outcome([[model("a", 1)], [model("a", 1)]], [[model("a", 2)]])).found).toBe("key_store_unavailable");
   });
 
-  it("is asked about once more when it comes with others", async () => {
+  it("is compared once more when it comes with others", async () => {
     const reads = [[model("a", 1)], [model("b", 1)], [model("b", 2)]];
     const known = [[model("a", 2)], [model("b", 2)]];
     expect(await outcome(reads, known)).toEqual({ found: ["b 2"], asked: [["a 1"], ["b 1"]] });

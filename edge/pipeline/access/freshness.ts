@@ -1,7 +1,7 @@
 /**
  * Whether what a request rests on is current: its records are copies, and the Cell knows of every change that was
- * confirmed (docs/rules/freshness.md#revisions). A copy that the Cell knows a newer one of is read anew once; no
- * request is served, or refused, by one that is still older then (docs/rules/freshness.md#revisions,
+ * confirmed (docs/rules/freshness.md#revisions). A copy is read again once when the Cell knows a newer one; when it is
+ * still older then, no request is served or refused by it (docs/rules/freshness.md#revisions,
  * docs/rules/freshness.md#every-use-compares).
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -10,13 +10,13 @@ import type { ModelRecord, ResolvedKey } from "../../../shared/records.ts";
 import type { Call } from "../call/context.ts";
 import { type Known, type Principal, type Resolved, StageFailure } from "../call/known.ts";
 
-/** Revisions of what a caller is refused by. */
+/** Revisions of the records by which a caller is refused. */
 export function keyRevs(call: Call, { key_hash, rev, tenant }: ResolvedKey): readonly RevItem[] {
   const ofTenant: RevItem[] = tenant === null ? [] : [{ kind: "tenant", id: tenant.id, rev: tenant.rev }];
   return [{ kind: "key", id: key_hash, rev }, ...ofTenant, epochRev(call)];
 }
 
-/** Revisions of what a caller is served by. */
+/** Revisions of the records by which a caller is served. */
 export function principalRevs(call: Call, { key, tenant }: Principal): readonly RevItem[] {
   return [...keyRevs(call, key), { kind: "group", id: tenant.fairshare_group, rev: tenant.group_rev }];
 }
@@ -26,7 +26,10 @@ export function modelRev({ model_name, rev }: ModelRecord): RevItem {
   return { kind: "model", id: model_name, rev };
 }
 
-/** Revisions of everything that a request for a model rests on: of an admission, and of an answer from the response cache. */
+/**
+ * Revisions of everything that a request for a model rests on, whether it is admitted or answered from the response
+ * cache.
+ */
 export function subjectRevs(
   call: Call,
   { principal, model, energy }: Pick<Resolved, "principal" | "model" | "energy">,
@@ -38,19 +41,22 @@ export function subjectRevs(
   ];
 }
 
-/** The newest revision of kind `all` that the isolate has heeded: whatever was read before a newer one is outdated. */
+/**
+ * The newest revision of kind `all` that the isolate has applied: everything that was read before a newer one is
+ * outdated.
+ */
 export function epochRev(call: Call): RevItem {
   return { kind: "all", id: "*", rev: call.ports.directory.epoch() };
 }
 
-/** How often records are compared; a third time is for what the second brought along. */
+/** How often records are compared; the third comparison is for records that the second reading brought along. */
 const LOOKS_MAX = 3;
 
 /**
- * `found`, or what `again` reads when the Cell knows newer records than those. What is read anew is as new as the Cell said;
- * only records that it was not asked about yet are shown to it again, so that a long list of records is not outdated
- * by whatever changes while it is looked at. Throws the failure of 503 `key_store_unavailable` when a record is still older
- * than the Cell said, of 503 `scheduler_unavailable` when the Cell cannot be asked, and whatever `again` throws.
+ * `found`, or what `again` reads when the Cell knows newer records. What is read again is as new as the Cell reported;
+ * only records that were not compared yet are compared then, so that a long list of records is not outdated by changes
+ * that come while it is compared. Throws the failure of 503 `key_store_unavailable` when a record is still older than
+ * the Cell reported, of 503 `scheduler_unavailable` when the Cell cannot be reached, and whatever `again` throws.
  */
 export async function readUntilCurrent<T extends Known>(
   call: Call,
@@ -80,7 +86,7 @@ export async function readUntilCurrent<T extends Known>(
 
 const nameOf = ({ kind, id }: RevItem): string => `${kind} ${id}`;
 
-/** Returns when the Cell knows nothing newer, or cannot be asked. Throws 503 `key_store_unavailable`. */
+/** Returns when the Cell knows nothing newer, or cannot be reached. Throws 503 `key_store_unavailable`. */
 export async function mustBeCurrent(call: Call, items: readonly RevItem[]): Promise<void> {
   const stale = await call.ports.admission.staleAmong(items).catch(() => []);
   if (stale.length === 0) return;

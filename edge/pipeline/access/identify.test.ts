@@ -37,7 +37,7 @@ describe("an identity", () => {
     expect(world.provisioned).toEqual([]);
   });
 
-  it("that has none gets one, and is refused when that cannot be", async () => {
+  it("that has no key gets one, and is refused when none can be made", async () => {
     world.key = null;
     world.provision = async () => {
       world.key = keyOf({ key_name: "Ada" });
@@ -48,12 +48,12 @@ describe("an identity", () => {
     world.key = null;
     world.provision = async () => false;
     expect(await refusal(world.call(token))).toBe("identity_unavailable");
-    // It was made, but the store does not have it yet.
+    // The key was made, but the store does not have it yet.
     world.provision = async () => true;
     expect(await refusal(world.call(token))).toBe("identity_unavailable");
   });
 
-  it("that may not be made is an invalid token", async () => {
+  it("that may not have a key is an invalid token", async () => {
     world.key = null;
     world.verdict = { kind: "identity", identity: { ...identity, jitProvision: false } };
     expect(await refusal(world.call(token))).toBe("invalid_token");

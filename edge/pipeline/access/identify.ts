@@ -1,7 +1,7 @@
 /**
- * Whose key a credential stands for: the hash of a secret, or that of the subject of an identity token
+ * The key that a credential stands for: the hash of a secret, or the hash of the subject of an identity token
  * (docs/rules/authentication.md#credentials, docs/rules/identities.md#keys-of-subjects). A token is verified once per
- * request; a subject without a key gets one at its first use.
+ * request; a subject without a key gets one when it is first used.
  */
 import { hashKeySecret, isKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -14,13 +14,16 @@ import type { Call } from "../call/context.ts";
 
 /** What a credential stands for. */
 interface Identified {
-  /** The hash that the caller's key is kept under. */
+  /** The hash under which the caller's key is stored. */
   readonly keyHash: string;
   /** The subject of an identity token; null for a secret. */
   readonly identity: Identity | null;
 }
 
-/** What the call's credential stands for; `verified` is its identity when that is known. Throws 401, or 503 `identity_unavailable`. */
+/**
+ * What the call's credential stands for; `verified` is its identity when that was verified already. Throws 401, or 503
+ * `identity_unavailable`.
+ */
 export async function identify(call: Call, verified: Identity | null): Promise<Identified> {
   const { tokens } = call.ports;
   const isToken = (text: string): boolean => tokens.enabled && looksLikeToken(text);
@@ -41,7 +44,7 @@ export async function identify(call: Call, verified: Identity | null): Promise<I
   }
 }
 
-/** The key of a caller; that of an identity is made when it is not there. Throws 401, or 503. */
+/** The key of a caller. An identity without a key gets one. Throws 401, or 503. */
 export async function findKey(
   call: Call,
   { keyHash, identity }: Identified,

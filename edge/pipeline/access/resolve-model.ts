@@ -1,6 +1,6 @@
 /**
- * Step 3, second half: the model that is asked for, its hot copy and its gates (docs/rules/routes.md#model-names,
- * docs/rules/errors.md#refusal-order). A refusal that rests on a copy in memory reads it anew first.
+ * Step 3, second half: the model that the request names, its hot copy and its gates (docs/rules/routes.md#model-names,
+ * docs/rules/errors.md#refusal-order). A refusal that rests on a copy in memory reads the record again first.
  */
 import { isModelPermitted } from "../../../shared/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -14,7 +14,10 @@ import { type Authenticated, type Known, type Parsed, type Resolved, StageFailur
 import { authenticateNow } from "./authenticate-now.ts";
 import { epochRev, modelRev, mustBeCurrent } from "./freshness.ts";
 
-/** The path as the client wrote it is safe to forward, and one that is served. Throws 400 `invalid_path`, 404 `unknown_endpoint`. */
+/**
+ * Checks that the path as the client wrote it is safe to forward, and is served. Throws 400 `invalid_path`, 404
+ * `unknown_endpoint`.
+ */
 export function checkPath(call: Call): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
   if (!isSafePath(raw)) throw new GatewayError("invalid_path");
@@ -22,15 +25,16 @@ export function checkPath(call: Call): void {
 }
 
 /**
- * What was known, with the enabled record of the model that the body names, which the principal may use. Throws the failure of
- * 403, 404, or 503 `key_store_unavailable`, and whatever a principal that is read anew is refused with.
+ * What was known, with the enabled record of the model that the body names, which the principal may use. Throws the
+ * failure of 403, 404, or 503 `key_store_unavailable`, and whatever a principal that is read again is refused with.
  */
 export async function resolveModel<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const { modelName } = request.parsed;
   let caller: Authenticated = request;
   let known: Known = request.model === null ? request : { ...request, model: null };
   try {
-    // A name that cannot be registered is not asked for: the store would be given another text for half a character.
+    // A name that cannot be registered is not looked up: with half of a surrogate pair, the store would get another
+    // text.
     const registrable = modelName.length <= MODEL_TEXT_MAX && modelName.isWellFormed();
     const found = registrable ? await call.ports.directory.model(modelName) : null;
     const absent = (): GatewayError =>
@@ -57,7 +61,7 @@ export async function resolveModel<K extends Parsed>(call: Call, request: K): Pr
   }
 }
 
-/** What the energy of a model costs; null when it takes no part in energy accounting. */
+/** The energy terms of a model; null when it takes no part in energy accounting. */
 export async function energyTermsOf(call: Call, model: ModelRecord): Promise<KnownTerms | null> {
   return model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
 }

@@ -1,8 +1,8 @@
 /**
- * The permit of a sub-call (docs/rules/settlement-and-rows.md#sub-calls). The request that it belongs to has passed the gates
- * and holds its slot meanwhile; a sub-call that waited for a slot or for tokens could wait for its own request for ever. The
- * Cell therefore counts it as one that runs already: it never waits, its budgets never refuse it, nothing is reserved for it,
- * and what it used is charged at its end, also as debt.
+ * The permit of a sub-call (docs/rules/settlement-and-rows.md#sub-calls). The request that it belongs to has passed the
+ * gates and holds its slot meanwhile; a sub-call that waited for a slot or for tokens could wait for its own request
+ * for ever. Therefore the Cell counts it as a request that runs already: it never waits, no budget refuses it, nothing
+ * is reserved for it, and its usage is charged at its end, even if that makes a debt.
  */
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
 import type { Call } from "../call/context.ts";
@@ -18,7 +18,7 @@ export async function admitSubCall(call: Call, request: Prepared): Promise<Admit
     const permit = await call.ports.admission.adopt(message);
     return { ...request, message, permit, admission: "boon", atOnce: true, sessionLost: null };
   } catch (error) {
-    // Its Cell may count it all the same.
+    // The Cell may count the sub-call all the same.
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }
 }

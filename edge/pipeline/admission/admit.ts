@@ -1,9 +1,9 @@
 /**
  * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (docs/rules/admission.md#permits,
  * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that has to
- * wait does so on its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is
- * built anew once; one that waited keeps its place meanwhile, and is refused by what it finds
- * (docs/rules/admission.md#judged-again). A refusal holds nothing, and its row travels by the permit.
+ * wait waits on its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is
+ * built again once. One that waited keeps its place meanwhile, and is refused when the new records refuse it
+ * (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the permit.
  */
 import { openUntilMs } from "../../../shared/access-window.ts";
 import { issues } from "../../../shared/alerts.ts";
@@ -23,25 +23,25 @@ import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
 
-/** Places in the queue that a request may lose to resets of its Cell, which come a few times a week. */
+/** How often a request may lose its place in the queue to a reset of its Cell. Resets come a few times a week. */
 const REQUEUES_MAX = 10;
 
 /** After step 6: a request with a slot, which has to be settled exactly once. */
 export interface AdmittedRequest extends Prepared {
-  /** What the Cell admitted it with. */
+  /** The admission request with which the Cell admitted it. */
   readonly message: AdmissionRequest;
   readonly permit: PermitHandle;
-  /** How, as its row says; `boon`: as a sub-call, without waiting. */
+  /** The admission class for its row; `boon`: a sub-call, which does not wait. */
   readonly admission: Grant["admission"] | "boon";
-  /** The grant came with the Cell's answer to the admission request; the Cell takes it to be in use. */
+  /** The grant came in the Cell's answer to the admission request, so the Cell takes it to be in use. */
   readonly atOnce: boolean;
-  /** Resolves when the isolate's session is lost, by which the slot is held; null: the permit is the request's own. */
+  /** Resolves when the isolate's session that holds the slot is lost; null: the request has a permit of its own. */
   readonly sessionLost: Promise<void> | null;
 }
 
 /**
- * The request with its slot. `reload` reads key and model anew after stale copies were dropped. Throws the failure of 503, or
- * AlreadySettled with the budgets' 429, 403 or 503, or when the client leaves.
+ * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
+ * 503, or AlreadySettled with the budgets' 429, 403 or 503, or when the client leaves.
  */
 export async function admit(
   call: Call,
@@ -57,11 +57,14 @@ export async function admit(
   });
 }
 
-/** What a request has of a place in the queue. */
+/** A request's place in the queue, if it has one. */
 interface Waiting {
-  /** Since when it waits, epoch ms; null: it does not. */
+  /** Since when the request waits, epoch ms; null: it does not. */
   sinceMs: number | null;
-  /** Keeps the place until the next admission request takes it: the request is judged again, or the call that waited has failed. */
+  /**
+   * Keeps the place until the next admission request takes it over: the request is judged again, or the call that
+   * waited has failed.
+   */
   permit: PermitHandle | null;
 }
 
@@ -76,7 +79,7 @@ async function seekSlot(
   let current = request;
   for (let resets = 0; resets < REQUEUES_MAX; ) {
     let message = admissionMessage(call, current, waiting);
-    let answer = await askCell(call, current, message);
+    let answer = await requestAdmission(call, current, message);
     if (answer.verdict === "stale") {
       if (answer.placeLost === true) {
         waiting.sinceMs ??= call.ports.clock();
@@ -84,7 +87,7 @@ async function seekSlot(
       }
       current = await judgedAgain(call, answer.items, current, waiting, reload);
       message = admissionMessage(call, current, waiting);
-      answer = await askCell(call, current, message);
+      answer = await requestAdmission(call, current, message);
     }
     if (answer.verdict === "stale")
       throw refusedInPlace(
@@ -93,7 +96,7 @@ async function seekSlot(
         current,
         waiting,
       );
-    // The Cell has put the new permit in the place of the one before.
+    // The new permit has replaced the earlier one at the Cell.
     waiting.permit?.[Symbol.dispose]();
     waiting.permit = null;
     const { permit } = answer;
@@ -104,12 +107,13 @@ async function seekSlot(
     waiting.sinceMs ??= call.ports.clock();
     const decision = await waitForDecision(call, current, permit, waiting);
     if (decision === null) {
-      // The Cell was reset while the request waited: a request is not dropped for waiting, so it queues anew. Should only the call
-      // have failed, the place is not given up before it is taken again: that would be a row of a request that goes on.
+      // The Cell was reset while the request waited. A request is not dropped for that, so it queues again. In case
+      // only the call failed, the place is kept until it is taken over: giving it up would write a row of a request
+      // that goes on.
       waiting.permit = permit;
       current = { ...current, queueEntryUnknown: true };
       resets += 1;
-      // The next life of the Cell knows what changed lately, and not since when this one waits.
+      // The next life of the Cell knows recent changes, but not since when this request waits.
       current = await judgedAgain(call, [], current, waiting, reload);
     } else if (decision.verdict === "stale") {
       waiting.permit = permit;
@@ -126,7 +130,10 @@ async function seekSlot(
   throw new StageFailure(new GatewayError("scheduler_unavailable"), current);
 }
 
-/** The request with key, tenant and model as they are now. Throws what they refuse it with: AlreadySettled when it has a place. */
+/**
+ * The request with key, tenant and model as they are now. Throws their refusal: AlreadySettled when the request has a
+ * place.
+ */
 async function judgedAgain(
   call: Call,
   items: readonly RevItem[],
@@ -142,7 +149,10 @@ async function judgedAgain(
   }
 }
 
-/** A refusal as it is to be thrown. The row of a request with a place goes by its permit, and says whose it was. */
+/**
+ * A refusal in the form in which it is thrown. A request with a place hands in its row through the permit; the row
+ * names the key and tenant.
+ */
 function refusedInPlace(call: Call, failure: StageFailure, before: Prepared, waiting: Waiting): StageFailure {
   const { permit } = waiting;
   if (permit === null) return failure;
@@ -160,7 +170,7 @@ function waitedMs(call: Call, { sinceMs }: Waiting): number | null {
   return sinceMs === null ? null : Math.max(0, call.ports.clock() - sinceMs);
 }
 
-/** What was decided: the request with its slot. Throws AlreadySettled with the budgets' refusal. */
+/** The result of a decision: the request with its slot. Throws AlreadySettled with the budgets' refusal. */
 function admittedBy(
   call: Call,
   request: Prepared,
@@ -182,10 +192,11 @@ function admittedBy(
 }
 
 /**
- * Asks the Cell. Until it has answered it may hold a place for the request. The answer is waited for, also when the client
- * leaves: a grant in it counts as used at once, and only the receiver of the answer can correct that.
+ * Sends the admission request. Until the Cell has answered, it may hold a place for the request. The answer is awaited
+ * even when the client leaves: a grant in it counts as used at once, and only the receiver of the answer can correct
+ * that.
  */
-async function askCell(call: Call, request: Prepared, message: AdmissionRequest): Promise<AdmissionOutcome> {
+async function requestAdmission(call: Call, request: Prepared, message: AdmissionRequest): Promise<AdmissionOutcome> {
   try {
     return await call.ports.admission.admit(message);
   } catch (error) {
@@ -193,7 +204,10 @@ async function askCell(call: Call, request: Prepared, message: AdmissionRequest)
   }
 }
 
-/** The Cell's decision once it is made; null when the Cell or the way to it is gone. Throws AlreadySettled when the client leaves. */
+/**
+ * The Cell's decision once it is made; null when the Cell, or the connection to it, is lost. Throws AlreadySettled when
+ * the client leaves.
+ */
 async function waitForDecision(
   call: Call,
   request: Prepared,
@@ -211,7 +225,8 @@ async function waitForDecision(
   } catch (error) {
     decision.catch(() => undefined);
     if (!(error instanceof ClientGone)) return null;
-    // A disposal is not heard while a decision is pending and this context lives on; and the row has to be delivered.
+    // The runtime does not report a disposal while a decision is pending and this context lives, and the row has to be
+    // delivered: so the permit is settled.
     const known = { ...request, queueWaitMs: waitedMs(call, waiting) ?? 0 };
     settleWithoutSlot(call, known, permit, { statusCode: 499, admission: "queued", failure: error });
     throw new AlreadySettled(error, known);
@@ -220,7 +235,7 @@ async function waitForDecision(
   }
 }
 
-/** How a request ends that got no slot. */
+/** How a request without a slot ends. */
 interface EndWithoutSlot {
   readonly statusCode: number;
   readonly admission?: "rejected" | "queued";
@@ -228,8 +243,8 @@ interface EndWithoutSlot {
 }
 
 /**
- * Hands in the row of a request that its budgets refused, or whose client left while it waited, without holding the
- * answer up. The row travels by the permit, so that it is written once whatever happens to this Worker
+ * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the
+ * answer. The row goes through the permit, so that it is written once whatever happens to this Worker
  * (docs/rules/admission.md#permits); the request holds no slot and no tokens any more.
  */
 function settleWithoutSlot(call: Call, known: Known, permit: PermitHandle, end: EndWithoutSlot): void {
@@ -247,13 +262,13 @@ function settleWithoutSlot(call: Call, known: Known, permit: PermitHandle, end: 
   call.waitUntil(deliver());
 }
 
-/** What the Cell decides about; `waiting`: what the request has of a place in the queue, most often nothing. */
+/** The admission request; `waiting`: the request's place in the queue, which it usually does not have. */
 export function admissionMessage(call: Call, request: Prepared, waiting: Waiting = NOT_WAITING): AdmissionRequest {
   const { principal, model, estimate } = request;
   const { key, tenant } = principal;
   const measure = request.measure();
   const billed = bill(model, estimate, measure, null);
-  // Term budgets reserve what the client states, so that a client that states it cannot overrun
+  // Term budgets reserve the limit that the client states, so that a client which states one cannot exceed its budget
   // (docs/rules/token-estimates.md#client-limits).
   const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
   return {

@@ -1,6 +1,6 @@
 /**
- * The slot of a request that outlives its Cell (docs/rules/admission.md#reset-and-adoption): claimed again until a
- * successor is up, then settled there.
+ * The slot of a request that outlives its Cell (docs/rules/admission.md#reset-and-adoption): the request tries to have
+ * it adopted until a new Cell is up, and settles it there.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
@@ -13,7 +13,7 @@ import { Settler } from "./settle.ts";
 
 const grant = { admission: "fast", queueWaitMs: 0, level: null } as const;
 
-/** `sessionLost`: of the session that holds it; null: its permit is its own. */
+/** `sessionLost`: resolves when the session that holds the slot is lost; null: the request has a permit of its own. */
 function slotOf({ model, permit }: TestPipeline, sessionLost: Promise<void> | null): AdmittedRequest {
   return {
     ...NOTHING_KNOWN,
@@ -59,7 +59,7 @@ describe("a slot whose Cell was reset", () => {
     expect([adopted.settlement?.row.status_code, world.orphans.length]).toEqual(isAdopted ? [502, 0] : [undefined, 1]);
   });
 
-  it("is let go of under its new permit when its request gives up while it is claimed", async () => {
+  it("is released under its new permit when its request ends during the adoption", async () => {
     const world = new TestPipeline();
     const adopted = new TestPermit();
     const asked = Promise.withResolvers<undefined>();
@@ -91,7 +91,7 @@ describe("a slot that is held by its isolate's session", () => {
     adopted = new TestPermit();
     lost = Promise.withResolvers<void>();
     world = new TestPipeline();
-    // As long as it has no permit of its own, it knows nothing of its Cell.
+    // While it has no permit of its own, the request learns nothing of its Cell.
     world.permit.reset.reject(new Error("held by a session"));
     adoptions = 0;
     world.adopt = async () => {

@@ -1,6 +1,6 @@
 /**
- * Step 4: what is needed before anything is decided: the session the request belongs to and the estimate of its tokens.
- * A file of its own like every step, so that run.ts holds their order and nothing else.
+ * Step 4: what every later decision needs: the session that the request belongs to, and the estimate of its tokens. It
+ * has a file of its own like every step, so that run.ts only holds their order.
  */
 import { sessionIdOf } from "../../domain/request/session-id.ts";
 import { estimateTokens, measureOf } from "../../domain/request/token-estimate.ts";

@@ -1,6 +1,6 @@
 /**
- * A request whose turn comes after its records changed (docs/rules/admission.md#judged-again): read anew, refused or
- * asked again from its place.
+ * A request whose turn comes after its records changed (docs/rules/admission.md#judged-again): it reads them again, and
+ * is refused or asks for admission again from its place.
  */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -13,7 +13,7 @@ import { TestPermit, TestPipeline } from "../testing/world.ts";
 
 const CHANGED: readonly RevItem[] = [{ kind: "tenant", id: tenantOf().id, rev: 2 }];
 
-/** A request that waits, and is to be judged again when a test says so. */
+/** A request that waits, and has to be judged again when the test decides so. */
 class Waiting {
   readonly world = new TestPipeline();
   readonly place = new TestPermit();
@@ -34,7 +34,10 @@ class Waiting {
     return { status: response.status, code: body?.error?.code, headers: response.headers };
   }
 
-  /** Its turn comes after 40 ms. `answers`: the Cell's to what it asks then; granted when there are none left. */
+  /**
+   * The request's turn comes after 40 ms. `answers`: the Cell's answers to its next admission requests; when they are
+   * used up, it grants.
+   */
   turn(items: readonly RevItem[], ...answers: Admitted<PermitHandle>[]): void {
     this.world.nowMs += 40;
     this.world.answers.push(...answers);
@@ -42,22 +45,22 @@ class Waiting {
   }
 }
 
-/** The waiting request has been asked for. */
+/** Waits until the request has sent its first admission request. */
 async function asked({ world }: Waiting): Promise<void> {
   await waitFor(
-    () => world.asks,
-    (asks) => asks.length > 0,
+    () => world.requests,
+    (requests) => requests.length > 0,
   );
 }
 
 describe("a request that is judged again at its turn", () => {
-  it("asks again with what it read anew and how long it has waited, and lets go of its place only then", async () => {
+  it("asks again with what it read again and how long it has waited, and gives up its place only then", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.key = keyOf({ tenant: tenantOf({ name: "renamed", weight: 7, rev: 2 }) });
     waiting.turn(CHANGED);
     expect((await waiting.answered).status).toBe(404);
-    const [first, again] = waiting.world.asks;
+    const [first, again] = waiting.world.requests;
     expect([first?.waitedMs, again?.waitedMs, again?.requestId]).toEqual([null, 40, first?.requestId]);
     expect(again).toMatchObject({ tenant: { name: "renamed", weight: 7 }, revs: expect.arrayContaining([...CHANGED]) });
     expect(waiting.world.forgotten).toEqual([`tenant ${tenantOf().id}`]);
@@ -94,14 +97,18 @@ describe("a request that is judged again at its turn", () => {
     ],
     ["its model was deleted", (world) => Object.assign(world, { model: null }), 404, "model_not_found"],
   ])(
-    "is refused when %s: its upstream is not called, and its row goes by its place",
+    "is refused when %s: its upstream is not called, and its row goes through its permit",
     async (_, change, status, code) => {
       const waiting = new Waiting();
       await asked(waiting);
       change(waiting.world);
       waiting.turn(CHANGED);
       expect(await waiting.answered).toMatchObject({ status, code });
-      expect([waiting.world.asks.length, waiting.world.upstreamCalls, waiting.place.disposed]).toEqual([1, [], true]);
+      expect([waiting.world.requests.length, waiting.world.upstreamCalls, waiting.place.disposed]).toEqual([
+        1,
+        [],
+        true,
+      ]);
       expect([waiting.world.recorded, waiting.world.orphans]).toEqual([[], []]);
       expect(waiting.place.settlement).toMatchObject({
         actualTokens: 0,
@@ -122,32 +129,32 @@ describe("a request that is judged again at its turn", () => {
       world.key = keyOf({ tenant: tenantOf({ active_until_ms: world.nowMs + 30 }) });
     });
     await asked(waiting);
-    expect(waiting.world.asks[0]?.openUntilMs).toBe(waiting.world.nowMs + 30);
+    expect(waiting.world.requests[0]?.openUntilMs).toBe(waiting.world.nowMs + 30);
     waiting.turn([]);
     expect(await waiting.answered).toMatchObject({ status: 403, code: "tenant_expired" });
     expect(waiting.place.settlement?.row.status_code).toBe(403);
   });
 
-  it("is refused with 503 when the store does not answer, or still has what is old", async () => {
+  it("is refused with 503 when the store does not answer, or still has the old record", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.turn(CHANGED, { verdict: "stale", items: CHANGED }, { verdict: "stale", items: CHANGED });
     expect(await waiting.answered).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect([waiting.world.asks.length, waiting.place.settlement?.row.status_code]).toEqual([3, 503]);
+    expect([waiting.world.requests.length, waiting.place.settlement?.row.status_code]).toEqual([3, 503]);
     expect([waiting.world.upstreamCalls, waiting.world.recorded, waiting.world.orphans]).toEqual([[], [], []]);
   });
 
-  it("is judged as often as it has to be", async () => {
+  it("is judged as often as its records change", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     const next = new TestPermit();
     next.decided.resolve({ verdict: "stale", items: CHANGED });
     waiting.turn(CHANGED, { verdict: "waiting", permit: next });
     expect((await waiting.answered).status).toBe(404);
-    expect([waiting.place.disposed, next.disposed, waiting.world.asks.length]).toEqual([true, true, 3]);
+    expect([waiting.place.disposed, next.disposed, waiting.world.requests.length]).toEqual([true, true, 3]);
   });
 
-  it("leaves one row when the Cell cannot be asked any more", async () => {
+  it("leaves one row when the Cell cannot be reached any more", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     const { world } = waiting;
@@ -164,7 +171,7 @@ describe("a request that is judged again at its turn", () => {
     expect([world.orphans.length, world.recorded, waiting.place.settlement]).toEqual([1, [], null]);
   });
 
-  it("leaves its row to the Cell when its client has gone while it read", async () => {
+  it("leaves its row to the Cell when its client left while it read its records", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     const next = new TestPermit();
@@ -180,18 +187,18 @@ describe("a request that is judged again at its turn", () => {
     expect([waiting.place.disposed, next.disposed]).toEqual([true, true]);
   });
 
-  it("waits on after a reset of its Cell, and says so", async () => {
+  it("goes on waiting after a reset of its Cell, and tells the Cell how long it has waited", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.nowMs += 25;
     waiting.place.decided.reject(new Error("reset"));
     expect((await waiting.answered).status).toBe(404);
-    expect(waiting.world.asks[1]?.waitedMs).toBe(25);
+    expect(waiting.world.requests[1]?.waitedMs).toBe(25);
   });
 });
 
 describe("a queue that is full", () => {
-  it("says so, and when to come again, and leaves a row by its permit", async () => {
+  it("is reported with the time after which to try again, and leaves a row through its permit", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 1 }) });
     const refusal = { code: "queue_full", retryAfterMs: 1000, level: null } as const;

@@ -1,7 +1,7 @@
 /**
- * Step 9: the one end of a request that held a slot. Three triggers - end, error, client gone - and one latch: only the
- * first counts. The promise `done` is given to `waitUntil` before the response is returned. While the request runs, a
- * Cell that is reset is noticed and the slot adopted by its successor (docs/rules/settlement-and-rows.md#exactly-once,
+ * Step 9: the one end of a request that held a slot. Three triggers (end, error, client gone), and one latch: only the
+ * first counts. The promise `done` is given to `waitUntil` before the response is returned. While the request runs, it
+ * notices a reset of its Cell and has the new Cell adopt the slot (docs/rules/settlement-and-rows.md#exactly-once,
  * docs/rules/admission.md#reset-and-adoption).
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -13,14 +13,20 @@ import { usageRowOf, withEnergy } from "../report/usage-row.ts";
 import type { AdmittedRequest } from "./admit.ts";
 
 /**
- * A slot is claimed again at once, and then for as long as a process with the objects may take to be there again: its
- * cap should hold again before the new Cell grants (docs/rules/admission.md#reset-and-adoption).
+ * Adoption is tried at once, and then for as long as a process with the objects may take to start again: the new Cell
+ * should count the slot before it grants any (docs/rules/admission.md#reset-and-adoption).
  */
 const ADOPT_ATTEMPTS = 25;
 const ADOPT_EVERY_MS = 200;
-/** A request that is over by then is not worth a watch; one that is not adopts its slot well before a new Cell grants. */
+/**
+ * A request that ends before this is not worth watching; a later one still has its slot adopted well before a new Cell
+ * grants.
+ */
 const WATCH_AFTER_MS = 200;
-/** A request that its isolate's session holds takes a permit of its own by then, which comes back when its code dies alone. */
+/**
+ * A request whose slot the isolate's session holds takes a permit of its own after this long: the slot then comes back
+ * when only this request's code ends.
+ */
 const OWN_PERMIT_AFTER_MS = 1_000;
 
 /** How a request ended. */
@@ -39,10 +45,10 @@ export class Settler {
   #ended = false;
   #watching = false;
   #callOffWatch: (() => void) | null = null;
-  /** An adoption under way: until it is over it is open which permit is to be settled. */
+  /** An adoption under way: until it is over, it is not known which permit has to be settled. */
   #adoption: Promise<void> = Promise.resolve();
 
-  /** Its row is made from `request` when the request ends. */
+  /** The row is made from `request` when the request ends. */
   constructor(call: Call, request: AdmittedRequest) {
     this.#call = call;
     this.#request = request;
@@ -51,7 +57,7 @@ export class Settler {
     call.waitUntil(this.#finished.promise);
   }
 
-  /** Reports to the Cell that from now on a lost permit is billed, where it does not know; not waited for. */
+  /** Reports to the Cell that a lost permit has to be billed from now on, unless the Cell knows it; not awaited. */
   upstreamCalled(): void {
     if (this.#ended) return;
     const watchMs = this.#request.sessionLost === null ? WATCH_AFTER_MS : OWN_PERMIT_AFTER_MS;
@@ -59,14 +65,14 @@ export class Settler {
     if (!this.#request.atOnce) this.#permit.inUse().catch(() => undefined);
   }
 
-  /** Ends the request; every call but the first is ignored. */
+  /** Ends the request; only the first call counts. */
   end(ending: RequestEnd): void {
     if (this.#ended) return;
     this.#over();
     void this.#deliver(ending).finally(() => this.#finished.resolve());
   }
 
-  /** Gives the permit up without a word: the Cell settles it, at the estimate when the upstream was called. */
+  /** Gives the permit up without a settlement: the Cell settles it, at the estimate when the upstream was called. */
   abandon(): void {
     if (this.#ended) return;
     this.#over();
@@ -74,7 +80,7 @@ export class Settler {
     void this.#giveUp();
   }
 
-  /** Of an adopted permit too: when only the one before it is given up, the request is charged for both. */
+  /** Gives up an adopted permit too: if only the earlier one were given up, the request would be charged for both. */
   async #giveUp(): Promise<void> {
     await this.#adoption.catch(() => undefined);
     this.#permit[Symbol.dispose]();
@@ -104,7 +110,7 @@ export class Settler {
     try {
       await this.#permit.settle(settlement);
     } catch {
-      // The Cell may or may not have it; the next receiver recognises the row by its request id.
+      // The Cell may or may not have the row; the next receiver recognises it by its request id.
       await this.#call.ports.admission.settleOrphan(settlement.row, settlement.upstream);
     } finally {
       this.#permit[Symbol.dispose]();
@@ -123,7 +129,7 @@ export class Settler {
         try {
           await this.#adoption;
         } catch {
-          // Should its session be lost later, that is another attempt.
+          // If its session is lost later, that is another attempt.
           this.#watching = false;
           return;
         }
@@ -131,7 +137,10 @@ export class Settler {
     }
   }
 
-  /** The new Cell may take a moment to come up. A request that ends meanwhile has nothing to be adopted for. */
+  /**
+   * Has the new Cell adopt the slot. The new Cell may need a moment to start. A request that ends meanwhile needs no
+   * adoption.
+   */
   async #adopt(): Promise<void> {
     const { admission, sleep } = this.#call.ports;
     for (let attempt = 1; ; attempt += 1) {

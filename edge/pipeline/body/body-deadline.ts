@@ -1,7 +1,7 @@
 /**
- * The time that a request body may take (docs/rules/request-bodies.md#time-limits): so long without a byte, and so long
- * in all. It runs only while the gateway waits for the client: one that is held up by the gateway itself, or by an
- * upstream that takes the body slowly, loses none of it.
+ * The time limits of a request body (docs/rules/request-bodies.md#time-limits): one for the time without a byte, and
+ * one in all. Time runs only while the gateway waits for the client: a client that is held up by the gateway, or by an
+ * upstream that takes the body slowly, loses no time.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Clock } from "../../ports.ts";
@@ -22,7 +22,7 @@ export class BodyDeadline {
     this.#watch = new StallWatch(waits, clock, SILENT_MAX_MS, () => this.#fail?.(tooSlow()));
   }
 
-  /** What one read of the body gives. Throws 408 `request_timeout`, or what the read throws. */
+  /** Runs one read of the body within the limits. Throws 408 `request_timeout`, or what the read throws. */
   async within<T>(read: () => Promise<T>): Promise<T> {
     if (this.#leftMs <= 0) throw tooSlow();
     if (this.#leftMs < SILENT_MAX_MS) this.#watch.tighten(this.#leftMs);
@@ -39,7 +39,7 @@ export class BodyDeadline {
     }
   }
 
-  /** Nothing more is read. */
+  /** Ends the limits: nothing more is read. */
   end(): void {
     this.#watch.end();
   }

@@ -1,7 +1,7 @@
 /**
- * A request body as it arrives, within the cap (docs/rules/request-bodies.md#size) and its time
- * (docs/rules/request-bodies.md#time-limits): a declared length above the cap is refused unread, an undeclared one as
- * soon as it passes. Back-pressured: nothing is read ahead of its asker.
+ * A request body as it arrives, within its size limit (docs/rules/request-bodies.md#size) and its time limits
+ * (docs/rules/request-bodies.md#time-limits): a declared length above the limit is refused unread, an undeclared one as
+ * soon as it exceeds the limit. With back-pressure: nothing is read before the caller asks for it.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -15,7 +15,7 @@ export class BodySource {
   readonly #reader: ReadableStreamBYOBReader | null;
   readonly #maxBytes: number;
   readonly #deadline: BodyDeadline;
-  /** For the next chunk, when the last one was small. */
+  /** A buffer for the next chunk, when the last one was small. */
   #spare: ArrayBuffer | null = null;
   #readBytes = 0;
   #ended = false;
@@ -31,7 +31,7 @@ export class BodySource {
     this.#ended = this.#reader === null || this.declaredBytes === 0;
   }
 
-  /** Nothing more is to be had: everything has been read, or the client has gone or was too slow. */
+  /** Whether there is nothing more to read: everything has been read, or the client has left or was too slow. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -50,15 +50,15 @@ export class BodySource {
     this.#spare = null;
     const value = await this.#read(new Uint8Array(spare));
     if (value === null || value.byteLength >= CHUNK_BYTES / 2) return value;
-    // what keeps a small chunk would keep its whole buffer
+    // a small chunk must not keep the whole buffer that it was read into
     const chunk = value.slice();
     if (!this.#ended) this.#spare = value.buffer;
     return chunk;
   }
 
   /**
-   * Reads on into a buffer, from `at` of it on, of a body that has not ended; answers the buffer, which takes the place of the
-   * one given. Throws as {@link next}; to end before its declared length is to break off.
+   * Reads on into a buffer, from position `at`, of a body that has not ended; returns the buffer that replaces the
+   * given one. Throws as {@link next}; a body that ends before its declared length counts as broken off.
    */
   async fill(buffer: ArrayBuffer, at: number): Promise<ArrayBuffer> {
     const value = await this.#read(new Uint8Array(buffer, at));
@@ -67,8 +67,8 @@ export class BodySource {
   }
 
   /**
-   * Reads the rest and throws it away: a client that is still writing would see its connection reset before it could read its
-   * refusal. Never rejects.
+   * Reads the rest and discards it: otherwise a client that is still writing would have its connection reset before it
+   * could read its refusal. Never rejects.
    */
   async discard(): Promise<void> {
     if (this.#reader === null) return;
@@ -78,7 +78,7 @@ export class BodySource {
         if (done) this.#end();
       }
     } catch {
-      // The client has gone, and needs no refusal.
+      // The client has left, and needs no refusal.
       this.#end();
     }
   }
@@ -89,7 +89,7 @@ export class BodySource {
     try {
       const { done, value } = await this.#deadline.within(async () => await reader.read(into));
       this.#readBytes += value?.byteLength ?? 0;
-      // what was declared is all there is; the connection knows that as well
+      // the declared length is all there is; the connection knows that as well
       if (done || this.#readBytes === this.declaredBytes) this.#end();
       if (this.#readBytes > this.#maxBytes) throw new GatewayError("request_too_large");
       return done ? null : value;

@@ -1,22 +1,25 @@
 /**
- * A request body as a stream that is pulled: nothing is made before the connection takes it, and its length is declared
- * ahead, so that the upstream gets a content-length.
+ * A request body as a pulled stream: no bytes are made before the connection takes them, and its length is declared in
+ * advance, so that the upstream gets a content-length.
  */
 
 /** Most bytes that are handed over at once. */
 const PIECE_MAX_BYTES = 256 * 1024;
 
-/** A stream of `size` bytes; null when the size is not known ahead. `pull` as of an underlying source. */
+/** A stream of `size` bytes; null when the size is not known in advance. `pull` is that of an underlying source. */
 export function pulledStream(
   size: number | null,
   source: Pick<UnderlyingSource<Uint8Array>, "pull" | "cancel">,
 ): ReadableStream<Uint8Array> {
-  // `expectedLength` is workerd's: the fetch that takes the stream sends it as the content-length.
+  // `expectedLength` is a field of workerd: the fetch that takes the stream sends it as the content-length.
   const length = size === null ? {} : { expectedLength: size };
   return new ReadableStream<Uint8Array>({ ...source, ...length }, { highWaterMark: 0 });
 }
 
-/** The pieces in order, cut small; together they are `size` bytes. The pieces are read, never taken. */
+/**
+ * A stream of the pieces in order, in small parts; together they are `size` bytes. The pieces are only read, and stay
+ * as they are.
+ */
 export function streamOf(pieces: readonly Uint8Array[], size: number): ReadableStream<Uint8Array> {
   let piece = 0;
   let at = 0;

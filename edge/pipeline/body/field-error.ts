@@ -5,7 +5,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FieldFault } from "../../domain/request/client-fields.ts";
 
-/** The error of a fault. */
+/** The error for one faulty field. */
 export function fieldError({ param, message }: FieldFault): GatewayError {
   return new GatewayError("validation_failed", { param, complaint: message });
 }

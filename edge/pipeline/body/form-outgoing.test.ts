@@ -1,4 +1,7 @@
-/** A form on its way: sent anew while it can be, let go of when it cannot, and never taken for whole when it is not. */
+/**
+ * A form on its way upstream: sent again while it is kept, released when it is not, and never taken for complete when
+ * it is not.
+ */
 import { describe, expect, it } from "vitest";
 import { FormScan } from "../../domain/form/form-scan.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -8,7 +11,7 @@ import { FormReader } from "./form-reader.ts";
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Chunks as a client sends them; an Error among them is its end. */
+/** A request whose body comes in these chunks; an Error among them breaks it off. */
 function requestOf(chunks: readonly (string | Error)[], length?: number): Request {
   const left = [...chunks];
   const body = new ReadableStream({
@@ -32,11 +35,11 @@ const file = (size: number): string =>
   `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${"x".repeat(size)}\r\n`;
 const END = "--b--\r\n";
 
-/** A form that has been read until its model was known. */
+/** A form that has been read up to its model. */
 async function outgoingOf(chunks: readonly (string | Error)[], onSent = (): void => undefined) {
-  const intake = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
-  while (intake.modelBytes === null && (await intake.readMore()));
-  return { intake, outgoing: new FormOutgoing(intake, onSent) };
+  const reader = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
+  while (reader.modelBytes === null && (await reader.readMore()));
+  return { intake: reader, outgoing: new FormOutgoing(reader, onSent) };
 }
 
 const never = (): void => {
@@ -48,18 +51,18 @@ async function textOf(body: unknown): Promise<string> {
 }
 
 describe("a form", () => {
-  it("is the client's but for its model, again and again while it is small", async () => {
-    const { outgoing, intake } = await outgoingOf([part("model", "tiny"), part("n", "2"), file(100), END]);
+  it("is the client's except for its model, again and again while it is small", async () => {
+    const { outgoing, intake: reader } = await outgoingOf([part("model", "tiny"), part("n", "2"), file(100), END]);
     for (const model of ["a", "a longer name"]) {
       expect(await textOf(outgoing.open(model, [], never))).toBe(
         part("model", model) + part("n", "2") + file(100) + END,
       );
       expect(outgoing.resendable).toBe(true);
     }
-    expect(intake.fields).toEqual({ model: "tiny", n: "2" });
+    expect(reader.fields).toEqual({ model: "tiny", n: "2" });
   });
 
-  it("can be sent anew after an attempt that took little of it, with every byte", async () => {
+  it("can be sent again with every byte after an attempt that took little of it", async () => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), file(100_000), file(100), END]);
     const first = outgoing.open("a", [], never) as ReadableStream<Uint8Array>;
     const reader = first.getReader();
@@ -76,20 +79,20 @@ describe("a form", () => {
   ])("in chunks of a byte, its model %s, is kept in few pieces and sent whole", async (_, first) => {
     const text = file(20_000);
     const [before, after] = first ? [part("model", "tiny"), text] : [text, part("model", "tiny")];
-    const { outgoing, intake } = await outgoingOf(Array.from(before + after + END));
-    while (intake.source.readBytes < 19_000) await intake.readMore();
-    expect(intake.segments.length).toBeLessThan(8);
+    const { outgoing, intake: reader } = await outgoingOf(Array.from(before + after + END));
+    while (reader.source.readBytes < 19_000) await reader.readMore();
+    expect(reader.segments.length).toBeLessThan(8);
     for (const model of ["a", "b"]) {
       const sent = first ? part("model", model) + text : text + part("model", model);
       expect((await textOf(outgoing.open(model, [], never))) === sent + END).toBe(true);
     }
-    expect(intake.segments.length).toBeLessThan(8);
+    expect(reader.segments.length).toBeLessThan(8);
   });
 
-  it("that is sent while it comes in small chunks is sent anew from its start, and forgotten once it is too large", async () => {
+  it("that is sent while it comes in small chunks is sent again from its start, and is not kept once it is too large", async () => {
     const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
     chunks[1] = file(0).slice(0, -2) + chunks[1];
-    const { outgoing, intake } = await outgoingOf([...chunks, `\r\n${END}`]);
+    const { outgoing, intake: reader } = await outgoingOf([...chunks, `\r\n${END}`]);
     const first = (outgoing.open("a", [], never) as ReadableStream<Uint8Array>).getReader();
     for (let reads = 0; reads < 50; reads += 1) await first.read();
     await first.cancel();
@@ -99,19 +102,19 @@ describe("a form", () => {
     let got = "";
     for (let next = await second.read(); !next.done; next = await second.read()) {
       got += new TextDecoder().decode(next.value);
-      if (!outgoing.resendable) expect(intake.segments.length).toBeLessThan(3);
+      if (!outgoing.resendable) expect(reader.segments.length).toBeLessThan(3);
     }
     expect([got.length, got === whole, outgoing.resendable]).toEqual([whole.length, true, false]);
   });
 
-  it("is let go of as it leaves when it is large, and tells when it has left", async () => {
+  it("is released as it leaves when it is large, and reports when it has left", async () => {
     let sent = 0;
     const chunks = [file(1_000_000), part("model", "tiny"), END];
-    const { outgoing, intake } = await outgoingOf(chunks, () => {
+    const { outgoing, intake: reader } = await outgoingOf(chunks, () => {
       sent += 1;
     });
     expect(await textOf(outgoing.open("a", [], never))).toBe(file(1_000_000) + part("model", "a") + END);
-    expect([outgoing.resendable, intake.segments.length, sent]).toEqual([false, 0, 1]);
+    expect([outgoing.resendable, reader.segments.length, sent]).toEqual([false, 0, 1]);
     expect(() => outgoing.open("a", [], never)).toThrow("has been sent");
   });
 
@@ -120,7 +123,7 @@ describe("a form", () => {
     ["no end", [file(10)], "invalid_multipart"],
     ["a broken part", [file(10), "--b\r\nodd\r\n\r\n"], "invalid_multipart"],
     ["more than the cap", [file(5_000_000), END], "request_too_large"],
-  ])("with %s ends the call that took it", async (_, rest, code) => {
+  ])("with %s ends the call that sends it", async (_, rest, code) => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), ...rest]);
     let faults = 0;
     const body = outgoing.open("a", [], () => {
@@ -130,22 +133,22 @@ describe("a form", () => {
     expect([outgoing.fault, faults]).toMatchObject([{ code }, 1]);
   });
 
-  it("of a client that leaves is no form that is broken", async () => {
+  it("of a client that leaves does not count as malformed", async () => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), file(10), new Error("reset")]);
     await expect(textOf(outgoing.open("a", [], () => undefined))).rejects.toThrow();
     expect(outgoing.fault).toBeInstanceOf(ClientGone);
   });
 
-  it("that nobody takes is read away", async () => {
-    const { outgoing, intake } = await outgoingOf([part("model", "tiny"), file(1000), END]);
+  it("that no upstream takes is read to its end", async () => {
+    const { outgoing, intake: reader } = await outgoingOf([part("model", "tiny"), file(1000), END]);
     outgoing.release();
     await outgoing.discard();
-    expect(intake.source.ended).toBe(true);
+    expect(reader.source.ended).toBe(true);
   });
 });
 
 describe("a body", () => {
-  it("above the cap is refused unread when its length is declared", () => {
+  it("above the size limit is refused unread when its length is declared", () => {
     expect(() => sourceOf(requestOf([], 11), 10)).toThrow("request body too large");
     expect(sourceOf(requestOf([], 10), 10).declaredBytes).toBe(10);
   });

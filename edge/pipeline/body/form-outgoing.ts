@@ -1,7 +1,7 @@
 /**
- * A form on its way upstream: the client's bytes with another `model`, the file streaming through as it arrives
- * (docs/rules/request-bodies.md#forms). While no more has left than is kept, it can be sent anew on a fresh connection;
- * then what was sent is let go.
+ * A form on its way upstream: the client's bytes with another `model`; the file is forwarded as it arrives
+ * (docs/rules/request-bodies.md#forms). While everything that was sent is still kept, the form can be sent again on a
+ * fresh connection; beyond that size, what was sent is dropped.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
@@ -11,7 +11,7 @@ import { ClientGone } from "../call/client-gone.ts";
 import { pulledStream } from "./body-stream.ts";
 import { type FormReader, MODEL_PLACEHOLDER } from "./form-reader.ts";
 
-/** Most that is kept of what has been sent. */
+/** Largest part that is kept of what was sent. */
 const KEPT_BYTES = 256 * 1024;
 
 export class FormOutgoing implements OutgoingBody {
@@ -22,7 +22,7 @@ export class FormOutgoing implements OutgoingBody {
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
   #sentBytes = 0;
-  /** The segment that is sent next or was sent last, and how much of it has been sent. */
+  /** Index of the segment that is sent next or was sent last; below, how much of it has been sent. */
   #next = 0;
   #nextSentBytes = 0;
   #kept = true;
@@ -67,12 +67,12 @@ export class FormOutgoing implements OutgoingBody {
     this.#dropKept();
   }
 
-  /** Nothing of it is left to be read. */
+  /** Whether nothing of it is left to be read. */
   get ended(): boolean {
     return this.#form.source.ended;
   }
 
-  /** Reads away what the client still sends, also from an upstream that takes it. Never rejects. */
+  /** Reads and discards what the client still sends, even while an upstream still takes it. Never rejects. */
   async discard(): Promise<void> {
     this.#opened += 1;
     await this.#form.source.discard();
@@ -82,7 +82,7 @@ export class FormOutgoing implements OutgoingBody {
     return this.ended ? null : async () => await this.discard();
   }
 
-  /** The next bytes that are not empty; null at the end. */
+  /** The next non-empty bytes; null at the end. */
   async #take(model: Uint8Array, onFault: () => void): Promise<Uint8Array | null> {
     for (;;) {
       const bytes = this.#takeRead(model);
@@ -93,14 +93,14 @@ export class FormOutgoing implements OutgoingBody {
     }
   }
 
-  /** The next bytes of those that have been read; none when all of them have been taken. */
+  /** The next bytes that have been read and not yet taken; empty when all have been taken. */
   #takeRead(model: Uint8Array): Uint8Array {
     const { segments } = this.#form;
     let bytes = new Uint8Array(0) as Uint8Array;
     for (; this.#next < segments.length && bytes.byteLength === 0; this.#next += 1, this.#nextSentBytes = 0) {
       const segment = segments[this.#next] ?? MODEL_PLACEHOLDER;
       bytes = segment === MODEL_PLACEHOLDER ? model.subarray(this.#nextSentBytes) : segment.bytes(this.#nextSentBytes);
-      // what is last may grow
+      // the last segment may still grow
       if (this.#kept && this.#next === segments.length - 1) {
         this.#nextSentBytes += bytes.byteLength;
         return bytes;
@@ -120,7 +120,7 @@ export class FormOutgoing implements OutgoingBody {
     }
   }
 
-  /** Forgets what has been sent. */
+  /** Drops the segments that have been sent. */
   #dropKept(): void {
     if (!this.#kept) return;
     this.#kept = false;

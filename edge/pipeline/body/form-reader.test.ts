@@ -1,4 +1,6 @@
-/** The fields of a form that something rests on, cut anywhere (docs/rules/request-bodies.md#forms). */
+/**
+ * The fields of a form that decisions rest on, when the form is cut at any point (docs/rules/request-bodies.md#forms).
+ */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
@@ -33,13 +35,13 @@ function requestOf(fields: readonly Field[], chunkBytes: number): Request {
   return new Request("http://x", { method: "POST", body, duplex: "half" } as RequestInit);
 }
 
-/** What is noted of the form, or the error that it ends with. */
+/** The noted fields of the form, or the error that it ends with. */
 async function take(fields: readonly Field[], chunkBytes: number): Promise<unknown> {
   const source = sourceOf(requestOf(fields, chunkBytes), 1_000_000);
-  const intake = new FormReader(source, new FormScan("b"), ["model", "n"]);
+  const reader = new FormReader(source, new FormScan("b"), ["model", "n"]);
   try {
-    while (await intake.readMore());
-    return intake.fields;
+    while (await reader.readMore());
+    return reader.fields;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return [error.code, error.body.error.param];

@@ -1,6 +1,7 @@
 /**
- * A form as it comes in: its pieces wait to be sent on, its fields are noted, and the value of `model` leaves a gap that
- * the upstream's name fills. Exactly one part names the model: with two, admission and upstream could read different ones.
+ * A form as it arrives: its segments wait to be sent on, its fields are noted, and the value of `model` is replaced by
+ * a placeholder for the upstream's name. Exactly one part names the model: if there were two, admission and upstream
+ * could read different ones.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { GrowingBytes } from "../../domain/bytes/growing-bytes.ts";
@@ -15,23 +16,26 @@ export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
 
-/** What comes in smaller pieces is put together to segments up to this. */
+/** Smaller pieces are joined to segments of up to this size. */
 const SEGMENT_MAX_BYTES = 64 * 1024;
 
-/** Of a longer field only the start is noted; all of it is forwarded. */
+/** Only this much of a longer field is noted; all of it is forwarded. */
 const FIELD_MAX_BYTES = 64 * 1024;
-/** The fields that are read of a form. */
+/** The fields of a form whose values are read. */
 const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user"]);
 
 export class FormReader {
-  /** The fields that are read, so far; of a name that comes twice the last. One that is not UTF-8 is left out. */
+  /**
+   * The fields that were read so far. Of a name that comes twice the last value counts; a value that is not UTF-8 is
+   * left out.
+   */
   readonly fields: Record<string, unknown> = {};
-  /** What was read and not yet sent, in order; the last one may grow. */
+  /** What was read and not yet sent, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
   readonly source: BodySource;
   readonly #scan: FormScan;
   readonly #deciding: readonly string[];
-  /** Of the parts so far, those that decide. */
+  /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
   #value: GrowingBytes | null = null;
@@ -45,13 +49,13 @@ export class FormReader {
     this.#deciding = deciding;
   }
 
-  /** Length of the value of `model` as the client wrote it, null before it has come. */
+  /** Length of the value of `model` as the client wrote it; null before it has come. */
   get modelBytes(): number | null {
     return this.#modelBytes;
   }
 
   /**
-   * Reads on. False when the form is whole and nothing is left. Throws 400 `invalid_multipart` or `validation_failed`, 413
+   * Reads on. False when the form is complete. Throws 400 `invalid_multipart` or `validation_failed`, 413
    * `request_too_large`, or ClientGone.
    */
   async readMore(): Promise<boolean> {
@@ -111,7 +115,7 @@ export class FormReader {
     if (this.#deciding.includes(part.name)) this.#names.push(part.name);
   }
 
-  /** The value of a field is complete; null: it is no text. */
+  /** Handles the complete value of a field; null: it is not text. */
   #end(name: string, text: string | null): void {
     const fault = numberTextFault(name, text ?? "");
     if (fault !== null) throw fieldError(fault);
@@ -124,7 +128,7 @@ function isNoted({ name, file }: FormPart): boolean {
   return !file && NOTED.has(name);
 }
 
-/** The text of a field; null when it is not UTF-8. Of a `cut` one a character may be incomplete. */
+/** The text of a field; null when it is not UTF-8. A `cut` value may end in an incomplete character. */
 function textOf(bytes: Uint8Array, cut: boolean): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: cut });

@@ -1,6 +1,6 @@
 /**
- * A JSON body on its way upstream. It may be sent any number of times, each time from the client's own bytes: small ones
- * as one buffer, large ones piece by piece, so that a large document is never in memory twice.
+ * A JSON body on its way upstream. It may be sent any number of times, each time from the client's own bytes: small
+ * bodies as one buffer, large ones piece by piece, so that a large document is never in memory twice.
  */
 import { BytePieces, concat } from "../../domain/bytes/byte-pieces.ts";
 import type { TopLevel } from "../../domain/json/top-level.ts";
@@ -20,7 +20,7 @@ export class JsonOutgoing implements OutgoingBody {
   readonly #top: TopLevel;
   #pieces: readonly Uint8Array<ArrayBuffer>[] | null;
 
-  /** `pieces` are what the client sent; `top`, of them, holds the members that are replaced (request-body.ts). */
+  /** `pieces` are the client's bytes; `top` describes the members in them that are replaced (request-body.ts). */
   constructor(pieces: readonly Uint8Array<ArrayBuffer>[], top: TopLevel) {
     this.#pieces = pieces;
     this.#top = top;

@@ -1,4 +1,4 @@
-/** What becomes of large JSON bodies: they are read without their long strings, and forwarded as the client sent them. */
+/** Large JSON bodies: they are read without their long strings, and forwarded as the client sent them. */
 import { describe, expect, it, vi } from "vitest";
 import { usagePlan } from "../../domain/transform/usage-plan.test-helper.ts";
 import type { ParsedCall } from "../call/known.ts";
@@ -19,7 +19,7 @@ async function parsed(body: string): Promise<ParsedCall> {
 const large = `"messages":[{"role":"user","content":"${"x".repeat(300 * KIB)}"}]`;
 
 describe("the name of a field in a large body", () => {
-  it.each(["max_tokens", "n", "Model"])("is %s also when it goes on behind a NUL, however long", async (field) => {
+  it.each(["max_tokens", "n", "Model"])("is %s also when it continues after a NUL, however long", async (field) => {
     for (const length of [1, 65_500, 65_600, 200_000]) {
       const body = `{"model":"tiny",${large},"${field}\\u0000${"z".repeat(length)}":1}`;
       const fault: unknown = await parsed(body).then(() => "none", refusalOf);
@@ -27,12 +27,12 @@ describe("the name of a field in a large body", () => {
     }
   });
 
-  it("is free when it is another one, however long", async () => {
+  it("may be any other name, however long", async () => {
     expect((await parsed(`{"model":"tiny",${large},"models${"z".repeat(70_000)}":1}`)).modelName).toBe("tiny");
   });
 });
 
-/** Of the runtime that runs these tests. */
+/** The part of the runtime that these tests use. */
 interface Runtime {
   readonly process: {
     getBuiltinModule(name: "node:v8"): { setFlagsFromString(flags: string): void };
@@ -46,7 +46,9 @@ function collectGarbage(): void {
   process.getBuiltinModule("node:vm").runInNewContext("gc")();
 }
 
-/** Whether what goes upstream is this, described by its length and where it first differs. */
+/**
+ * Whether what goes upstream differs from `expected`, described by its length and the position of the first difference.
+ */
 async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
   const body = outgoing.open("up", addUsage ? usagePlan().edits : [], () => undefined);
   const sent = await new Response(body as ReadableStream<Uint8Array>).text();
@@ -64,14 +66,14 @@ describe("a large body on its way", () => {
       "with models all over",
       (model: string) => `{"model" : ${model},"a":[${many}],${large},"model":${model},${large}}`,
     ],
-  ])("%s is the client's but for its model", async (_, body) => {
+  ])("%s is the client's except for its model", async (_, body) => {
     const call = await parsed(body('"tiny"'));
     for (let attempt = 0; attempt < 2; attempt += 1) expect(await differs(call, false, body('"up"'))).toBeNull();
     const usage = ',"stream_options":{"include_usage":true}}';
     expect(await differs(call, true, body('"up"').replace(/\}$/, usage))).toBeNull();
   });
 
-  it("keeps what long texts its stream options hold when the usage option is added to them", async () => {
+  it("keeps the long texts of its stream options when the usage option is added to them", async () => {
     const body = (options: string): string => `{${large},"stream_options":${options},"model":"up"}`;
     const long = "o".repeat(70_000);
     const call = await parsed(body(`{"x":"${long}","include_usage":false}`));
@@ -90,7 +92,7 @@ describe("a large body on its way", () => {
     });
     const { outgoing } = await parsed(body);
     decode.mockRestore();
-    // what a weak reference names stays until the task that made it is over
+    // what a weak reference refers to stays until the task that made it is over
     await new Promise((resolve) => void setImmediate(resolve));
     collectGarbage();
     const kept = new Set(outgoing.clientBytes?.map(({ buffer }) => buffer));

@@ -1,6 +1,6 @@
 /**
- * Step 3, first half: the body becomes a parsed call, within the body cap (docs/rules/request-bodies.md#size). JSON is
- * read whole; a form is read until its model is known, and its file is left to stream.
+ * Step 3, first half: the body becomes a parsed call, within the size limit (docs/rules/request-bodies.md#size). JSON
+ * is read whole; a form is read until its model is known, and its file is forwarded as it arrives.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { boundaryOf } from "../../domain/form/form-head.ts";
@@ -34,20 +34,23 @@ import { JsonOutgoing } from "./json-outgoing.ts";
 import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
 import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
 
-/** What a parsed body may take besides its text. */
+/** Memory that a parsed body may take besides its text. */
 const JSON_MAX_BYTES = 64 * 1024 * 1024;
-/** A form is read this far though its model is known: all fields of a small one are then known before it is admitted. */
+/**
+ * A form is read this far even when its model is known, so that all fields of a small form are known before it is
+ * admitted.
+ */
 const FORM_AHEAD_BYTES = 256 * 1024;
 
-/** A JSON body that has been read, its fields not looked at. */
+/** A JSON body that has been read; its fields have not been checked. */
 interface ReadCall {
   readonly document: JsonDocument;
-  /** Of its top level, those that may be taken for a field that decides, as often as they are there. */
+  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
   readonly names: readonly string[];
   readonly outgoing: JsonOutgoing;
 }
 
-/** What the body of a route that insists on a model asks for. Throws 400 or 413. */
+/** The parsed call of a route whose body must name a model. Throws 400 or 413. */
 export async function parseCall(call: Call, caller: Authenticated): Promise<Parsed> {
   if (call.route.form && !isJson(call.request)) return await parseForm(call, caller);
   const read = await readCall(call, caller);
@@ -57,13 +60,16 @@ export async function parseCall(call: Call, caller: Authenticated): Promise<Pars
   return checked(parsed, () => checkValues(call, read.document));
 }
 
-/** A body that names a model, and the names of its fields, which are still to be checked. */
+/** A body that names a model, and the names of its fields, which are not checked yet. */
 interface Unchecked {
   readonly request: Parsed;
   readonly names: readonly string[];
 }
 
-/** The same for a path that insists on nothing: null unless its body is a JSON object that names a model. Throws 413. */
+/**
+ * The parsed call of a path whose body need not name a model: null unless the body is a JSON object that names one.
+ * Throws 413.
+ */
 export async function parseOther(call: Call, caller: Authenticated): Promise<Unchecked | null> {
   const { request } = call;
   if (request.body === null || isMultipart(request)) return null;
@@ -73,7 +79,7 @@ export async function parseOther(call: Call, caller: Authenticated): Promise<Unc
   return { request: parsedOf(caller, read, modelName), names: read.names };
 }
 
-/** `request`, whose model is known to be one, when its fields are right. Throws the failure of 400. */
+/** `request`, whose model is registered, when its fields are valid. Throws the failure of 400. */
 export function checkFields<K extends Parsed>(call: Call, request: K, names: readonly string[]): K {
   return checked(request, () => {
     checkSpelling(call, names);
@@ -82,8 +88,8 @@ export function checkFields<K extends Parsed>(call: Call, request: K, names: rea
 }
 
 /**
- * A GET whose body names a model; null for any other. It goes upstream as it is, so that two models in it would be judged
- * and read apart. Throws 400 or 413.
+ * A GET whose body names a model; null for any other. The body goes upstream as it is, so with two models in it, the
+ * gateway could judge one and the upstream read the other. Throws 400 or 413.
  */
 export async function parseProbe(call: Call, caller: Authenticated): Promise<Parsed | null> {
   if (call.request.body === null || isMultipart(call.request)) return null;
@@ -106,7 +112,7 @@ export async function parseProbe(call: Call, caller: Authenticated): Promise<Par
   return null;
 }
 
-/** A GET whose path names a model after `prefix`; what it has of a body means nothing, and stays unread. Throws 413. */
+/** A GET whose path names a model after `prefix`; a body has no meaning, and stays unread. Throws 413. */
 export function parseDetail(call: Call, caller: Authenticated, prefix: string): Parsed {
   const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
   if (call.request.body !== null) openBody(call);
@@ -114,12 +120,12 @@ export function parseDetail(call: Call, caller: Authenticated, prefix: string): 
   return { ...caller, modelText: modelName, parsed: { document, modelName, stream: false, outgoing: NO_BODY } };
 }
 
-/** Null: the body is no JSON object. Throws 413 also for one that would take much more memory than it has bytes. */
+/** Null: the body is not a JSON object. Throws 413 also for one that would take much more memory than its length. */
 async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | null> {
   const received = await readPieces(call, caller);
   const cut = cutJson(received, call.requestId);
   if (cut === null) return null;
-  // a document that lost nothing is the client's, in one
+  // a document from which nothing was cut is the client's body in one piece
   const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
   if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(cut.bytes, JSON_MAX_BYTES))
     throw new GatewayError("request_too_large");
@@ -146,7 +152,7 @@ function parsedOf(
   return { ...caller, modelText: modelName, parsed };
 }
 
-/** `request` when its checks pass; their failure says what it asked for. */
+/** `request` when its checks pass; their failure carries what was known of it. */
 function checked<K extends Parsed>(request: K, checks: () => void): K {
   try {
     checks();

@@ -1,6 +1,6 @@
 /**
- * The body of a GET on its way upstream. The runtime makes no GET with a body of its own and lets only an incoming one
- * be passed on, so that the body stays as it is and `model` keeps the client's name
+ * The body of a GET on its way upstream. The runtime does not make a GET with a body of its own, and only lets an
+ * incoming body be passed on; therefore the body stays as it is and `model` keeps the client's name
  * (docs/rules/routes.md#model-listing).
  */
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -16,7 +16,7 @@ export const NO_BODY: OutgoingBody = {
   release: () => undefined,
 };
 
-/** The body of an incoming request that is unread. */
+/** The unread body of an incoming request. */
 export class PassthroughBody implements OutgoingBody {
   readonly form = false;
   readonly fault = null;
@@ -40,6 +40,6 @@ export class PassthroughBody implements OutgoingBody {
   }
 
   release(): void {
-    // Nothing is kept: the body is the runtime's.
+    // Nothing to release: the runtime has the body.
   }
 }

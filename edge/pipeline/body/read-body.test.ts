@@ -1,4 +1,7 @@
-/** Request bodies: whole however they come, within their cap and their time, and let go of whatever becomes of their call. */
+/**
+ * Request bodies: complete however they arrive, within their size and time limits, and released however their call
+ * ends.
+ */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { run } from "../run.ts";
@@ -12,7 +15,7 @@ vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
 const KIB = 1024;
 
-/** A body whose pieces a test sends when it likes. */
+/** A body whose pieces the test sends at chosen times. */
 function upload(declaredBytes: number | null, path = "/v1/chat/completions", type = "application/json") {
   let send: ReadableByteStreamController | null = null;
   const client = new AbortController();
@@ -49,11 +52,11 @@ function upload(declaredBytes: number | null, path = "/v1/chat/completions", typ
   };
 }
 
-/** The start of one that is read no further than it has come. */
+/** The start of a form, whose file has not arrived completely. */
 const form = formOf({ model: "tiny" }, "x".repeat(300 * KIB)).slice(0, -100);
 
 describe("a body", () => {
-  it("is read whole, however it is cut and whether it declares its length", async () => {
+  it("is read completely, however it is cut and whether it declares its length", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.oneof(fc.nat(500), fc.nat(200 * KIB)), { maxLength: 6 }),
@@ -110,7 +113,7 @@ describe("the memory of a body that declares no length", () => {
 });
 
 describe("what an upload holds", () => {
-  /** Whatever becomes of it, the room is empty at the end. */
+  /** However the body ends, no memory is reserved afterwards. */
   it.each<[string, (sent: ReturnType<typeof upload>) => void, number | null]>([
     ["is whole", (sent) => sent.end(`${"x".repeat(200 * KIB)}"}`), 200],
     ["is no JSON", (sent) => sent.end("{}"), 400],
@@ -132,7 +135,7 @@ describe("what an upload holds", () => {
     expect(world.memory.bodyMemory.usedBytes).toBe(0);
   });
 
-  it("is its tenant's: another one finds room", async () => {
+  it("counts for its tenant: another tenant's body still fits", async () => {
     const world = new TestPipeline();
     world.maxBodyBytes = 40_000 * KIB;
     const large = upload(null);
@@ -170,7 +173,7 @@ describe("the time of a body", () => {
     ["of JSON without a length", () => upload(null), start],
     ["of JSON, large", () => upload(900 * KIB), `${start}${"x".repeat(200 * KIB)}`],
     ["of a form", () => upload(null, "/v1/audio/transcriptions", FORM_TYPE), form.slice(0, 30)],
-  ])("%s ends after 30 s without a byte, and is counted anew from each", async (_, make, first) => {
+  ])("%s ends after 30 s without a byte, and starts again at each byte", async (_, make, first) => {
     const world = new TestPipeline();
     world.maxBodyBytes = 1024 * KIB;
     const sent = make();
@@ -187,7 +190,7 @@ describe("the time of a body", () => {
       error: { message: "request body timed out", type: "invalid_request_error", code: "request_timeout", param: null },
     });
     expect(world.recorded).toMatchObject([{ status_code: 408, admission: "rejected" }]);
-    expect([world.asks, world.memory.bodyMemory.usedBytes, vi.getTimerCount()]).toEqual([[], 0, 0]);
+    expect([world.requests, world.memory.bodyMemory.usedBytes, vi.getTimerCount()]).toEqual([[], 0, 0]);
   });
 
   it("ends after 300 s in all, however many bytes come", async () => {
@@ -203,7 +206,7 @@ describe("the time of a body", () => {
     expect((await answer).status).toBe(408);
   });
 
-  it("of a form whose file streams runs while its upstream waits for it, and not while it is held up by the upstream", async () => {
+  it("of a form that is streamed runs while its upstream waits for it, and not while the upstream holds it up", async () => {
     const world = new TestPipeline();
     world.maxBodyBytes = 1024 * KIB;
     const taking = Promise.withResolvers<void>();
@@ -231,7 +234,7 @@ describe("the rest of a body", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("of a form that is refused is read away for a while, and its refusal does not wait for it", async () => {
+  it("of a form that is refused is read and discarded for a while, and its refusal does not wait for it", async () => {
     const world = new TestPipeline();
     world.model = null;
     world.maxBodyBytes = 1024 * KIB;
@@ -246,7 +249,7 @@ describe("the rest of a body", () => {
     expect(new TextDecoder().decode((await reader.read()).value)).toContain("not registered");
     const over = reader.read();
     sent.send("x".repeat(2000));
-    // nothing more comes, and nothing more is waited for
+    // nothing more comes, and no code waits for more
     left.resolve();
     expect((await over).done).toBe(true);
     expect(world.waits).toEqual([5000]);

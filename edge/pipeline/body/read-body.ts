@@ -1,6 +1,4 @@
-/**
- * Reads a request body within its cap, its time and the isolate's memory for bodies.
- */
+/** Reads a request body within its size limit, its time limits and the isolate's memory for bodies. */
 import { joined } from "../../domain/bytes/byte-pieces.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
@@ -9,7 +7,10 @@ import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../memory/request-bo
 import { BodyDeadline } from "./body-deadline.ts";
 import { BodySource } from "./body-source.ts";
 
-/** The first piece of a body; each further one is as long as all before, so that no more is held than twice what was received. */
+/**
+ * Size of a body's first piece; each further one is as long as all before, so that at most twice the received size is
+ * held.
+ */
 const FIRST_BYTES = 64 * 1024;
 
 /** The body of a call, unread. Throws 413 `request_too_large`. */
@@ -19,7 +20,7 @@ export function openBody(call: Call, maxBytes = call.config.maxBodyBytes): BodyS
   return source;
 }
 
-/** The whole body in one. Throws as {@link readPieces}. */
+/** The complete body in one buffer. Throws as {@link readPieces}. */
 export async function readBody(
   call: Call,
   caller: Authenticated,
@@ -29,8 +30,8 @@ export async function readBody(
 }
 
 /**
- * The whole body, in pieces as it was received: to put them together would cost as much as to receive them. Throws 408
- * `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
+ * The complete body, in the pieces in which it was received: to join them would cost as much as to receive them. Throws
+ * 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
  */
 export async function readPieces(
   call: Call,
@@ -64,7 +65,10 @@ async function readDeclared(
   return pieces;
 }
 
-/** It may come in millions of small chunks, of which each would take many times its bytes: they are put together as they come. */
+/**
+ * Reads a body without a declared length. It may come in millions of small chunks, each of which would take many times
+ * its size: they are joined as they arrive.
+ */
 async function readOpen(source: BodySource, memory: BodyMemoryUse): Promise<Uint8Array<ArrayBuffer>[]> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let piece = new Uint8Array(FIRST_BYTES);
@@ -81,11 +85,11 @@ async function readOpen(source: BodySource, memory: BodyMemoryUse): Promise<Uint
     }
     await memory.reserveRead();
   }
-  // what is kept would keep all that was laid out for it
+  // the last buffer is cut to what it holds, because all of it would be kept otherwise
   return [...pieces, new Uint8Array(piece.buffer.transfer(filled))];
 }
 
-/** The memory for bodies that a call uses, until it has been forwarded or has ended before. */
+/** The memory for bodies that a call uses, until the body has been forwarded or the call has ended. */
 export class BodyMemoryUse {
   readonly #call: Call;
   readonly #caller: Authenticated;
@@ -100,7 +104,10 @@ export class BodyMemoryUse {
     this.#source = source;
   }
 
-  /** Counts what was read since the last time, once there is memory for it; a small body needs none. Throws ClientGone. */
+  /**
+   * Counts what was read since the last call, once there is memory for it; a small body needs no reservation. Throws
+   * ClientGone.
+   */
   async reserveRead(): Promise<void> {
     const bytes = this.#source.readBytes - this.#countedBytes;
     if (this.#reservation === null && bytes <= UNRESERVED_MAX_BYTES) return;
@@ -110,7 +117,7 @@ export class BodyMemoryUse {
     this.#countedBytes += bytes;
   }
 
-  /** Nothing more will be read. */
+  /** Reports that nothing more will be read. */
   complete(): void {
     this.#reservation?.complete();
   }

@@ -23,7 +23,7 @@ const entry: CacheEntry = {
   origin: originOf(cached()),
 };
 
-/** A world with a stored answer, whose upstream answers 204. */
+/** A pipeline with a stored answer, whose upstream answers 204. */
 function worldWith(changes: Partial<TestPipeline> = {}): TestPipeline {
   const upstream = async () => new Response(null, { status: 204 });
   return Object.assign(new TestPipeline(), { entry, model: cached(), upstream }, changes);
@@ -42,10 +42,10 @@ describe("a stored answer", () => {
     const world = worldWith();
     expect(await answer(world)).toMatchObject({ status: 200, cache: "hit", stored: true });
     expect(world.recorded).toMatchObject([{ cache_status: "hit", total_tokens: 7, cost_usd: 0, admission: "fast" }]);
-    expect([world.hits.length, world.asks, world.upstreamCalls]).toEqual([1, [], []]);
+    expect([world.hits.length, world.requests, world.upstreamCalls]).toEqual([1, [], []]);
   });
 
-  it("is shown to the Cell with everything that it rests on", async () => {
+  it("is compared at the Cell with everything that it rests on", async () => {
     const world = worldWith();
     world.key = keyOf({ rev: 3, tenant: tenantOf({ rev: 4, group_rev: 5 }) });
     world.model = cached({ rev: 6 });
@@ -54,7 +54,7 @@ describe("a stored answer", () => {
     expect(revs).toEqual({ key: 3, tenant: 4, group: 5, model: 6, all: 0 });
   });
 
-  it("states the bucket's level where there is a cap, and the Cell is asked for it only there", async () => {
+  it("reports the bucket's level where there is a cap, and asks the Cell for it only there", async () => {
     const level = { limitTokens: 600, remainingTokens: 60, resetMs: 54_000 };
     const capped = worldWith({ level, key: keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) }) });
     expect((await answer(capped)).headers.get("x-ratelimit-remaining-tokens")).toBe("60");
@@ -84,7 +84,7 @@ describe("a stored answer", () => {
     const world = worldWith({ keyInMemory: keyOf(), modelInMemory: cached(), stale: knowing(news), ...now });
     expect(await answer(world)).toMatchObject({ code, cache: null });
     expect(world.recorded).toMatchObject([{ admission: "rejected", cache_status: "off" }]);
-    expect([world.asks, world.upstreamCalls]).toEqual([[], []]);
+    expect([world.requests, world.upstreamCalls]).toEqual([[], []]);
   });
 
   it("is not given once the cache of its model is off: the request is admitted", async () => {
@@ -94,7 +94,7 @@ describe("a stored answer", () => {
       stale: knowing(modelNews),
     });
     expect(await answer(world)).toMatchObject({ status: 204, cache: null });
-    expect([world.asks.length, world.upstreamCalls.length, world.recorded]).toEqual([1, 1, []]);
+    expect([world.requests.length, world.upstreamCalls.length, world.recorded]).toEqual([1, 1, []]);
   });
 
   it.each([
@@ -110,13 +110,13 @@ describe("a stored answer", () => {
     expect([world.hits.length, world.recorded.length]).toEqual([2, 1]);
   });
 
-  it("is not given while the store still holds what the Cell knows to be old", async () => {
+  it("is not given while the store still holds what the Cell knows to be outdated", async () => {
     const world = worldWith({ stale: knowing(modelNews) });
     expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
     expect(world.recorded).toMatchObject([{ admission: "rejected", status_code: 503, cache_status: "off" }]);
   });
 
-  it("is not given without the Cell's word, which may have the row already", async () => {
+  it("is not given without the Cell's answer; the Cell may have the row already", async () => {
     const world = worldWith();
     const received = world.received();
     const confirmHit = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
@@ -131,7 +131,7 @@ describe("a stored answer", () => {
     ["another model of the same name", { id: "00000000-0000-4000-8000-0000000000ee" }],
     ["a model that was pointed elsewhere", { api_base: "http://elsewhere.test/v1" }],
     ["a model under another name of its upstream", { upstream_model: "huge-upstream" }],
-  ])("is none of %s", async (_, changes) => {
+  ])("does not exist for %s", async (_, changes) => {
     const world = worldWith({ model: cached({ rev: 2, ...changes }) });
     expect(await answer(world)).toMatchObject({ status: 204, cache: "miss" });
     expect(world.hits).toEqual([]);

@@ -1,8 +1,8 @@
 /**
- * Step 5: the stored answer, when the model has the cache on (docs/rules/response-cache.md#hits). Ends the request on a
- * hit: no upstream, no permit, no charge. A hit rests on current records like an admission: one call shows them to the
- * Cell and hands in the row, before the answer is given (docs/rules/response-cache.md#freshness). Nothing partial is
- * ever stored.
+ * Step 5: the stored answer, when the model has the cache on (docs/rules/response-cache.md#hits). A hit ends the
+ * request: no upstream, no permit, no charge. A hit rests on current records like an admission: before the answer is
+ * given, one call compares them at the Cell and hands in the row (docs/rules/response-cache.md#freshness). Nothing
+ * partial is ever stored.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
@@ -22,36 +22,36 @@ import { usageRowOf } from "../report/usage-row.ts";
 /** Largest body that is stored, in bytes. */
 export const CACHE_BODY_MAX_BYTES = 512 * 1024;
 
-/** Where an answer is to be stored, and for how long. */
+/** Under which key an answer is stored, and for how long. */
 export interface CacheMiss extends CacheKey {
   readonly ttlSecs: number;
-  /** What answers it: {@link originOf}. */
+  /** What the answer comes from: {@link originOf}. */
   readonly origin: string;
 }
 
-/** What an answer is looked up by. */
+/** The key by which an answer is looked up. */
 export interface CacheKey {
   readonly tenantId: string;
   readonly digest: string;
   readonly path: string;
 }
 
-/** What the cache has for a request: its answer, or the request, on its way to an upstream. */
+/** The result for a request: its stored answer, or the request, which goes on to an upstream. */
 type CacheVerdict =
   | { readonly kind: "hit"; readonly answer: CallAnswer }
-  /** `key`: of the answer that is to be stored; null: the cache has no part in the request. */
+  /** `key`: that of the answer that is to be stored; null: the request does not use the cache. */
   | { readonly kind: "miss"; readonly request: Prepared; readonly key: CacheKey | null };
 
-/** What one look into the cache found. */
+/** The result of one lookup. */
 type Found =
   | (CacheVerdict & { readonly kind: "hit" } & { readonly row: UsageRow })
   | (CacheVerdict & { readonly kind: "miss" })
-  /** There is an answer, and it rests on records that the Cell knows newer ones of. */
+  /** There is an answer, but the Cell knows newer records than those that it rests on. */
   | { readonly kind: "stale"; readonly items: readonly RevItem[] };
 
 /**
- * Looks the answer up. When it rests on stale records, `reload` reads them anew, and it is looked up once more. Throws the
- * failure of 503 `scheduler_unavailable` or `key_store_unavailable`, and whatever `reload` throws.
+ * Looks the answer up. When it rests on stale records, `reload` reads them again, and it is looked up once more. Throws
+ * the failure of 503 `scheduler_unavailable` or `key_store_unavailable`, and whatever `reload` throws.
  */
 export async function lookupResponse(
   call: Call,
@@ -82,18 +82,21 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
     span.set({ result: verdict.kind });
     return verdict;
   });
-  // Behind its span, which goes with the row.
+  // After its span has ended, because the span goes with the row.
   if (found.kind === "hit") reportEnd(call, found.answer.known, found.row);
   return found;
 }
 
-/** Where the answer of this model is to be stored; null: nowhere. */
+/** Where the answer of this model is stored; null: nowhere. */
 export function cacheMissFor(key: CacheKey | null, model: ModelRecord): CacheMiss | null {
   if (key === null || !model.cache_enabled) return null;
   return { ...key, ttlSecs: model.cache_ttl_secs, origin: originOf(model) };
 }
 
-/** Stores a complete answer; the caller has checked status and size. `release` is called once its body is not held for it any more. */
+/**
+ * Stores a complete answer; the caller has checked status and size. `release` is called once the cache no longer holds
+ * the body.
+ */
 export function storeResponse(
   call: Call,
   miss: CacheMiss,
@@ -120,14 +123,15 @@ export function storeResponse(
 }
 
 /**
- * What an answer comes from: another model of the same name, or one that was pointed elsewhere, has not given it.
- * Endpoints are not part of it: they serve the same upstream model (docs/rules/models.md#endpoints), and come and go.
+ * What an answer comes from. An answer of another model of the same name, or of a model that had another address, does
+ * not match. Endpoints are not part of the origin: they serve the same upstream model (docs/rules/models.md#endpoints),
+ * and change often.
  */
 export function originOf({ id, upstream_model, api_base }: ModelRecord): string {
   return JSON.stringify([id, upstream_model, api_base]);
 }
 
-/** The stored answer, once the Cell has nothing against it. `request` says that it is a hit. */
+/** The stored answer, when the Cell confirms that its records are current. `request` notes that it is a hit. */
 async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise<Found> {
   const { key, tenant } = request.principal;
   const billed = { inputTokens: entry.input_tokens, outputTokens: entry.output_tokens, costUsd: 0 };

@@ -1,47 +1,53 @@
-/**
- * The body of a request: what of it is still unread, and how it goes upstream.
- */
+/** The body of a request: what of it is still unread, and how it goes upstream. */
 import type { GatewayError } from "../../../shared/errors.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import type { ClientGone } from "./client-gone.ts";
 
-/** The runtime itself reads away a rest up to this size. */
+/** The runtime itself reads and discards up to this many unread bytes. */
 const UNREAD_MAX_BYTES = 32 * 1024;
 
-/** A body of which something may be left. */
+/** A body that may have an unread rest. */
 interface UnreadBody {
-  /** Nothing is left to be read. */
+  /** Whether nothing is left to be read. */
   readonly ended: boolean;
-  /** Reads the rest and throws it away. Never rejects. */
+  /** Reads the rest and discards it. Never rejects. */
   discard(): Promise<void>;
 }
 
 /**
- * The client's body as it goes upstream: its own bytes, but for `model`
+ * The client's body as it goes upstream: the client's own bytes except for `model`
  * (docs/rules/request-bodies.md#what-goes-upstream).
  */
 export interface OutgoingBody {
-  /** A form: one attempt and the one on a fresh connection, no failover (docs/rules/upstream-calls.md#attempts). */
+  /**
+   * Whether it is a form: one attempt and one more on a fresh connection, but no failover
+   * (docs/rules/upstream-calls.md#attempts).
+   */
   readonly form: boolean;
-  /** False once bytes that cannot be had again have left: from then on the body is not sent anew. */
+  /** False once bytes that are not kept have left: from then on the body cannot be sent again. */
   readonly resendable: boolean;
-  /** What the client did wrong, or that it left, while its body streamed upstream: the client's answer instead of a failed call. */
+  /**
+   * The client's error, or that it left, while its body streamed upstream: the client gets this instead of a failed
+   * call.
+   */
   readonly fault: GatewayError | ClientGone | null;
-  /** Reads away what the client still sends, also from an upstream that has answered without it; null: nothing is left. */
+  /**
+   * Reads and discards what the client still sends, even when the upstream answered without it; null: nothing is left.
+   */
   readonly readRest: (() => Promise<void>) | null;
   /** The client's bytes in order, when the body is a JSON document; null for everything else and after `release`. */
   readonly clientBytes: readonly Uint8Array[] | null;
   /**
-   * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there is a `fault`: the
-   * call has to be ended then, for a stream that fails may look to the upstream like one that is over.
+   * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there
+   * is a `fault`: the call has to be ended then, because a failed stream may look complete to the upstream.
    */
   open(upstreamModel: string, edits: readonly MemberEdit[], onFault: () => void): UpstreamBody;
-  /** Nothing is sent any more: frees what was kept for a further attempt. */
+  /** Frees what was kept for a further attempt: nothing is sent any more. */
   release(): void;
 }
 
-/** The client's body as it arrives: knows its reader, and so what is left of it. */
+/** The client's body as it arrives: knows its reader, and so how much of it is unread. */
 export class ClientBody {
   readonly #request: Request;
   #reader: UnreadBody | null = null;
@@ -50,14 +56,14 @@ export class ClientBody {
     this.#request = request;
   }
 
-  /** From now on `reader` knows what is left of the body. */
+  /** Sets the reader that knows how much of the body is unread. */
   readBy(reader: UnreadBody): void {
     this.#reader = reader;
   }
 
   /**
-   * Reads away what is left, so that the client can read its answer before the connection is closed. Null: nothing is left, or
-   * so little that the runtime does it.
+   * Reads and discards the rest, so that the client can read its answer before the connection is closed. Null: nothing
+   * is left, or so little that the runtime does it.
    */
   get discardRest(): (() => Promise<void>) | null {
     const reader = this.#reader;
@@ -69,12 +75,12 @@ export class ClientBody {
   }
 }
 
-/** Never rejects. */
+/** Reads a body to its end. Never rejects. */
 async function readAway(body: ReadableStream<Uint8Array>): Promise<void> {
   try {
     const reader = body.getReader();
     while (!(await reader.read()).done);
   } catch {
-    // The client has gone, with its answer or without.
+    // The client has left, with its answer or without.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The envelope of one request: what stays the same on its whole way. What its steps find out is in the values that they
- * return (known.ts).
+ * The envelope of one request: everything that stays the same until its end. What its steps find out is in the values
+ * that they return (known.ts).
  */
 import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { RouteClass } from "../../domain/routing/route-class.ts";
@@ -13,47 +13,47 @@ import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 import type { ClientBody } from "./client-body.ts";
 
-/** What of the configuration the pipeline needs. */
+/** The part of the configuration that the pipeline needs. */
 export interface PipelineConfig {
   readonly apiKeyPepper: string | undefined;
   readonly maxBodyBytes: number;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
-  /** A client that takes nothing of an answer for so long is cut off; 0: never. */
+  /** A client that takes nothing of an answer for this long is cut off; 0: never. */
   readonly stalledReaderMs: number;
   readonly sessionIdDerivation: boolean;
   /**
-   * The paths besides the documented ones that are forwarded; null: every one that is no account's
+   * The undocumented paths that are forwarded; null: every one that does not concern an account
    * (docs/rules/routes.md#unknown-paths).
    */
   readonly passthroughPaths: ReadonlySet<string> | null;
-  /** What addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
+  /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }
 
 /** Memory of an isolate that outlives a request. */
 export interface IsolateMemory {
   /**
-   * Until when an upstream is known to refuse a transform, epoch ms, by the transform's name, its model's id and name and its
-   * own address: another address, or another name, is another upstream.
+   * Until when an upstream is known to refuse a transform, epoch ms, by the transform's name, the model's id and name,
+   * and the upstream's address: with another address or name it is another upstream.
    */
   readonly refusedTransforms: Map<string, number>;
   /** Whether an upstream's address may be called, by the address. */
   readonly addresses: Map<string, boolean>;
   /** Memory for large request bodies. */
   readonly bodyMemory: RequestBodyMemory;
-  /** Memory for answers that have to be held on their way. */
+  /** Memory for answers that have to be held before they go to the client. */
   readonly answerMemory: MemoryBudget;
   /** Memory for answers that are held to be stored. */
   readonly cacheMemory: MemoryBudget;
-  /** Endpoints that failed lately. */
+  /** Endpoints that failed a short time ago. */
   readonly endpoints: EndpointFailures;
 }
 
-/** A model's name is no longer than this; of a longer one this much is repeated in errors and in the log, in characters. */
+/** Longest name of a model, in characters; of a longer name only this much is repeated in errors and in the log. */
 export const MODEL_TEXT_MAX = 200;
 
-/** Something that happens once per request, however many ask for it. */
+/** Lets something happen once per request, however many callers want it. */
 export class OnceLatch {
   #taken = false;
 
@@ -73,25 +73,25 @@ export interface Call {
   readonly request: Request;
   /** The body of `request`. */
   readonly body: ClientBody;
-  /** Of its URL, letters as they are written. */
+  /** The path of its URL, as the client wrote it. */
   readonly path: string;
-  /** Of its URL, with its question mark; "" without a query. */
+  /** The query of its URL, with its question mark; "" without a query. */
   readonly search: string;
   readonly requestId: string;
   /** The request that this one is a sub-call of; null: a client sent it. */
   readonly parentId: string | null;
   readonly route: RouteClass;
   readonly arrivedMs: number;
-  /** Gives back what steps acquired until the request is forwarded; called then, or before its refusal is answered. */
+  /** Release what steps acquired before the request is forwarded; called then, or before its refusal is answered. */
   readonly cleanups: (() => void)[];
-  /** What the call waits for at most. */
+  /** The timer that the call's waits share. */
   readonly timer: SharedTimer;
   /** Keeps the isolate alive for work that outlives the response. */
   readonly waitUntil: (work: Promise<unknown>) => void;
-  /** What it did when; kept only of traced keys and tenants. */
+  /** What the call did when; kept only for traced keys and tenants. */
   readonly trace: Trace;
-  /** Its place in a distributed trace; null without an export. */
+  /** The call's position in a distributed trace; null without an export. */
   readonly traceContext: TraceContext | null;
-  /** Taken by the first report of its end; every other one says nothing (report-end.ts). */
+  /** Taken by the first report of the call's end; every other report writes nothing (report-end.ts). */
   readonly endReport: OnceLatch;
 }

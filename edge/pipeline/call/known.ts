@@ -1,7 +1,7 @@
 /**
  * What is known of a request, step by step. Each step takes what was known before it and returns that with what it has
- * found out; a value is never changed after it was made. A step that fails throws a {@link StageFailure}, which carries what
- * was known by then, so that the row and the headers of a refusal are made from a value as well.
+ * found out; a value never changes after it was made. A step that fails throws a {@link StageFailure}, which carries
+ * what was known by then, so that the row and the headers of a refusal are made from a value as well.
  */
 import type { Measure } from "../../../shared/cost.ts";
 import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
@@ -15,13 +15,13 @@ import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts
 import type { KnownTerms } from "../../ports.ts";
 import type { OutgoingBody } from "./client-body.ts";
 
-/** Who asks: a key that may be used, and its tenant. */
+/** The caller: a key that may be used, and its tenant. */
 export interface Principal {
   readonly key: ResolvedKey;
   readonly tenant: ResolvedTenant;
 }
 
-/** The upstream calls of a request as others see them; they change while attempts are under way. */
+/** The upstream calls of a request as other steps see them; they change while attempts are under way. */
 export interface UpstreamState {
   /** When the first attempt was sent, epoch ms; null: none was. */
   readonly calledMs: number | null;
@@ -30,7 +30,7 @@ export interface UpstreamState {
    * (docs/rules/settlement-and-rows.md#clients-that-leave).
    */
   readonly underWay: boolean;
-  /** Of the last answer; 0 without one. */
+  /** Status of the last answer; 0 without one. */
   readonly status: number;
   /** Name of the endpoint that was called last; "" without one. */
   readonly endpoint: string;
@@ -47,10 +47,13 @@ export const NO_UPSTREAM: UpstreamState = {
   outcomes: {},
 };
 
-/** What may be known of a request at any point of its way; what was not reached has its value of {@link NOTHING_KNOWN}. */
+/**
+ * What may be known of a request at any point of its way; what was not reached yet has its value of {@link
+ * NOTHING_KNOWN}.
+ */
 export interface Known {
   readonly principal: Principal | null;
-  /** The holder of the caller's identity token; null without one. */
+  /** The identity from the caller's token; null without one. */
   readonly identity: Identity | null;
   /** The client's text of `model`; for the log, never for a row. */
   readonly modelText: string;
@@ -59,12 +62,12 @@ export interface Known {
   readonly estimate: TokenEstimate | null;
   readonly cacheStatus: CacheStatus;
   readonly queueWaitMs: number;
-  /** The Cell may hold a place, or a row, for the request that it could not confirm. */
+  /** The Cell may hold a place, or have a row, for the request without having confirmed it. */
   readonly queueEntryUnknown: boolean;
-  /** The tenant's bucket, once it was looked at; null: without a cap, or not known. */
+  /** The tenant's bucket level; undefined: not read yet; null: no cap, or not known. */
   readonly level: BucketLevel | null | undefined;
   readonly upstream: UpstreamState;
-  /** Name of the MCP server that was called, `unknown` when none is registered; null for everything else. */
+  /** Name of the MCP server that was called, `unknown` when it is not registered; null for every other call. */
   readonly mcpServer: string | null;
 }
 
@@ -98,15 +101,15 @@ export interface ParsedCall {
   readonly outgoing: OutgoingBody;
 }
 
-/** In step 3: the caller, and what it sent. */
+/** In step 3: the caller, and the parsed body. */
 export interface Parsed extends Authenticated {
   readonly parsed: ParsedCall;
 }
 
-/** After step 3: the model that is to answer. */
+/** After step 3: the model that has to answer. */
 export interface Resolved extends Parsed {
   readonly model: ModelRecord;
-  /** What its energy costs; null when the model takes no part in energy accounting. */
+  /** The energy terms of the model; null when it takes no part in energy accounting. */
   readonly energy: KnownTerms | null;
 }
 
@@ -114,7 +117,7 @@ export interface Resolved extends Parsed {
 export interface Prepared extends Resolved {
   readonly session: SessionId;
   readonly estimate: TokenEstimate;
-  /** What the route is billed by; of a form whose file is still under way it may yet change. */
+  /** The units that the route is billed by; for a form whose file is still arriving they may still change. */
   readonly measure: () => Measure;
 }
 
@@ -134,18 +137,18 @@ export class StageFailure extends Error {
     this.known = known;
   }
 
-  /** `thrown` itself when it says what was known, else the failure of a step that was given `known`. */
+  /** `thrown` itself when it carries what was known, otherwise a step's failure with `known`. */
   static of(thrown: unknown, known: Known): StageFailure {
     return thrown instanceof StageFailure ? thrown : new StageFailure(thrown, known);
   }
 }
 
-/** The failure of a request whose row has been handed in already; its cause is the client's answer. */
+/** The failure of a request whose row has been handed in already; its cause is what the client gets. */
 export class AlreadySettled extends StageFailure {
   override readonly name = "AlreadySettled";
 }
 
-/** What `work` resolves to. What it rejects with is thrown as a {@link StageFailure} that carries `known`. */
+/** The result of `work`. A rejection is thrown as a {@link StageFailure} that carries `known`. */
 export async function withKnown<T>(known: Known, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,6 +1,4 @@
-/**
- * Step 1: a request becomes a call with an id and a class. No body is read and no caller is known yet.
- */
+/** Step 1: a request becomes a call with an id and a class. No body is read and no caller is known yet. */
 import type { RequestTarget } from "../../domain/routing/request-target.ts";
 import { routeClassOf } from "../../domain/routing/route-class.ts";
 import { Trace } from "../../domain/trace/trace.ts";
@@ -16,7 +14,7 @@ export interface PipelineInput {
   readonly config: PipelineConfig;
   readonly memory: IsolateMemory;
   readonly request: Request;
-  /** Where its URL leads. */
+  /** Path and query of its URL. */
   readonly place: RequestTarget;
   readonly waitUntil: (work: Promise<unknown>) => void;
 }

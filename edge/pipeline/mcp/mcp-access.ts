@@ -1,6 +1,6 @@
 /**
- * Who asks, and for which MCP server, as the Cell knows both now: nothing else would notice that a copy in memory is
- * out of date, for a call to an MCP server is never admitted (docs/rules/freshness.md#revisions). Refusals in the order
+ * The caller and the MCP server of a call, as the Cell knows both now: a call to an MCP server is never admitted, so no
+ * later step would notice that a copy in memory is outdated (docs/rules/freshness.md#revisions). Refusals in the order
  * of docs/rules/errors.md#refusal-order.
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -16,7 +16,7 @@ import { type Authenticated, type Known, StageFailure, withKnown } from "../call
 /** Largest body of a call (docs/rules/mcp.md#calls). */
 export const MCP_BODY_MAX_BYTES = 16 * 1024 * 1024;
 
-/** Text of a server's name in an error, in characters. */
+/** Longest text of a server's name in an error, in characters. */
 const NAME_TEXT_MAX = 100;
 
 /** A caller, and the enabled server that it calls. */

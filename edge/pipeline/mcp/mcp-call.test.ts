@@ -25,7 +25,7 @@ async function refusal(work: Promise<unknown>): Promise<unknown> {
   return await work.then(() => null, refusalOf);
 }
 
-/** An upstream that answers when it is aborted. */
+/** Makes the upstream answer only when the call is aborted. */
 function neverAnswering(): void {
   world.upstream = async ({ signal }) =>
     await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
@@ -48,7 +48,7 @@ describe("a call to an MCP server", () => {
     expect(stop.signal.aborted).toBe(false);
   });
 
-  it("that fails or answers 5xx is an alert without a word of the server's", async () => {
+  it("that fails or answers 5xx is an alert without any text of the server", async () => {
     world.upstream = async () => {
       throw new Error("connect ECONNREFUSED to a secret place");
     };
@@ -61,14 +61,14 @@ describe("a call to an MCP server", () => {
     ]);
   });
 
-  it("never goes to an address that is blocked, whatever was registered", async () => {
+  it("never goes to a blocked address, even if it was registered", async () => {
     for (const host of ["169.254.169.254", "[fe80::1]", "0.0.0.0"]) {
       expect(await refusal(start(mcpServerOf({ upstream_url: `http://${host}/mcp` })))).toBe("mcp_upstream_failed");
     }
     expect(world.upstreamCalls).toEqual([]);
   });
 
-  it("sends the opened credential, and nothing when it cannot be opened", async () => {
+  it("sends the opened credential, or nothing when it cannot be opened", async () => {
     await start(mcpServerOf({ auth_header: "sealed" }));
     expect(world.upstreamCalls[0]?.headers["authorization"]).toBe("opened sealed");
     world.open = async () => {
@@ -78,7 +78,7 @@ describe("a call to an MCP server", () => {
     expect(world.upstreamCalls).toHaveLength(1);
   });
 
-  it("goes on without its client, unless that only listened", async () => {
+  it("goes on without its client, unless the client only listened", async () => {
     neverAnswering();
     const outcomes = ["POST", "DELETE", "GET"].map((method) => {
       const client = new AbortController();
@@ -104,7 +104,7 @@ describe("access to an MCP server", () => {
   const access = async (): Promise<string> =>
     (await accessMcpServer(world.call({}, "/mcp/tools"), NOTHING_KNOWN, "tools")).server.name;
 
-  it("compares the revisions of key, tenant and server with the Cell, and reads anew what is stale", async () => {
+  it("compares the revisions of key, tenant and server with the Cell, and reads stale ones again", async () => {
     world.mcpServer = mcpServerOf({ rev: 4 });
     const asked: string[][] = [];
     world.stale = (items) => {
@@ -118,7 +118,7 @@ describe("access to an MCP server", () => {
     expect(asked).toEqual([["key hash 1", `tenant ${tenant} 1`, "all * 0", "group default 1", "mcp tools 4"]]);
   });
 
-  it("is refused rather than granted on what stays stale", async () => {
+  it("is refused rather than granted when a record stays stale", async () => {
     world.mcpServer = mcpServerOf();
     world.stale = () => [{ kind: "mcp", id: "tools", rev: 5 }];
     expect(await refusal(access())).toBe("key_store_unavailable");

@@ -1,7 +1,7 @@
 /**
- * The call to the MCP server, up to the headers of its answer. It ends with its own deadline, not with its client,
- * whose leaving is no cancel (docs/rules/mcp.md#clients-that-leave); only a client that was merely listening (GET)
- * takes the call along.
+ * The call to the MCP server, up to the headers of its answer. It has its own deadline and does not end with its
+ * client, because a client that leaves does not cancel it (docs/rules/mcp.md#clients-that-leave); only a client that
+ * was merely listening (GET) ends the call when it leaves.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -15,7 +15,7 @@ import type { Call } from "../call/context.ts";
 import { type Authenticated, NO_UPSTREAM, StageFailure, type UpstreamState } from "../call/known.ts";
 import { MCP_BODY_MAX_BYTES, type McpAccess } from "./mcp-access.ts";
 
-/** A server that has sent no headers by then is not waited for (docs/rules/mcp.md#calls). */
+/** Time within which a server has to send headers (docs/rules/mcp.md#calls). */
 const HEADERS_WITHIN_MS = 30_000;
 
 /** An answer whose body is still to come; `stop` ends it. */
@@ -25,7 +25,10 @@ export interface McpAnswer {
   readonly upstream: UpstreamState;
 }
 
-/** Calls the server. Throws 413, 502, or ClientGone; once the server has been called, as a failure that says when. */
+/**
+ * Calls the server. Throws 413, 502, or ClientGone; once the server has been called, as a failure that carries the time
+ * of the call.
+ */
 export async function callMcpServer(call: Call, access: McpAccess, target: McpTarget): Promise<McpAnswer> {
   const { server } = access;
   if (!isUrlAllowed(server.upstream_url, call.config.ssrf)) throw failed(call, server, "address blocked");
@@ -66,14 +69,16 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
   }
 }
 
-/** The client only listens for messages of the server: there is no request of its own that its leaving could cancel. */
+/**
+ * Whether the client only listens for messages of the server: then there is no request that its leaving could cancel.
+ */
 export function isListening(call: Call): boolean {
   return call.request.method === "GET" || call.request.method === "HEAD";
 }
 
 /**
- * The client's body, unchanged. One of undeclared length is read before it is sent, so that it is known to be within the
- * cap. The runtime refuses to make a GET with a body, but passes the client's own on.
+ * The client's body, unchanged. A body of undeclared length is read before it is sent, so that it is known to be within
+ * the limit. The runtime refuses to make a GET with a body, but passes the client's own on.
  */
 async function bodyOf(call: Call, caller: Authenticated): Promise<UpstreamBody> {
   const { request } = call;

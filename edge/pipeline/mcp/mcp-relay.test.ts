@@ -3,7 +3,7 @@ import { NO_UPSTREAM, NOTHING_KNOWN } from "../call/known.ts";
 import { TestPipeline } from "../testing/world.ts";
 import { relayMcp } from "./mcp-relay.ts";
 
-// The runtime's own; Node's differs in nothing that matters here.
+// The runtime has its own class; Node's does not differ in anything that matters here.
 vi.stubGlobal("IdentityTransformStream", TransformStream);
 
 const EVENTS = { "content-type": "text/event-stream" };
@@ -29,12 +29,12 @@ function relayed(method: string, headers: Readonly<Record<string, string>>) {
   const answer = { response: new Response(source.readable, { headers }), stop, upstream: NO_UPSTREAM };
   const response = relayMcp(call, NOTHING_KNOWN, answer);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  const say = async (text: string): Promise<void> => await server.write(new TextEncoder().encode(text));
-  const hear = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
-  return { client, stop, server, reader, say, hear };
+  const send = async (text: string): Promise<void> => await server.write(new TextEncoder().encode(text));
+  const receive = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
+  return { client, stop, server, reader, say: send, hear: receive };
 }
 
-/** Lets everything happen that needs no time. */
+/** Runs everything that needs no time. */
 const settle = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(0));
 
 describe("an answer whose client has left", () => {
@@ -43,14 +43,14 @@ describe("an answer whose client has left", () => {
     ["POST", { "content-type": "application/json" }, '{"id":1'],
     ["DELETE", EVENTS, ": ping\n\n"],
   ])("is read on for 30 seconds: %s %j after %j", async (method, headers, first) => {
-    const { client, stop, say, hear } = relayed(method, headers);
-    const said = say(first);
-    expect(await hear()).toBe(first);
-    await said;
+    const { client, stop, say: send, hear: receive } = relayed(method, headers);
+    const sent = send(first);
+    expect(await receive()).toBe(first);
+    await sent;
     client.abort();
     for (let secs = 0; secs < 29; secs += 1) {
       await vi.advanceTimersByTimeAsync(1000);
-      await say("more");
+      await send("more");
     }
     expect(stop.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1000);
@@ -61,22 +61,22 @@ describe("an answer whose client has left", () => {
   it.each([
     ["GET", EVENTS, "data: 1\n\n"],
     ["POST", EVENTS, "event: message\nid: 7\ndata: 1\n\n"],
-  ])("is let go of at once when it can come back: %s %j after %j", async (method, headers, first) => {
-    const { client, stop, say, hear } = relayed(method, headers);
-    const said = say(first);
-    expect(await hear()).toBe(first);
-    await said;
+  ])("is cancelled at once when the client can come back to it: %s %j after %j", async (method, headers, first) => {
+    const { client, stop, say: send, hear: receive } = relayed(method, headers);
+    const sent = send(first);
+    expect(await receive()).toBe(first);
+    await sent;
     client.abort();
     await settle();
     expect(stop.signal.aborted).toBe(true);
     await world.settled();
   });
 
-  it("without a word, while it does not read, is noticed, too", async () => {
-    const { reader, stop, server, say } = relayed("POST", EVENTS);
+  it("silently, while it does not read, is noticed too", async () => {
+    const { reader, stop, server, say: send } = relayed("POST", EVENTS);
     await reader.cancel();
-    // Writes fail now; the answer is taken to its end all the same.
-    for (let at = 0; at < 5; at += 1) await say(`data: ${at}\n\n`);
+    // Writes fail now; the answer is read to its end all the same.
+    for (let at = 0; at < 5; at += 1) await send(`data: ${at}\n\n`);
     await server.close();
     await world.settled();
     expect(stop.signal.aborted).toBe(false);
@@ -85,17 +85,17 @@ describe("an answer whose client has left", () => {
 
 describe("an answer", () => {
   it("is not read faster than its client takes it, and has no time limit", async () => {
-    const { stop, say, hear, server, reader } = relayed("POST", EVENTS);
+    const { stop, say: send, hear: receive, server, reader } = relayed("POST", EVENTS);
     let written = 0;
     const saying = (async () => {
       for (let at = 0; at < 50; at += 1) {
-        await say(`data: ${at}\n\n`);
+        await send(`data: ${at}\n\n`);
         written += 1;
       }
     })();
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect(written).toBeLessThan(10);
-    for (let at = 0; at < 50; at += 1) expect(await hear()).toBe(`data: ${at}\n\n`);
+    for (let at = 0; at < 50; at += 1) expect(await receive()).toBe(`data: ${at}\n\n`);
     await saying;
     await server.close();
     expect((await reader.read()).done).toBe(true);
@@ -104,10 +104,10 @@ describe("an answer", () => {
   });
 
   it("that breaks off breaks off for its client", async () => {
-    const { say, hear, server, reader } = relayed("POST", EVENTS);
-    const said = say("data: 1\n\n");
-    expect(await hear()).toBe("data: 1\n\n");
-    await said;
+    const { say: send, hear: receive, server, reader } = relayed("POST", EVENTS);
+    const sent = send("data: 1\n\n");
+    expect(await receive()).toBe("data: 1\n\n");
+    await sent;
     const next = reader.read();
     await server.abort(new Error("cut"));
     await expect(next).rejects.toThrow();

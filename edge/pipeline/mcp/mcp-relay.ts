@@ -1,8 +1,8 @@
 /**
  * The answer of an MCP server on its way to the client, as it comes. A client that leaves does not end it: it is read
- * on, for a server may take a lost connection for a cancel (docs/rules/mcp.md#clients-that-leave). Two kinds of answers
- * are cancelled at once, because their client means to come back and finds its stream in use otherwise: what was only
- * listened to (GET), and event streams with ids, which their server can go on with (`Last-Event-ID`).
+ * on, because a server may take a lost connection for a cancel (docs/rules/mcp.md#clients-that-leave). Two kinds of
+ * answers are cancelled at once, because their client wants to come back and would find its stream in use: answers to a
+ * client that only listened (GET), and event streams with ids, which their server can continue (`Last-Event-ID`).
  */
 import { EventIdScan, mcpResponseHeaders } from "../../domain/mcp/mcp.ts";
 import type { Call } from "../call/context.ts";
@@ -10,10 +10,10 @@ import type { Known } from "../call/known.ts";
 import { gatewayHeaders } from "../reply/response-headers.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 
-/** How long an answer without a client is read on: about what the platform allows. */
+/** How long an answer without a client is read on: about as long as the platform allows. */
 const READ_ON_MS = 30_000;
 
-/** The response; its body ends with the server's. */
+/** The response to the client; its body ends with the server's. */
 export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response {
   const { response } = answer;
   const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
@@ -35,7 +35,7 @@ export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response 
   return relayed;
 }
 
-/** A client that may leave, and what then becomes of the answer. */
+/** A client that may leave, and what happens to the answer then. */
 class Leaving {
   readonly #client: AbortSignal;
   readonly #stop: AbortController;
@@ -56,14 +56,14 @@ class Leaving {
     return this.#timer !== null;
   }
 
-  /** The client does not read any more, as the platform or a failed write has shown. */
+  /** Called when the client does not read any more, as the platform or a failed write has shown. */
   leave(): void {
     if (this.left) return;
     this.#timer = setTimeout(() => this.#stop.abort(), this.#endsAtOnce() ? 0 : READ_ON_MS);
     this.#left.resolve();
   }
 
-  /** Waits for a write, or for the client to leave. */
+  /** Waits for a write, or until the client leaves. */
   async write(work: Promise<void>): Promise<void> {
     await Promise.race([work.catch(() => this.leave()), this.#left.promise]);
   }

@@ -1,10 +1,10 @@
-/** Sessions of MCP servers are their tenants' (docs/rules/mcp.md#sessions). */
+/** Each session of an MCP server belongs to one tenant (docs/rules/mcp.md#sessions). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { runMcp } from "../run-mcp.ts";
 import { keyOf, mcpServerOf, tenantOf } from "../testing/records.ts";
 import { SECRET, TestPipeline } from "../testing/world.ts";
 
-// The runtime's own; Node's differs in nothing that matters here.
+// The runtime has its own class; Node's does not differ in anything that matters here.
 vi.stubGlobal("IdentityTransformStream", TransformStream);
 
 const OWN = tenantOf().id;
@@ -17,7 +17,7 @@ beforeEach(() => {
   world.mcpServer = mcpServerOf();
 });
 
-/** The status of a call with these headers, which its server answers like this. */
+/** The status of a call with these headers, when its server gives this answer. */
 async function call(method: string, sessionId: string | null, answer: ResponseInit = {}): Promise<number> {
   world.upstream = async () => new Response("{}", answer);
   const headers = { authorization: `Bearer ${SECRET}`, ...(sessionId === null ? {} : { "mcp-session-id": sessionId }) };
@@ -31,24 +31,24 @@ async function call(method: string, sessionId: string | null, answer: ResponseIn
 const giving = (id: string): ResponseInit => ({ headers: { "mcp-session-id": id } });
 
 describe("a session", () => {
-  it("is the tenant's to whom its server gave it", async () => {
+  it("belongs to the tenant to whom its server gave it", async () => {
     expect(await call("POST", null, giving("s"))).toBe(200);
     expect([...world.mcpSessions.known]).toEqual([["s", OWN]]);
     expect([await call("POST", "s"), world.mcpSessions.renewed]).toEqual([200, ["s"]]);
   });
 
-  it.each(["GET", "POST", "DELETE", "PATCH"])("of another tenant is not known to a %s", async (method) => {
+  it.each(["GET", "POST", "DELETE", "PATCH"])("of another tenant is unknown to a %s", async (method) => {
     world.mcpSessions.known.set("s", OTHER);
     expect([await call(method, "s"), await call(method, "own, s"), world.upstreamCalls]).toEqual([404, 404, []]);
     expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[["s", OTHER]], []]);
   });
 
-  it("that nobody is known for passes, and is nobody's for that", async () => {
+  it("without a known tenant passes, and belongs to no tenant afterwards", async () => {
     expect([await call("POST", "s"), world.upstreamCalls.length]).toEqual([200, 1]);
     expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[], []]);
   });
 
-  it("that its server gives anew is the newer tenant's", async () => {
+  it("that its server gives again belongs to the newer tenant", async () => {
     world.mcpSessions.known.set("s", OTHER);
     await call("POST", null, giving("s"));
     world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
@@ -60,7 +60,7 @@ describe("a session", () => {
     [404, [["s", OWN]]],
     [405, [["s", OWN]]],
     [500, [["s", OWN]]],
-  ])("that a DELETE is answered %i for is known as %j afterwards", async (status, known) => {
+  ])("whose DELETE is answered %i is known as %j afterwards", async (status, known) => {
     world.mcpSessions.known.set("s", OWN);
     world.upstream = async () => new Response(null, { status });
     const headers = { authorization: `Bearer ${SECRET}`, "mcp-session-id": "s" };
@@ -68,7 +68,7 @@ describe("a session", () => {
     expect([...world.mcpSessions.known]).toEqual(known);
   });
 
-  it("is not begun by an answer that is no success", async () => {
+  it("does not begin with an answer that is not a success", async () => {
     expect(await call("POST", null, { status: 400, ...giving("s") })).toBe(400);
     expect([...world.mcpSessions.known]).toEqual([]);
   });

@@ -1,8 +1,8 @@
 /**
- * A session of an MCP server is its tenant's alone (docs/rules/mcp.md#sessions): the server gives it an id, and
- * everybody whom the gateway lets reach the server speaks to it as the same caller, so that the id by itself would open
- * it to every tenant. Ids travel unchanged; whose they are is remembered when the server gives them, and as long as
- * they are used.
+ * A session of an MCP server belongs to one tenant (docs/rules/mcp.md#sessions). The server gives it an id, and every
+ * tenant that may reach the server reaches it as the same caller, so that the id alone would open the session to every
+ * tenant. Ids are forwarded unchanged; the tenant of an id is remembered when the server gives it, and for as long as
+ * it is used.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
@@ -10,15 +10,15 @@ import { sessionIdsOf } from "../../domain/mcp/mcp-session.ts";
 import type { Call } from "../call/context.ts";
 import type { McpAccess } from "./mcp-access.ts";
 
-/** The sessions that a call names, and whose call it is. */
+/** The sessions that a call names, and the tenant of the call. */
 interface McpSession {
   readonly tenantId: string;
   readonly ids: readonly string[];
 }
 
 /**
- * What the call names, when none of it is another tenant's; ids without a known tenant pass. Throws 404
- * `mcp_session_not_found`, at which clients begin a session of their own.
+ * The session ids that the call names, when none belongs to another tenant; ids without a known tenant pass. Throws 404
+ * `mcp_session_not_found`, after which clients begin a new session.
  */
 export async function checkMcpSession(call: Call, { server, principal }: McpAccess): Promise<McpSession> {
   const tenantId = principal.tenant.id;
@@ -33,8 +33,8 @@ export async function checkMcpSession(call: Call, { server, principal }: McpAcce
 }
 
 /**
- * What the server's answer says of sessions: an id that it gives is the tenant's from then on, before the tenant gets to see
- * it; what it ended (a DELETE that it answered with a 2xx) belongs to no tenant any more. Never throws.
+ * Records what the server's answer does to sessions: an id that it gives belongs to the tenant, even before the tenant
+ * gets it; a session that it ended (a DELETE that it answered with a 2xx) belongs to no tenant any more. Never throws.
  */
 export async function noteMcpSession(
   call: Call,

@@ -1,6 +1,6 @@
 /**
- * Keeps a copy of a body up to a bound, and within the isolate's memory for answers; beyond either nothing is kept, for a cut
- * copy is worse than none.
+ * Keeps a copy of a body up to a maximum size, and within the isolate's memory for answers. Beyond either limit nothing
+ * is kept, because a cut copy is worse than none.
  */
 import type { MemoryReservation } from "./memory-budget.ts";
 
@@ -10,7 +10,7 @@ export class BoundedBuffer {
   #chunks: Uint8Array<ArrayBuffer>[] | null = [];
   #bytes = 0;
 
-  /** What is kept is counted by `reservation`, which {@link close} closes. */
+  /** `reservation` counts what is kept; {@link close} closes it. */
   constructor(maxBytes: number, reservation: MemoryReservation) {
     this.#maxBytes = maxBytes;
     this.#reservation = reservation;
@@ -28,7 +28,7 @@ export class BoundedBuffer {
     return this.#chunks !== null;
   }
 
-  /** The whole body, or null when it was not kept. It counts as held until {@link close}. */
+  /** The complete body, or null when it was not kept. Its memory stays reserved until {@link close}. */
   take(): Uint8Array<ArrayBuffer> | null {
     if (this.#chunks === null) return null;
     const [only, more] = this.#chunks;
@@ -42,7 +42,7 @@ export class BoundedBuffer {
     return body;
   }
 
-  /** Lets go of what is kept. */
+  /** Drops what is kept. */
   close(): void {
     this.#chunks = null;
     this.#reservation.close();

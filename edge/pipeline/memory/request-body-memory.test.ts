@@ -8,7 +8,7 @@ const BOUNDS = { totalBytes: 20, tenantBytes: 10 };
 const client = (): AbortSignal => new AbortController().signal;
 const roomOf = (): RequestBodyMemory => new RequestBodyMemory(Date.now, BOUNDS);
 
-/** What a promise has come to by the time that everything that needs no time has happened. */
+/** The result of a promise once everything has happened that needs no time, or "waits". */
 async function nowOf<T>(promise: Promise<T>): Promise<T | "waits"> {
   let state: T | "waits" = "waits";
   void promise.then((value) => {
@@ -18,8 +18,8 @@ async function nowOf<T>(promise: Promise<T>): Promise<T | "waits"> {
   return state;
 }
 
-describe("room for bodies", () => {
-  it("is waited for, and handed on in turn as soon as somebody gives it back", async () => {
+describe("memory for bodies", () => {
+  it("is waited for, and goes to the next in turn as soon as it is released", async () => {
     const room = roomOf();
     const [first, second, third] = [0, 1, 2].map(() => room.open("a", 10, client()));
     expect(await first?.reserve(10)).toBe(true);
@@ -29,7 +29,7 @@ describe("room for bodies", () => {
     first?.release();
     first?.release();
     expect(await turns[0]).toBe(true);
-    // the rest of the second one comes first
+    // the rest of the second body comes first
     expect(await nowOf(turns[1])).toBe("waits");
     second?.release();
     expect(await turns[1]).toBe(true);
@@ -37,7 +37,7 @@ describe("room for bodies", () => {
     expect([room.usedBytes, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  it("goes back when its client leaves, and a client that leaves waits no longer nor keeps others waiting", async () => {
+  it("is released when its client leaves; such a client no longer waits, nor keeps others waiting", async () => {
     const room = roomOf();
     const [holding, leaving] = [new AbortController(), new AbortController()];
     const held = room.open("a", 10, holding.signal);
@@ -54,7 +54,7 @@ describe("room for bodies", () => {
     expect(await room.open("a", 1, AbortSignal.abort()).reserve(1)).toBe(false);
   });
 
-  it("is looked at again while somebody waits: who is waited for may fall silent", async () => {
+  it("is checked again while a body waits, because the body that is waited for may stall", async () => {
     const room = roomOf();
     const silent = room.open("a", 10, client());
     await silent.reserve(2);

@@ -1,7 +1,8 @@
 /**
- * Memory for the request bodies that an isolate has to hold: JSON documents, and forms until they are sent. An isolate has 128
- * MB for everything, so that bodies which do not fit wait, the network holding them back; edge/domain/request/body-memory-shares.ts
- * decides whose turn it is. What a body has is given back when it is released, and at the latest when its client leaves.
+ * Memory for the request bodies that an isolate has to hold: JSON documents, and forms until they are sent. An isolate
+ * has 128 MB for everything, so bodies that do not fit wait, and back-pressure holds their clients back;
+ * edge/domain/request/body-memory-shares.ts decides which body is next. The memory of a body is freed when the body is
+ * released, and at the latest when its client leaves.
  */
 import {
   type BodyMemoryBounds,
@@ -11,14 +12,14 @@ import {
 } from "../../domain/request/body-memory-shares.ts";
 import type { Clock } from "../../ports.ts";
 
-/** A body up to this needs no reservation. */
+/** A body up to this size needs no reservation. */
 export const UNRESERVED_MAX_BYTES = 64 * 1024;
 const BOUNDS: BodyMemoryBounds = { totalBytes: 64 * 1024 * 1024, tenantBytes: 32 * 1024 * 1024 };
 
 export class RequestBodyMemory {
   readonly #shares: BodyMemoryShares;
   readonly #clock: Clock;
-  /** Lets a body that waited go on. */
+  /** Functions that let waiting bodies go on. */
   readonly #turns = new Map<HeldBody, () => void>();
 
   constructor(clock: Clock, bounds = BOUNDS) {
@@ -26,12 +27,15 @@ export class RequestBodyMemory {
     this.#clock = clock;
   }
 
-  /** Bytes that are held. */
+  /** Bytes that are reserved. */
   get usedBytes(): number {
     return this.#shares.usedBytes;
   }
 
-  /** A reservation for a body of a tenant, of so many bytes if it says so. It ends by `release`, or when its client leaves. */
+  /**
+   * Opens a reservation for a body of a tenant; `expectedBytes`: its declared size. It ends by `release`, or when its
+   * client leaves.
+   */
   open(tenant: string, expectedBytes: number | null, client: AbortSignal): BodyReservation {
     const body = this.#shares.open(tenant, expectedBytes, this.#clock());
     const release = (): void => {
@@ -53,13 +57,14 @@ export class RequestBodyMemory {
     };
   }
 
-  /** Waits for its turn. False when the client leaves meanwhile. */
+  /** Waits for the body's turn. False when the client leaves meanwhile. */
   async #turn(body: HeldBody, client: AbortSignal): Promise<boolean> {
     const turn = Promise.withResolvers<boolean>();
     const leave = (): void => turn.resolve(false);
     this.#turns.set(body, () => turn.resolve(true));
     client.addEventListener("abort", leave, { once: true });
-    // The body that is waited for may stall without an event. A timer of its own also shows the runtime that this one waits.
+    // The body that is waited for may stall without an event. A timer of its own also shows the runtime that this
+    // request waits.
     let timer = setTimeout(() => look(), PACE_MS);
     const look = (): void => {
       timer = setTimeout(() => look(), PACE_MS);
@@ -86,10 +91,10 @@ export class RequestBodyMemory {
 
 /** The memory that one body has. */
 export interface BodyReservation {
-  /** Counts bytes that have come, once there is memory for them. False: the client has left meanwhile. */
+  /** Counts bytes that have arrived, once there is memory for them. False: the client has left meanwhile. */
   reserve(bytes: number): Promise<boolean>;
-  /** Nothing more will come. */
+  /** Reports that nothing more will come. */
   complete(): void;
-  /** Gives everything back; calls after the first do nothing. */
+  /** Frees everything that is reserved; calls after the first do nothing. */
   release(): void;
 }

@@ -1,25 +1,32 @@
 /**
- * Where a relay that works in JavaScript takes its bytes from. Every time it is entered costs more than the bytes do, so
- * that what came meanwhile is taken at once; nothing that has come is held back for longer than GATHER_MS, and only for a
- * client or an isolate that is behind anyway up to GATHER_BEHIND_MAX_MS. Nothing is read far ahead of the client.
+ * Reads the body of an answer for a relay that works in JavaScript. Each entry into JavaScript costs more than the
+ * bytes do, so everything that has come meanwhile is taken at once. Nothing that has come is held back for longer than
+ * GATHER_MS, or, when the client or the isolate is behind anyway, for longer than GATHER_BEHIND_MAX_MS. Nothing is read
+ * far ahead of the client.
  */
 import { ReadAhead } from "./read-ahead.ts";
 
-/** A stream is fast while its pieces come at shorter intervals. */
+/** A stream is fast while its pieces come at shorter intervals than this. */
 const FAST_MS = 4;
-/** So many fast pieces in a row are gathered. */
+/** Pieces are gathered after this many fast pieces in a row. */
 const FAST_PIECES = 3;
-/** How long is gathered. */
+/** How long pieces are gathered. */
 const GATHER_MS = 8;
-/** Pieces differ in size: a gathering that gave so many times the bytes of one gave more than one. */
+/**
+ * Pieces differ in size. A read that gave more than this many times the size of a single piece gave more than one
+ * piece.
+ */
 const MORE_THAN_ONE = 1.5;
-/** A client, or an isolate, that takes longer for a piece is behind; twice in a row, and it gets fewer and larger ones. */
+/**
+ * A client, or an isolate, that takes longer for a piece is behind; when that happens twice in a row, it gets fewer and
+ * larger pieces.
+ */
 const BEHIND_MS = 8;
 const BEHIND_PIECES = 2;
 const GATHER_BEHIND_MAX_MS = 100;
-/** After so many pieces in a row that were neither, gathering is not worth its store. */
+/** After this many reads in a row that were neither fast nor behind, gathering is not worth its memory. */
 const CALM_PIECES = 16;
-/** A stream that turns fast as often as this is gathered to its end: each time puts a copy upon a copy. */
+/** A stream that became fast this often is gathered to its end: each new start adds a copy of a copy. */
 const GATHERINGS_MAX = 8;
 const READ_MIN_BYTES = 4 * 1024;
 const READ_GATHERED_BYTES = 16 * 1024;
@@ -27,24 +34,27 @@ const READ_MAX_BYTES = 64 * 1024;
 
 /** The body of an answer, read piece by piece. */
 export interface BodyReader {
-  /** Nothing more will come: known before it has been read only of some bodies. */
+  /** Nothing more will come. For some bodies this is known before the end is read. */
   readonly ended: boolean;
-  /** What is there, or comes next; null at the end. Good until the next call. Rejects when the body breaks off. */
+  /**
+   * What is there, or else what comes next; null at the end. Valid until the next call. Rejects when the body breaks
+   * off.
+   */
   next(): Promise<Uint8Array<ArrayBuffer> | null>;
-  /** Reads no more, and cancels the upstream body. Never rejects. */
+  /** Stops reading, and cancels the upstream body. Never rejects. */
   cancel(): Promise<void>;
 }
 
-/** Takes what each read gives. */
+/** Returns what each single read gives. */
 export class PlainBodyReader implements BodyReader {
   readonly ended = false;
   readonly #reader: ReadableStreamBYOBReader;
   readonly #leastSize: number;
   #size: number;
-  /** Of the last read, and of the next one where it is large enough. */
+  /** The buffer of the last read; the next read uses it when it is large enough. */
   #buffer = new ArrayBuffer(0);
 
-  /** `size` is that of the first read, `leastSize` that of every later one at least, in bytes. */
+  /** `size`: of the first read; `leastSize`: minimum of every later one, in bytes. */
   constructor(body: ReadableStream<Uint8Array>, size = READ_MIN_BYTES, leastSize = READ_MIN_BYTES) {
     this.#size = size;
     this.#leastSize = leastSize;
@@ -72,26 +82,27 @@ export class PlainBodyReader implements BodyReader {
 }
 
 /**
- * Gathers the pieces of a stream that comes fast, or whose client takes it slowly: one read of a body gives no more than one
- * piece of it, however many have come. A copy of the body is pumped natively into a {@link ReadAhead}, and a read of the other
- * copy then gives all that is there. The store's bound is how far the upstream is ahead of the client.
+ * Gathers the pieces of a stream that comes fast, or whose client takes it slowly: one read of a body gives at most one
+ * piece of it, however many have come. One copy of the body is pumped natively into a {@link ReadAhead}; a read of the
+ * other copy then gives everything that is there. The size of the ReadAhead limits how far the upstream is ahead of the
+ * client.
  */
 export class BatchingBodyReader implements BodyReader {
-  /** What is still to be read. */
+  /** The part that is still to be read. */
   #body: ReadableStream<Uint8Array>;
   readonly #clock: () => number;
   #plain: PlainBodyReader;
   #store: ReadAhead | null = null;
   #reads = 0;
-  /** Of the last piece that came alone. */
+  /** Size of the last piece that came alone. */
   #pieceBytes = 0;
-  /** Read since the store is there. */
+  /** Bytes read since the ReadAhead was made. */
   #storedBytes = 0;
   #cameMs = 0;
-  /** Reads in a row that were fast, and that were taken slowly. */
+  /** Reads in a row that were fast; below, reads in a row that the client took slowly. */
   #fast = 0;
   #behind = 0;
-  /** Reads in a row that were neither. */
+  /** Reads in a row that were neither fast nor behind. */
   #calm = 0;
   #gatherings = 0;
 
@@ -109,17 +120,17 @@ export class BatchingBodyReader implements BodyReader {
     const takenMs = this.#reads === 0 ? 0 : this.#clock() - this.#cameMs;
     this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
     const behind = this.#behind >= BEHIND_PIECES;
-    // A stream whose second piece follows the first that soon will most likely go on like that.
+    // A stream whose second piece comes so soon after the first will most likely go on like that.
     if (behind || this.#fast >= FAST_PIECES || (this.#reads === 2 && this.#fast > 0)) this.#gather();
     else if (this.#calm >= CALM_PIECES && this.#gatherings < GATHERINGS_MAX) this.#stopGathering();
     const waits = behind || this.#fast > 0;
     if (waits) await this.#store?.filled(behind ? Math.min(2 * takenMs, GATHER_BEHIND_MAX_MS) : GATHER_MS);
     if (this.ended) return null;
     this.#store?.fill();
-    const askedMs = this.#clock();
+    const startedMs = this.#clock();
     const bytes = await this.#plain.next();
     this.#cameMs = this.#clock();
-    this.#note(bytes?.byteLength ?? 0, this.#cameMs - askedMs, waits && this.#store !== null);
+    this.#note(bytes?.byteLength ?? 0, this.#cameMs - startedMs, waits && this.#store !== null);
     this.#calm = behind || this.#fast > 0 ? 0 : this.#calm + 1;
     return bytes;
   }
@@ -128,7 +139,10 @@ export class BatchingBodyReader implements BodyReader {
     await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
   }
 
-  /** What a read shows of the stream's pace: one that was waited for is fast when it gave more than one piece. */
+  /**
+   * Records what a read shows of the stream's pace: a read that was waited for is fast when it gave more than one
+   * piece.
+   */
   #note(bytes: number, ms: number, gathered: boolean): void {
     this.#reads += 1;
     if (this.#store === null) this.#pieceBytes = bytes;

@@ -1,7 +1,7 @@
 /**
- * The client's end of a relay: what is written, how it is closed, and how a break is reported in-band
- * (docs/rules/streams.md#broken-streams). A write never outlives its client, nor a client that takes nothing
- * (docs/rules/streams.md#stalled-readers).
+ * The client's side of a relay: how bytes are written, how the stream is closed, and how a break is reported in-band
+ * (docs/rules/streams.md#broken-streams). A write ends when the client leaves, or when the client takes nothing for too
+ * long (docs/rules/streams.md#stalled-readers).
  */
 import { errorBody } from "../../../shared/errors.ts";
 import { errorEvent } from "../../domain/sse/events.ts";
@@ -9,7 +9,7 @@ import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../timers/stall-watch.ts";
 import type { RelayJob } from "./relay-job.ts";
 
-/** How long a client may take for the event that reports a break, however long it may take for the stream itself. */
+/** How long a client may take for the event that reports a break, whatever its limit for the stream itself is. */
 const REPORT_WITHIN_MS = 60_000;
 
 /** Ends a broken event stream with its in-band error, after `before`. False when the client does not get it. */
@@ -27,7 +27,10 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
   }
 }
 
-/** The way to the client. A write that fails, or a client that leaves or is cut off while it is pending, is a client gone. */
+/**
+ * Writes to the client. When a write fails, or the client leaves or is cut off while it is pending, the client counts
+ * as gone.
+ */
 export class ClientWriter {
   readonly #job: RelayJob;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -48,7 +51,7 @@ export class ClientWriter {
     job.cancellation.signal.addEventListener("abort", this.#onGone, { once: true });
   }
 
-  /** From now on the client may take no longer than this for anything, ms; the attempt may have been ended before. */
+  /** Sets the longest time that the client may take for a write from now on, ms; the attempt may have ended before. */
   limitWriteTime(withinMs: number): void {
     this.#watch.tighten(withinMs);
     this.#job.cancellation.client.addEventListener("abort", this.#onGone, { once: true });
@@ -59,7 +62,7 @@ export class ClientWriter {
     await this.#settledOrGone(this.#writer.write(bytes));
   }
 
-  /** Writes bytes that only {@link close} follows: it rejects when they have failed. */
+  /** Writes the last bytes; only {@link close} may follow, which rejects when they have failed. */
   writeLast(bytes: Uint8Array): void {
     this.#writer.write(bytes).catch(() => undefined);
   }
@@ -69,12 +72,12 @@ export class ClientWriter {
     await this.#settledOrGone(this.#writer.close());
   }
 
-  /** Breaks the client's body off. Never rejects. */
+  /** Breaks off the client's body. Never rejects. */
   async abort(): Promise<void> {
     await this.#writer.abort(new Error("relay ended")).catch(() => undefined);
   }
 
-  /** Nothing more is written. */
+  /** Releases the writer: nothing more is written. */
   release(): void {
     this.#watch.end();
     this.#job.cancellation.signal.removeEventListener("abort", this.#onGone);

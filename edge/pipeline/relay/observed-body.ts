@@ -1,24 +1,25 @@
 /**
  * What the gateway sees of a body that is piped natively: copies that are read now and then. They also show whether the
- * client takes anything, which the pipe does not.
+ * client takes anything, which the pipe does not show.
  *
- * A copy holds what the pipe has taken and was not read yet; a read of an empty one takes from the upstream itself. So that no
- * look does, a single byte is read of one copy first: then the other holds that byte, and whatever the pipe has taken since
- * the last look. A byte alone is the look's own: the pipe has taken nothing. Invariant: both copies are read equally far.
+ * A copy holds what the pipe has taken and was not read yet; a read of an empty copy would take bytes from the upstream
+ * itself. To avoid that, each observation first reads a single byte of one copy: then the other copy holds that byte,
+ * and everything that the pipe has taken since the last observation. When that byte is all, it is the observation's
+ * own, and the pipe has taken nothing. Invariant: both copies have been read equally far.
  */
 
-/** Most bytes of a look. */
+/** Most bytes of one observation. */
 const LOOK_MAX_BYTES = 1024 * 1024;
 const LOOK_MIN_BYTES = 4 * 1024;
 const PASS_BYTES = 64 * 1024;
 const REST_BYTES = 32 * 1024;
 
-/** What one look found. */
+/** The result of one observation. */
 interface Observation {
   readonly bytes: Uint8Array;
-  /** The pipe has taken something since the last look. */
+  /** Whether the pipe has taken something since the last observation. */
   readonly taken: boolean;
-  /** There may be more where this came from. */
+  /** Whether there may be more to read at once. */
   readonly full: boolean;
 }
 
@@ -27,7 +28,7 @@ export class ObservedBody {
   readonly body: ReadableStream<Uint8Array>;
   readonly #unread: ReadableStream<Uint8Array>;
   #copy: ReadableStreamBYOBReader | null = null;
-  /** Many streams end before their first look: it is made for that. */
+  /** The other copy; made at the first observation, because many streams end before it. */
   #probe: ReadableStreamBYOBReader | null = null;
   #size = LOOK_MIN_BYTES;
 
@@ -49,8 +50,8 @@ export class ObservedBody {
   }
 
   /**
-   * What no look has found, up to `maxBytes`, of a body that has ended or whose upstream call has been; each piece is good
-   * until `onBytes` returns. False when there was more, or it broke off. Never rejects.
+   * What no observation has read, up to `maxBytes`, of a body that has ended or whose upstream call has ended; each
+   * piece is valid until `onBytes` returns. False when there was more, or when the body broke off. Never rejects.
    */
   async rest(onBytes: (bytes: Uint8Array) => void, maxBytes = Number.POSITIVE_INFINITY): Promise<boolean> {
     const copy = this.#reader();
@@ -72,7 +73,7 @@ export class ObservedBody {
     }
   }
 
-  /** Ends a look that waits. Never rejects. */
+  /** Ends an observation that waits. Never rejects. */
   async cancelObservation(): Promise<void> {
     await this.#probe?.cancel().catch(() => undefined);
   }
@@ -88,7 +89,7 @@ export class ObservedBody {
     return this.#copy;
   }
 
-  /** The probe and the copy, of which neither has been read yet when they are made. */
+  /** The probe and the copy. When they are made, nothing has been read of either. */
   #readers(): { readonly probe: ReadableStreamBYOBReader; readonly copy: ReadableStreamBYOBReader } {
     if (this.#probe === null) {
       const [probe, copy] = this.#unread.tee();
@@ -99,7 +100,7 @@ export class ObservedBody {
   }
 }
 
-/** Reads the probe as far as the copy: what it passes over is there. */
+/** Reads the probe as far as the copy has been read: these bytes are there already. */
 async function passOver(probe: ReadableStreamBYOBReader, bytes: number): Promise<void> {
   for (let left = bytes; left > 0; ) {
     const { value } = await probe.read(new Uint8Array(Math.min(left, PASS_BYTES)));

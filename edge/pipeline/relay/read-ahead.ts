@@ -1,12 +1,13 @@
 /**
- * What keeps a body coming while it is not read: its copy is pumped natively into a store that is never looked at, so that
- * a read of the other copy then gives all that is there. Takes no more than it has been asked to, and holds nothing back.
+ * Keeps a body flowing while it is not read: one copy is pumped natively into a buffer whose content is never used, so
+ * that a read of the other copy gives everything that is there. Takes no more than it was requested to, and holds
+ * nothing back.
  */
 
 const FILL_MIN_BYTES = 16 * 1024;
 const FILL_MAX_BYTES = 64 * 1024;
 
-/** Takes a body natively, as much as it has been asked to, and forgets it. */
+/** Takes a body natively, as much as requested, and discards it. */
 export class ReadAhead {
   readonly #reader: ReadableStreamBYOBReader;
   #bytes = FILL_MIN_BYTES;
@@ -27,17 +28,17 @@ export class ReadAhead {
     body.pipeTo(writable).then(ended, ended);
   }
 
-  /** Bytes of the whole body; null as long as it has not ended, and for good when it has broken off. */
+  /** Bytes of the complete body; null until it has ended, and for ever when it has broken off. */
   get total(): number | null {
     return this.#whole ? this.#taken : null;
   }
 
-  /** Lets one store full of bytes come, unless one is coming. */
+  /** Lets one buffer full of bytes come, unless one is coming already. */
   fill(): void {
     if (!this.#filling && !this.#ended) void this.#fill();
   }
 
-  /** Until the store is full, no more will come, or the time has passed. */
+  /** Waits until the buffer is full, no more will come, or the time has passed. */
   async filled(ms: number): Promise<void> {
     if (this.#ended || !this.#filling) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -59,7 +60,7 @@ export class ReadAhead {
       const { value } = await this.#reader.readAtLeast(this.#bytes, new Uint8Array(this.#bytes));
       const bytes = value?.byteLength ?? 0;
       this.#taken += bytes;
-      // less than was asked for is the end
+      // fewer bytes than requested mean the end
       this.#whole = bytes < this.#bytes && !this.#cancelled;
       this.#ended = bytes < this.#bytes;
       this.#bytes = Math.min(this.#bytes * 2, FILL_MAX_BYTES);

@@ -1,6 +1,4 @@
-/**
- * What a relay is given and what it answers: the vocabulary between the step and its two ways of moving bytes.
- */
+/** What a relay gets and returns: the types between step 8 and its two ways of moving bytes. */
 import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 import type { AttemptCancellation } from "../upstream/attempt-cancellation.ts";
@@ -8,22 +6,22 @@ import type { AttemptCancellation } from "../upstream/attempt-cancellation.ts";
 /** How a body ended: whole, cut by the upstream or the deadline, or no longer wanted. */
 export type BodyEnd = "complete" | "broken" | "gone";
 
-/** What a relay works on. */
+/** The input of a relay. */
 export interface RelayJob {
   readonly body: ReadableStream<Uint8Array>;
   readonly cancellation: AttemptCancellation;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly timer: SharedTimer;
-  /** A client that takes nothing for so long, while something is there for it, is cut off, ms; 0: never. */
+  /** A client that takes nothing for this long, while something is there for it, is cut off, ms; 0: never. */
   readonly stalledReaderMs: number;
-  /** The client reads server-sent events: a break can be reported in-band. */
+  /** Whether the client reads server-sent events: then a break can be reported in-band. */
   readonly events: boolean;
-  /** What changes the events on their way; none of any other answer. */
+  /** Transforms that change the events on their way; empty for every other answer. */
   readonly transforms: readonly ResponseTransform[];
-  /** Sees every byte of the upstream, before anything is changed. */
+  /** Called with every byte of the upstream, before anything is changed. */
   readonly onUpstream: (chunk: Uint8Array) => void;
-  /** Sees every byte that the client gets. */
+  /** Called with every byte that the client gets. */
   readonly onClient: (chunk: Uint8Array) => void;
 }
 

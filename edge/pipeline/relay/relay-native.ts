@@ -1,8 +1,8 @@
 /**
- * The relay of a stream that is the client's as it is (docs/rules/streams.md#two-relays). Its bytes never pass through
- * JavaScript on their way: they are piped natively from the first one on, and a copy is read now and then for what they
- * owe. The pipe rejects when the client is gone; the copy shows when it takes nothing. Then the upstream call is ended,
- * and what had come of it is read.
+ * The relay of a stream that reaches the client unchanged (docs/rules/streams.md#two-relays). Its bytes never pass
+ * through JavaScript on their way: they are piped natively from the first one on, and a copy is read now and then to
+ * find the usage. The pipe rejects when the client is gone; the copy shows when the client takes nothing. Then the
+ * upstream call is ended, and what had come of it is read.
  */
 
 import type { SharedTimer } from "../timers/shared-timer.ts";
@@ -10,18 +10,24 @@ import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import { ObservedBody } from "./observed-body.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 
-/** How long the copy is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
+/**
+ * Time before the first reading of the copy. What the copy holds uses memory, and reading it costs more than piping
+ * many pieces.
+ */
 const LOOK_FIRST_MS = 200;
 const LOOK_EVERY_MIN_MS = 20;
 const LOOK_EVERY_MAX_MS = 1000;
-/** What a look should find. */
+/** Bytes that one reading of the copy should find. */
 const LOOK_BYTES = 32 * 1024;
-/** A client that is to be cut off is looked at so many times before. */
+/** How often a client that has stalled is checked before it is cut off. */
 const LOOKS_BEFORE_CUT = 4;
-/** Of what is there for a client, so many bytes are read one after another sooner than this, ms; what takes longer only comes. */
+/**
+ * When bytes are there for the client, this many single bytes are read one after another in less than this time, ms;
+ * when it takes longer, they are only now coming.
+ */
 const THERE_BYTES = 8;
 const THERE_MS = 250;
-/** What came of an answer that ended early is read up to here; a client that left has taken no more meanwhile. */
+/** Of an answer that ended early, at most this much is read; a client that left has taken no more by then. */
 const LEFT_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Starts piping. */
@@ -32,14 +38,14 @@ export function relayNative(job: RelayJob): RelayedBody {
 
 async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<BodyEnd> {
   const copy = new ObservedBody(job.body);
-  // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits for
-  // its client hears nothing of its upstream: the signal ends it.
+  // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits
+  // for its client does not notice that its upstream ended: the signal ends it.
   const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.cancellation.signal };
   const piped = copy.body.pipeTo(writable, options).then(
     () => true,
     () => false,
   );
-  const looking = lookNowAndThen(job, copy, piped);
+  const looking = readCopyAtIntervals(job, copy, piped);
   const whole = await piped;
   if (!whole) await copy.cancelObservation();
   await looking;
@@ -51,34 +57,34 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
   }
 }
 
-/** Reads what no look has found, and ends the client's body. */
+/** Reads what was not read of the copy, and ends the client's body. */
 async function conclude(job: RelayJob, copy: ObservedBody, client: ClientWriter, piped: boolean): Promise<BodyEnd> {
   if (piped && (await copy.rest((bytes) => observe(job, bytes)))) {
-    // All of it has been taken: a client that leaves now, before it has seen the end, has lost nothing.
+    // The client has got everything: if it leaves now, before it sees the end, it has lost nothing.
     await client.close().catch(() => undefined);
     return job.cancellation.clientGone ? "gone" : "complete";
   }
   job.cancellation.abort();
   if (!piped) await copy.rest((bytes) => observe(job, bytes), LEFT_MAX_BYTES);
-  // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
+  // The client may hold half an event: blank lines end it, and have no effect otherwise.
   if (!job.cancellation.clientGone && (await writeStreamError(job, client, "\n\n"))) return "broken";
   await client.abort();
   return "gone";
 }
 
-/** Looks at the copy until the pipe has ended; cuts a client off that takes nothing. Never rejects. */
-async function lookNowAndThen(job: RelayJob, copy: ObservedBody, piped: Promise<boolean>): Promise<void> {
+/** Reads the copy at intervals until the pipe has ended; cuts off a client that takes nothing. Never rejects. */
+async function readCopyAtIntervals(job: RelayJob, copy: ObservedBody, piped: Promise<boolean>): Promise<void> {
   const { stalledReaderMs } = job;
   const everyMaxMs = stalledReaderMs === 0 ? LOOK_EVERY_MAX_MS : stalledReaderMs / LOOKS_BEFORE_CUT;
   let everyMs = Math.min(LOOK_FIRST_MS, everyMaxMs);
-  /** Since when looks have found that the client leaves what is there for it, epoch ms. */
+  /** Since when the client has left what is there for it, epoch ms. */
   let stalledSinceMs: number | null = null;
   const pausing = new Pausing(job.timer, piped);
   try {
     while (await pausing.pause(everyMs)) {
-      const { foundBytes, left, ended } = await lookAtAll(job, copy);
+      const { foundBytes, left, ended } = await readCopy(job, copy);
       if (ended) {
-        // What is left is on its way to the client, and no look can tell whether that takes it.
+        // The rest is on its way to the client, and the copy cannot show whether the client takes it.
         if (stalledReaderMs !== 0 && (await pausing.pause(stalledReaderMs))) job.cancellation.cutOffReader();
         return;
       }
@@ -89,31 +95,35 @@ async function lookNowAndThen(job: RelayJob, copy: ObservedBody, piped: Promise<
       if (job.clock() - stalledSinceMs >= stalledReaderMs) return job.cancellation.cutOffReader();
     }
   } catch {
-    // It broke off; the pipe rejects as well.
+    // The body broke off; the pipe rejects as well.
   }
 }
 
-/** Everything that the copy holds. `left`: there is something for the client that it does not take; `ended`: no more comes. */
-async function lookAtAll(
+/**
+ * Reads everything that the copy holds. `left`: there is something for the client that it does not take; `ended`: no
+ * more comes.
+ */
+async function readCopy(
   job: RelayJob,
   copy: ObservedBody,
 ): Promise<{ readonly foundBytes: number; readonly left: boolean; readonly ended: boolean }> {
-  const askedMs = job.clock();
+  const startedMs = job.clock();
   let foundBytes = 0;
   for (let untaken = 0; untaken < THERE_BYTES; ) {
     const found = await copy.observe();
     if (found === null) return { foundBytes, left: false, ended: true };
     observe(job, found.bytes);
     foundBytes += found.bytes.byteLength;
-    // A piece of one byte looks like one that is not taken. Of what its client leaves, more is there at once.
+    // A piece of one byte looks as if it was not taken. When the client really leaves bytes, more of them are there at
+    // once.
     untaken = found.taken ? 0 : untaken + 1;
     if (untaken === 0 && !found.full) return { foundBytes, left: false, ended: false };
-    if (untaken > 0 && job.clock() - askedMs >= THERE_MS) return { foundBytes, left: false, ended: false };
+    if (untaken > 0 && job.clock() - startedMs >= THERE_MS) return { foundBytes, left: false, ended: false };
   }
   return { foundBytes, left: true, ended: false };
 }
 
-/** Pauses that the end of the pipe cuts short. */
+/** Pauses that end early when the pipe ends. */
 class Pausing {
   readonly #waits: SharedTimer;
   #over = false;
@@ -139,7 +149,7 @@ class Pausing {
   }
 }
 
-/** When the copy will hold what a look should find, as it has filled within the last `everyMs`. */
+/** After how long the copy will hold LOOK_BYTES, at the rate of the last `everyMs`. */
 function everyMsFor(bytes: number, everyMs: number): number {
   return Math.min(Math.max((everyMs * LOOK_BYTES) / Math.max(bytes, 1), LOOK_EVERY_MIN_MS), LOOK_EVERY_MAX_MS);
 }

@@ -1,7 +1,7 @@
 /**
- * Bytes that pass through JavaScript on their way: bodies that are scanned whole, or streams that a transform changes.
- * Back-pressured: nothing is read before the client has taken what came before. It always closes or aborts its writer
- * (docs/rules/streams.md#two-relays).
+ * A relay whose bytes pass through JavaScript: for bodies that are scanned whole, or streams that a transform changes.
+ * With back-pressure: nothing is read before the client has taken what came before. It always closes or aborts its
+ * writer (docs/rules/streams.md#two-relays).
  */
 import { SseFilter } from "../../domain/sse/sse-filter.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -9,13 +9,13 @@ import { BatchingBodyReader, type BodyReader, PlainBodyReader } from "./body-rea
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 
-/** Starts pumping; `begun` is the body when it has been read from before. */
+/** Starts pumping; `begun`: the reader of a body that has been read in part. */
 export function relayPump(job: RelayJob, begun: BodyReader | null = null): RelayedBody {
   const { readable, writable } = new IdentityTransformStream();
   const client = new ClientWriter(job, writable.getWriter());
   const reader =
     begun ?? (job.transforms.length > 0 ? new BatchingBodyReader(job.body, job.clock) : new PlainBodyReader(job.body));
-  // Whole events only: after half an event the in-band error of a break could not be read.
+  // Only whole events are sent: after half an event the client could not read the in-band error of a break.
   const filter = job.events ? new SseFilter(job.transforms) : null;
   return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
 }
@@ -30,7 +30,7 @@ async function pump(
   const write = async (bytes: Uint8Array): Promise<void> => {
     if (bytes.byteLength === 0) return;
     job.onClient(bytes);
-    // Before the last piece there is nothing more to read, so that only the close is waited for.
+    // The last piece is known to be the last before it is written, so that only the close is awaited.
     if (reader.ended) client.writeLast(bytes);
     else await client.write(bytes);
   };

@@ -1,6 +1,6 @@
 /**
- * What an answer holds while it passes, and what it owes at its end (docs/rules/upstream-calls.md#attempts,
- * docs/rules/settlement-and-rows.md#what-was-seen).
+ * What an answer holds in memory while it is relayed, and how it is billed at its end
+ * (docs/rules/upstream-calls.md#attempts, docs/rules/settlement-and-rows.md#what-was-seen).
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MemoryBudget } from "../memory/memory-budget.ts";
@@ -33,25 +33,28 @@ async function answered(world: TestPipeline, init: RequestInit = {}): Promise<st
   return text;
 }
 
-describe("an answer that would be stored", () => {
+describe("an answer that is to be stored", () => {
   it.each([
     ["in one piece", { ...JSON_TYPE, "content-length": String(TEXT.length) }, [TEXT]],
     ["in several", JSON_TYPE, [TEXT.slice(0, 100), TEXT.slice(100)]],
-  ])("%s is held as long as the isolate has room, and passes without it", async (_, headers, pieces) => {
-    for (const [room, stored] of [
-      [new MemoryBudget(TEXT.length), 1],
-      [new MemoryBudget(TEXT.length - 1), 0],
-    ] as const) {
-      const world = new TestPipeline();
-      world.memory.cacheMemory = room;
-      world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
-      world.upstream = async () => inPieces(pieces, headers);
-      expect(await answered(world)).toBe(TEXT);
-      expect([world.stored.length, room.usedBytes]).toEqual([stored, 0]);
-    }
-  });
+  ])(
+    "%s is held while the isolate has memory for it, and is relayed without being held otherwise",
+    async (_, headers, pieces) => {
+      for (const [room, stored] of [
+        [new MemoryBudget(TEXT.length), 1],
+        [new MemoryBudget(TEXT.length - 1), 0],
+      ] as const) {
+        const world = new TestPipeline();
+        world.memory.cacheMemory = room;
+        world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
+        world.upstream = async () => inPieces(pieces, headers);
+        expect(await answered(world)).toBe(TEXT);
+        expect([world.stored.length, room.usedBytes]).toEqual([stored, 0]);
+      }
+    },
+  );
 
-  it("gives its room back when it breaks off, is left, or is no success", async () => {
+  it("frees its memory when it breaks off, is left, or is no success", async () => {
     const world = new TestPipeline();
     world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
     const client = new AbortController();
@@ -85,8 +88,8 @@ describe("an answer that would be stored", () => {
   });
 });
 
-describe("room for answers", () => {
-  it("is shared by all, and given back once", () => {
+describe("memory for answers", () => {
+  it("is shared by all answers, and freed once", () => {
     const room = new MemoryBudget(10);
     const [first, second] = [room.open(), room.open()];
     expect([first.grow(6), second.grow(5), second.grow(4), room.usedBytes]).toEqual([true, false, true, 10]);
@@ -98,7 +101,7 @@ describe("room for answers", () => {
   });
 });
 
-describe("an answer without a report", () => {
+describe("an answer without a usage report", () => {
   const estimate = { inputTokens: 6, outputTokens: 512 };
 
   it.each<[string, () => Response, number]>([
@@ -107,7 +110,7 @@ describe("an answer without a report", () => {
     ["a text that is shorter than the estimate", () => inPieces([TEXT], JSON_TYPE), estimate.outputTokens],
     ["a text that is longer", () => inPieces([TEXT.replace("xxxx", "x".repeat(8000))], JSON_TYPE), 2099],
     ["a stream of more events than were estimated", () => inPieces(many(600), EVENTS), 600],
-  ])("owes what was seen of it: %s", async (_, response, outputTokens) => {
+  ])("is billed what was seen of it: %s", async (_, response, outputTokens) => {
     const world = new TestPipeline();
     world.upstream = async () => response();
     await answered(world);
@@ -122,11 +125,11 @@ describe("an answer without a report", () => {
 const many = (count: number): string[] =>
   Array.from({ length: count }, () => `data: {"choices":[{"delta":{"content":"a"}}]}\n\n`);
 
-describe("a reader that takes nothing", () => {
+describe("a client that takes nothing", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
 
-  /** A stream that nobody reads, and what becomes of it while the world's clock runs. */
+  /** A stream that the client does not read, and its outcome while the test's clock runs. */
   async function unread(world: TestPipeline, pull: (at: number) => Uint8Array<ArrayBuffer> | null) {
     let pulls = 0;
     let ended = false;
@@ -151,7 +154,7 @@ describe("a reader that takes nothing", () => {
 
   const piece = (): Uint8Array<ArrayBuffer> => new Uint8Array(encoder.encode(many(1)[0]));
 
-  it("is cut off after a minute, and owes what was seen", async () => {
+  it("is cut off after a minute, and billed what was seen", async () => {
     const world = new TestPipeline();
     const { response, pass, ended } = await unread(world, piece);
     await pass(59_000);
@@ -163,7 +166,7 @@ describe("a reader that takes nothing", () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  it("is never cut off when that is switched off", async () => {
+  it("is never cut off when the limit is off", async () => {
     const world = new TestPipeline();
     world.stalledReaderMs = 0;
     world.upstreamTimeoutMs = 10 * 60_000;

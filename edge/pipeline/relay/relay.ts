@@ -1,7 +1,7 @@
 /**
- * Step 8: upstream bytes become client bytes, untouched; usage is scanned on the side
- * (docs/rules/streams.md#two-relays). This file decides which relay carries the answer and what its end means; the
- * relays move bytes.
+ * Step 8: the bytes of the upstream go to the client unchanged, and usage is read from a copy
+ * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and what its end means; the relays
+ * move bytes.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
 import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
@@ -24,11 +24,11 @@ import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { readSmallAnswer, smallAnswerBytes } from "./small-answer.ts";
 
-/** An answer to carry, and what follows its end. */
+/** An answer to relay, and what follows its end. */
 interface RelayInput {
   readonly request: Resolved & { readonly upstream: UpstreamProgress };
   readonly forwarded: UpstreamAnswer;
-  /** What a 2xx is billed, by what came of it. */
+  /** The bill of a 2xx, by what was seen of it. */
   readonly bill: (answered: BilledAnswer) => Billed;
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
@@ -49,7 +49,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     ...(events ? STREAM_HEADERS : {}),
   };
   const scan = new UsageScan({ content: call.route.billedBy === "tokens" });
-  const capture =
+  const buffer =
     miss !== null && response.status === 200
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
@@ -71,17 +71,17 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       failure = reportBrokenStream(call, request.model, cancellation.timedOut, scan.bytes);
     }
     if (!response.ok) {
-      capture?.close();
+      buffer?.close();
       settler.end({ statusCode, ttftMs, failure, readerStalled });
       return;
     }
     const billed = relayed.bill({ usage: scan.usage(), complete: end === "complete" });
     settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
-    const captured = end === "complete" ? capture?.take() : null;
-    if (miss !== null && captured && (!events || isCompleteStream(captured))) {
-      const stored = { body: captured, contentType: contentType ?? "application/json", ...billed };
-      storeResponse(call, miss, stored, () => capture?.close());
-    } else capture?.close();
+    const whole = end === "complete" ? buffer?.take() : null;
+    if (miss !== null && whole && (!events || isCompleteStream(whole))) {
+      const stored = { body: whole, contentType: contentType ?? "application/json", ...billed };
+      storeResponse(call, miss, stored, () => buffer?.close());
+    } else buffer?.close();
   };
 
   const { body } = response;
@@ -101,7 +101,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       : await readSmallAnswer(body, size).finally(() => reservation.close());
   if (taken instanceof Uint8Array) {
     onUpstream(taken);
-    capture?.push(taken);
+    buffer?.push(taken);
     finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(taken, { status, headers });
   }
@@ -115,13 +115,13 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     events,
     transforms,
     onUpstream,
-    onClient: (chunk) => capture?.push(chunk),
+    onClient: (chunk) => buffer?.push(chunk),
   };
   const native = response.ok && events && transforms.length === 0;
   const { readable, ended } = native ? relayNative(job) : relayPump(job, taken);
   call.waitUntil(
     ended.then(finish).catch(() => {
-      capture?.close();
+      buffer?.close();
       settler.abandon();
     }),
   );

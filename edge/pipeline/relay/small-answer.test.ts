@@ -31,16 +31,16 @@ describe("a small answer", () => {
     [{ "content-length": "ten" }, null],
     [{}, null],
     [{ "content-length": "10", "content-encoding": "gzip" }, null],
-  ])("is known by its headers: %j is %j", (headers, size) => {
+  ])("is recognised by its headers: %j is %j", (headers, size) => {
     expect(smallAnswerBytes(new Headers(headers as Record<string, string>))).toBe(size);
   });
 
-  it("is taken whole when it is all there", async () => {
+  it("is read whole when all of it is there", async () => {
     expect(await readSmallAnswer(body(["hello"]), 5)).toEqual(bytes("hello"));
   });
 
   it.each([[["he", "llo"]], [["h", "e", "llo"]]])(
-    "that comes as %j is given to the pump, nothing lost",
+    "that comes as %j is given to the pump without any loss",
     async (pieces) => {
       const taken = await readSmallAnswer(body(pieces), 5);
       expect(taken).not.toBeInstanceOf(Uint8Array);

@@ -1,19 +1,21 @@
 /**
- * Small answers that say their size: read at once when all of it is there, and handed on in one piece; a stream of their own
- * would cost more than the rest of the request. What comes in several pieces is given back to the pump, piece and all, so
- * that nothing is held back. Event streams and everything whose size is not known never come here.
+ * Small answers that declare their size: read at once when all of the body is there, and sent in one piece; a stream of
+ * its own would cost more than the rest of the request. A body that comes in several pieces is given to the pump, the
+ * first piece included, so that nothing is held back. Event streams and answers of unknown size are never handled here.
  */
 import { type BodyReader, PlainBodyReader } from "./body-reader.ts";
 
 const WHOLE_MAX_BYTES = 64 * 1024;
 
-/** The size of an answer that {@link readSmallAnswer} is for, by its headers, in bytes; null for every other. */
+/**
+ * The size of an answer that {@link readSmallAnswer} may read, by its headers, in bytes; null for every other answer.
+ */
 export function smallAnswerBytes(headers: Headers): number | null {
   const declared = Number(headers.get("content-length") ?? Number.NaN);
   return declared > 0 && declared <= WHOLE_MAX_BYTES && !headers.has("content-encoding") ? declared : null;
 }
 
-/** The body of so many bytes, or what the pump goes on with. Never rejects. */
+/** The whole body, or the reader with which the pump goes on. Never rejects. */
 export async function readSmallAnswer(
   body: ReadableStream<Uint8Array>,
   size: number,

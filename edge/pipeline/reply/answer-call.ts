@@ -1,8 +1,8 @@
 /**
- * The one way from a request to its answer, for every kind of route: its steps run, and an error of theirs becomes the
- * one error body (docs/rules/errors.md#data-plane-codes), its headers, and a row unless the request's own settlement
- * writes it or it met no route (docs/rules/settlement-and-rows.md#refusals). Internals go to the log, never to the
- * client.
+ * The one way from a request to its answer, for every kind of route: its steps run, and their error becomes the one
+ * error body (docs/rules/errors.md#data-plane-codes), its headers, and a usage row. No row is written here when the
+ * request's own settlement writes it, or when no route matched (docs/rules/settlement-and-rows.md#refusals). Internal
+ * details go to the log, never to the client.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -20,8 +20,8 @@ import { answerBeforeBodyRead } from "./unread-body-reply.ts";
 type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
 
 /**
- * The answer of a route's steps, or to their error. Never throws. A client that leaves does not end them: the runtime would cut
- * them off wherever they are, and what they hold would never be given back.
+ * The answer of a route's steps, or the answer to their error. Never throws. A client that leaves does not end the
+ * steps: the runtime would stop them at any point, and what they hold would never be released.
  */
 export async function answer(input: PipelineInput, steps: Steps, known: Known = NOTHING_KNOWN): Promise<CallAnswer> {
   const call = startCall(input);
@@ -40,12 +40,12 @@ async function answerCall(call: Call, steps: Steps, known: Known): Promise<CallA
   }
 }
 
-/** Undoes what is on the list, each of it once. */
+/** Runs every function on the list once. */
 function cleanUp(call: Call): void {
   for (let undo = call.cleanups.shift(); undo !== undefined; undo = call.cleanups.shift()) undo();
 }
 
-/** Answers a failure, once everything that the request holds has been given back. Never throws. */
+/** Answers a failure, after everything that the request holds was released. Never throws. */
 async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   const { cause, known } = failure;
   const settled = failure instanceof AlreadySettled;
@@ -61,7 +61,7 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
     if (error.code === "unknown_endpoint") logEnd(call, known, row, { failure: cause });
     else call.waitUntil(handInRefusal(call, known, row, cause));
   }
-  // A Cell that is away is not asked once more for a header.
+  // A Cell that is unreachable is not called again for a header.
   const level = error.code === "scheduler_unavailable" ? known.level : await readLevel(call, known);
   const retry = error.status === 400 ? { "x-should-retry": "false" } : {};
   const response = answerBeforeBodyRead(call, error.body, {
@@ -71,7 +71,10 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   return { response, known };
 }
 
-/** Hands in the row of a request that was refused. A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */
+/**
+ * Hands in the row of a request that was refused. A place that the Cell may hold for the request ends with this row,
+ * whichever of the two arrives first.
+ */
 export async function handInRefusal(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {
   const { admission } = call.ports;
   reportEnd(call, known, row, { failure });

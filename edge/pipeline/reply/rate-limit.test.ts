@@ -1,4 +1,4 @@
-/** The headers of budgets, for whatever levels and waits there can be (docs/rules/headers.md#budget-headers). */
+/** The budget headers, for every level and wait that is possible (docs/rules/headers.md#budget-headers). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { adjustBucket, bucketLevel, bucketRetryAfterMs, fullBucket } from "../../domain/budget/token-bucket.ts";
@@ -8,7 +8,7 @@ const WHOLE = /^\d+$/;
 const amount = fc.oneof(fc.nat(1_000), fc.maxSafeNat(), fc.constantFrom(0, 1, Number.MAX_SAFE_INTEGER));
 
 describe("the headers of a tenant's tokens per minute", () => {
-  it("are numbers as clients read them, up to the largest amounts", () => {
+  it("are numbers that clients can read, up to the largest amounts", () => {
     fc.assert(
       fc.property(amount, fc.double({ noNaN: true }), amount, (cap, moved, need) => {
         const bucket = adjustBucket(fullBucket(cap, 0), moved);

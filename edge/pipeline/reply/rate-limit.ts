@@ -1,7 +1,7 @@
 /**
- * What an answer says about its tenant's per-minute budget (docs/rules/headers.md#budget-headers): the level after its
- * own reserve, or as read where nothing was reserved. What cannot be read is left out; no answer waits for more than
- * one look.
+ * What an answer reports about its tenant's per-minute budget (docs/rules/headers.md#budget-headers): the level after
+ * its own reservation, or the current level when nothing was reserved. A level that cannot be read is left out; an
+ * answer waits for at most one read.
  */
 import type { Refusal } from "../../domain/admission/rpc.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
@@ -9,7 +9,9 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
 
-/** The level for a response: as it is known, or read for an authenticated caller that reserved nothing. Never throws. */
+/**
+ * The level for a response: as it is known, or read for an authenticated caller that reserved nothing. Never throws.
+ */
 export async function readLevel(call: Call, { level, principal }: Known): Promise<BucketLevel | null | undefined> {
   if (level !== undefined || principal === null || principal.tenant.tokens_per_minute === 0) return level;
   return await call.ports.admission.level(limitsOf(principal.key, principal.tenant));

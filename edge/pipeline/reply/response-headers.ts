@@ -10,10 +10,10 @@ export function isEventStream(contentType: string | null): boolean {
   return contentType?.toLowerCase().includes("text/event-stream") ?? false;
 }
 
-/** Headers of an event stream, which keep proxies on the way from holding it up. */
+/** Headers of an event stream. They keep proxies on the way from buffering it. */
 export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-cache" } as const;
 
-/** Headers of every answer to a call, own errors included. */
+/** Headers of every answer to a call, including the gateway's own errors. */
 export function gatewayHeaders(call: Call, known: Known): Record<string, string> {
   const { upstream, level, cacheStatus } = known;
   const untilMs = upstream.calledMs ?? call.ports.clock();

@@ -1,7 +1,7 @@
 /**
- * Answers to a client that is still sending a body which is not needed. The answer leaves at once; its stream stays open
- * while the rest is read away, for a while: closed on unread bytes, the connection would be reset before the client could
- * read its answer.
+ * Answers to a client that is still sending a body that is not needed. The answer leaves at once; its stream stays open
+ * for a while, in which the rest of the body is read and discarded: if the connection were closed with unread bytes, it
+ * would be reset before the client could read its answer.
  */
 import { pulledStream } from "../body/body-stream.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -30,9 +30,9 @@ export function answerBeforeBodyRead(call: Call, body: object, init: ResponseIni
   return new Response(stream, { ...init, headers });
 }
 
-/** The answer of an upstream that did not wait for the whole of a body. */
+/** The answer of an upstream that answered before it got the whole body. */
 export function keepOpenUntilBodyRead(call: Call, response: Response, outgoing: OutgoingBody): Response {
-  // first what is plain data: asked for its body, a response makes a stream of it
+  // check the plain data first: reading `body` of a response makes a stream of it
   if (outgoing.readRest === null || response.body === null) return response;
   const reader = response.body.getReader();
   const stream = pulledStream(null, {

@@ -1,4 +1,4 @@
-/** One wide line of the log for each call, whatever becomes of it. */
+/** One wide line of the log for each call, whatever its outcome. */
 import { describe, expect, it } from "vitest";
 import { NIL_UUID } from "../../../shared/usage-row.ts";
 import { originOf } from "../cache/response-cache.ts";
@@ -7,7 +7,7 @@ import { listModels } from "../run-models.ts";
 import { keyOf, modelOf } from "../testing/records.ts";
 import { SECRET, TestPermit, TestPipeline } from "../testing/world.ts";
 
-/** The line of the only call of a world. */
+/** The log line of the only call in a test. */
 async function lineOf(world: TestPipeline, work: Promise<Response>): Promise<Readonly<Record<string, unknown>>> {
   await work;
   await world.settled();
@@ -21,7 +21,7 @@ async function lineOf(world: TestPipeline, work: Promise<Response>): Promise<Rea
 const world = (changes: Partial<TestPipeline> = {}): TestPipeline => Object.assign(new TestPipeline(), changes);
 
 describe("the line of a call", () => {
-  it("that was served says who, what, how long, how much", async () => {
+  it("that was served has who, what, how long, how much", async () => {
     const served = world({ upstream: async () => new Response(null, { status: 204 }) });
     const line = await lineOf(served, run(served.received()));
     const row = served.permit.settlement?.row;
@@ -73,7 +73,7 @@ describe("the line of a call", () => {
     ["invalid_api_key", world({ key: null }), {}],
     ["model_not_found", world({ model: null }), {}],
     ["model_required", world(), { body: "{}" }],
-  ] as const)("that was refused says why: %s", async (error, refused, init) => {
+  ] as const)("that was refused has the reason: %s", async (error, refused, init) => {
     const line = await lineOf(refused, run(refused.received(init)));
     expect(line).toMatchObject({ level: "info", error, admission: "rejected", attempts: 0, cost_usd: 0 });
     expect(line["status"]).toBe(refused.recorded[0]?.status_code);
@@ -88,7 +88,7 @@ describe("the line of a call", () => {
     expect(refused.recorded).toMatchObject([{ model: "", status_code: 404 }]);
   });
 
-  it("that its budgets refused is one, too", async () => {
+  it("that its budgets refused has the same form", async () => {
     const refused = world();
     const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;
     refused.answers = [{ verdict: "refused", refusal, permit: refused.permit }];
@@ -99,7 +99,7 @@ describe("the line of a call", () => {
     });
   });
 
-  it("whose Cell is away says so, as an error", async () => {
+  it("whose Cell is unreachable reports it, as an error", async () => {
     const lost = () =>
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     const away = world();
@@ -111,7 +111,7 @@ describe("the line of a call", () => {
     });
   });
 
-  it("that failed within names what failed, and no more of it", async () => {
+  it("that failed inside the gateway names what failed, and nothing more of it", async () => {
     const failed = world();
     const received = failed.received();
     const directory = {
@@ -149,7 +149,7 @@ describe("the line of a call", () => {
     expect(line["cost_usd"]).toBe(called.permit.settlement?.row.cost_usd);
   });
 
-  it("that leaves no row, or was answered from the cache, is there as well", async () => {
+  it("that leaves no row, or was answered from the cache, has its line as well", async () => {
     const unknown = world({ model: null });
     const nowhere = runOther(unknown.received({}, "/v1/nothing?api_key=planted"));
     const line = await lineOf(unknown, nowhere);

@@ -1,8 +1,8 @@
 /**
- * The end of a call as operators see it: one wide line of the log for each, whatever became of it, and its spans. Written
- * once, by the step that ends the call first, from what was known then (style "one wide event per request"). Never holds a
- * prompt, an answer, a credential, a path or a query; of the client's own texts only those that its row has, and the name of
- * a model that is not registered.
+ * The end of a call as operators see it: one wide line of the log for each call, whatever its outcome, and its spans.
+ * Written once, by the step that ends the call first, from what was known then (style "one wide event per request"). It
+ * never holds a prompt, an answer, a credential, a path or a query; of the client's own texts it holds only those that
+ * the row has, and the name of a model that is not registered.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -13,9 +13,9 @@ import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
 import { isTraced, sendSpans } from "./spans.ts";
 
-/** What the log says of an end besides its row. */
+/** What the log reports of an end besides its row. */
 export interface EndDetails {
-  /** What the call failed with, as it was thrown; absent when it has not. */
+  /** The error that the call failed with, as it was thrown; absent when it did not fail. */
   readonly failure?: unknown;
   /** The client took nothing of its answer, and was cut off. */
   readonly readerStalled?: boolean;
@@ -28,7 +28,7 @@ export function reportEnd(call: Call, known: Known, row: UsageRow, details: EndD
   log(call, known, row, details);
 }
 
-/** The same of a call that leaves no row and no spans (docs/rules/settlement-and-rows.md#clients-that-leave). */
+/** Logs the end of a call that leaves no row and no spans (docs/rules/settlement-and-rows.md#clients-that-leave). */
 export function logEnd(call: Call, known: Known, row: UsageRow, details: EndDetails = {}): void {
   if (call.endReport.take()) log(call, known, row, details);
 }
@@ -86,14 +86,14 @@ function fieldsOf(
   };
 }
 
-/** The code that the client got, or would have got; null when nothing failed on the gateway's side of the call. */
+/** The error code that the client got, or would have got; null when the gateway's side of the call did not fail. */
 function errorOf(failure: unknown, status: number): string | null {
   if (failure instanceof GatewayError) return failure.code;
   if (failure instanceof ClientGone || status === 499) return "client_gone";
   return failure === null ? null : "internal_error";
 }
 
-/** What an error of ours was caused by, by its name only: messages may quote what they were about. */
+/** The cause of an error of the gateway, by its name only: a message may quote a client's text. */
 function reasonOf(failure: unknown): string | undefined {
   const cause = failure instanceof GatewayError ? failure.options.cause : failure;
   return cause instanceof Error && !(cause instanceof ClientGone) ? cause.name : undefined;

@@ -1,14 +1,13 @@
 /**
- * Spans of a call: a step within one, and all of them on their way when the call's row goes
- * (docs/rules/tracing.md#spans). Only calls of traced keys and tenants are kept; keeping them never delays or fails an
- * answer.
+ * Spans of a call: one step in a span, and sending all of them with the call's row (docs/rules/tracing.md#spans). Only
+ * the spans of traced keys and tenants are kept; keeping them never delays an answer and never makes it fail.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { OpenSpan, SpanName } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
 
-/** Runs a step within a span; what it throws marks the span as failed. */
+/** Runs a step in a span; when it throws, the span is marked as failed. */
 export async function withSpan<T>(call: Call, name: SpanName, step: (span: OpenSpan) => Promise<T>): Promise<T> {
   const span = call.trace.begin(name, call.ports.clock());
   try {
@@ -21,7 +20,7 @@ export async function withSpan<T>(call: Call, name: SpanName, step: (span: OpenS
   }
 }
 
-/** Sends a span that ended after its call had. */
+/** Sends a span that ended after its call had ended. */
 export function sendLateSpan(call: Call, known: Known, span: OpenSpan): void {
   if (isTraced(known)) call.ports.spans.send(call.requestId, [span.record("proxy_request", call.ports.clock())]);
 }
@@ -45,7 +44,7 @@ export function sendSpans(call: Call, known: Known, row: UsageRow): void {
   if (context !== null) call.ports.traces.add({ context, method: call.request.method, row, spans });
 }
 
-/** Whether its spans are kept. */
+/** Whether the call's spans are kept. */
 export function isTraced({ principal }: Known): boolean {
   return principal?.key.tracing_enabled === true || principal?.tenant.tracing_enabled === true;
 }

@@ -1,7 +1,7 @@
 /**
- * Which ends of upstream calls operators hear of (docs/rules/alerts.md#issues-and-texts): no answer at all, an answer
- * that is the upstream's own fault, a stream that broke. Each is an alert, and one line of the log with its request; of
- * a stream that broke the call's own line says so, too. Details are the gateway's own words: names, statuses and
+ * Which ends of upstream calls are reported to operators (docs/rules/alerts.md#issues-and-texts): no answer at all, an
+ * answer that is the upstream's own fault, a stream that broke. Each is an alert, and one line of the log with its
+ * request; a stream that broke is also in the call's own line. Details are the gateway's own words: names, statuses and
  * counts.
  */
 import { issues } from "../../../shared/alerts.ts";
@@ -9,13 +9,13 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { Call } from "../call/context.ts";
 
-/** How far a request went before it was given up. */
+/** What was tried for a request before it was given up. */
 interface Effort {
   readonly attempts: number;
   readonly endpoints: number;
 }
 
-/** Nothing came that the client could be given. */
+/** Reports that no upstream gave an answer that the client could get. */
 export function reportUnanswered(call: Call, model: ModelRecord, effort: Effort & { readonly reason: string }): void {
   const { reason, attempts, endpoints } = effort;
   call.ports.alerts.raise(issues.upstreamRequestFailed(model.model_name, reason, attempts, endpoints));
@@ -28,7 +28,7 @@ export function reportUnanswered(call: Call, model: ModelRecord, effort: Effort 
   });
 }
 
-/** The answer that the client gets: a 5xx, or a redirect that is not followed, is reported. */
+/** Reports an answer that the client gets when it is a 5xx, or a redirect that is not followed. */
 export function reportAnswered(call: Call, model: ModelRecord, status: number, effort: Effort): void {
   if (status >= 500) {
     call.ports.alerts.raise(issues.upstream5xxResponse(model.model_name, status));
@@ -38,7 +38,7 @@ export function reportAnswered(call: Call, model: ModelRecord, status: number, e
     reportUnanswered(call, model, { ...effort, reason: `redirect ${status} not followed` });
 }
 
-/** A body ended early, after `bytes` of it. Returns what the request failed with. */
+/** Reports a body that ended early, after `bytes` of it. Returns the failure of the request. */
 export function reportBrokenStream(call: Call, model: ModelRecord, timedOut: boolean, bytes: number): GatewayError {
   const reason = timedOut ? "timed out" : "connection broke";
   call.ports.alerts.raise(issues.upstreamStreamError(model.model_name, reason, bytes));

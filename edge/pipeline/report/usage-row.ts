@@ -16,7 +16,7 @@ interface UsageRowEnd {
   readonly ttftMs?: number;
 }
 
-/** The row of a call that ends now, of which so much is known. */
+/** The row of a call that ends now, from what is known of it. */
 export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow {
   const { principal, session, estimate, model } = known;
   const billed = end.billed ?? NOTHING_BILLED;
@@ -25,7 +25,7 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
     ...zeroUsageRow(call.requestId, nowMs),
     tenant_id: principal?.tenant.id ?? NIL_UUID,
     key_id: principal?.key.key_id ?? NIL_UUID,
-    // Only names that are registered: rows are added up by it for ever, and a client can make up any number of names.
+    // Only registered names: rows are added up by model for ever, and a client can invent any number of names.
     model: model?.model_name ?? "",
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
     session_id: session?.id ?? "",
@@ -50,7 +50,7 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
 
 /**
  * The row of a request that held a slot, with the energy of the time after its queue (docs/rules/energy.md#readings).
- * The row is complete before the reading is asked for: what that takes counts for nothing.
+ * The row is complete before the power reading is fetched, so that the time of fetching is not counted.
  */
 export async function withEnergy(
   call: Call,

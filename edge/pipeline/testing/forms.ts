@@ -1,11 +1,9 @@
-/**
- * Forms as clients write them, for tests of the pipeline, and how they are read. Their boundary is `b`.
- */
+/** Forms as clients write them, for tests of the pipeline, and their reader. Their boundary is `b`. */
 import { BodyDeadline } from "../body/body-deadline.ts";
 import { BodySource } from "../body/body-source.ts";
 import { SharedTimer } from "../timers/shared-timer.ts";
 
-/** The body of a request, to be read. Throws 413 `request_too_large`. */
+/** The unread body of a request. Throws 413 `request_too_large`. */
 export function sourceOf(request: Request, maxBytes: number): BodySource {
   return new BodySource(request, maxBytes, new BodyDeadline(new SharedTimer(Date.now), Date.now));
 }
@@ -13,7 +11,7 @@ export function sourceOf(request: Request, maxBytes: number): BodySource {
 /** The content type of {@link formOf}. */
 export const FORM_TYPE = "multipart/form-data; boundary=b";
 
-/** A form of these fields, and then a file. */
+/** A form of these fields, followed by a file. */
 export function formOf(fields: Readonly<Record<string, string>>, file: string): string {
   const part = (name: string, more: string, value: string): string =>
     `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;

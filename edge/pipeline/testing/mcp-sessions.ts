@@ -1,8 +1,8 @@
-/** Whose the sessions of one MCP server are, in a test's hands. */
+/** The sessions of one MCP server and their tenants, for tests. */
 import type { McpSessions } from "../../ports.ts";
 
 export class TestMcpSessions implements McpSessions {
-  /** Tenants by the sessions that are known. */
+  /** Tenants of the known sessions. */
   readonly known = new Map<string, string>();
   /** Sessions whose use was reported. */
   readonly renewed: string[] = [];

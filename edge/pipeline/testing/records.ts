@@ -1,5 +1,6 @@
 /**
- * Hot copies for tests of the pipeline: a key whose tenant may do everything, and a model without an upstream of its own.
+ * Hot copies for tests of the pipeline: a key whose tenant may do everything, and a model without an upstream of its
+ * own.
  */
 import type {
   McpServerRecord,
@@ -12,7 +13,7 @@ import { type Authenticated, NOTHING_KNOWN, StageFailure } from "../call/known.t
 
 const budget = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
 
-/** A tenant that no gate stops. */
+/** A tenant that passes every gate. */
 export function tenantOf(changes: Partial<ResolvedTenant> = {}): ResolvedTenant {
   return {
     id: "00000000-0000-4000-8000-00000000000a",
@@ -61,7 +62,7 @@ export function callerOf(): Authenticated {
   return { ...NOTHING_KNOWN, principal: { key: keyOf(), tenant: tenantOf() } };
 }
 
-/** The code of the error that a step failed with, else its name. */
+/** The code of the error that a step failed with, otherwise its name. */
 export function refusalOf(thrown: unknown): string {
   const error = (thrown instanceof StageFailure ? thrown.cause : thrown) as { code?: string; name: string };
   return error.code ?? error.name;

@@ -32,9 +32,12 @@ export const status =
   (code: number, headers: Record<string, string> = {}) =>
   async () =>
     new Response(code === 204 ? null : `body of ${code}`, { status: code, headers });
-/** Nobody listens. */
+/** Refuses the connection. */
 export const refuses = async (): Promise<Response> => await Promise.reject(new TypeError("refused"));
-/** A body as the runtime's are: bytes. `next` gives a piece each time it is asked, null at the end; what it throws breaks the body. */
+/**
+ * A body of bytes, as in the runtime. `next` gives a piece at each call, null at the end; what it throws breaks the
+ * body off.
+ */
 export function bodyOf(next: () => Uint8Array<ArrayBuffer> | null, cancel = (): void => undefined): ReadableStream {
   return new ReadableStream(
     {
@@ -50,11 +53,11 @@ export function bodyOf(next: () => Uint8Array<ArrayBuffer> | null, cancel = (): 
     { highWaterMark: 0 },
   );
 }
-/** Answers nothing until it is aborted. */
+/** Does not answer until it is aborted. */
 export const hangs = async ({ signal }: UpstreamCall): Promise<Response> =>
   await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 
-/** A world whose model has an endpoint for every host of the script, in this order. */
+/** A pipeline whose model has an endpoint for every host of the script, in this order. */
 export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {}): TestPipeline {
   const world = new TestPipeline();
   const endpoints = Object.keys(script).map((name) => endpoint(name));
@@ -72,6 +75,6 @@ export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {
   return world;
 }
 
-/** Where the calls went, in order. */
+/** The hosts of the calls, in order. */
 export const hosts = (world: TestPipeline): readonly string[] =>
   world.upstreamCalls.map((call) => new URL(call.url).hostname.replace(".test", ""));

@@ -1,6 +1,6 @@
 /**
- * A request's world for tests of the pipeline: the ports, each answered from plain values that a test may change while
- * the request runs, and what the pipeline asked of them.
+ * The surroundings of a request for tests of the pipeline: the ports, which answer from plain values that a test may
+ * change while the request runs, and a record of their calls.
  */
 import type { Issue } from "../../../shared/alerts.ts";
 import type { RevItem } from "../../../shared/internal.ts";
@@ -53,7 +53,7 @@ export class TestPermit implements PermitHandle {
   settleFails = false;
 
   constructor() {
-    // A request may end before it looks whether its Cell is still there.
+    // A request may end before it checks whether its Cell is still there.
     this.reset.promise.catch(() => undefined);
   }
 
@@ -77,21 +77,21 @@ export class TestPermit implements PermitHandle {
   }
 }
 
-/** A Cell that knows this record to be at this revision. */
+/** A Cell that knows that this record has this revision. */
 export function knowing(item: RevItem): TestPipeline["stale"] {
   return (items) =>
     items.flatMap(({ kind, id, rev }) => (kind === item.kind && id === item.id && rev < item.rev ? [item] : []));
 }
 
-/** What a test sets up, and what it finds afterwards. */
+/** What a test sets up, and what it reads afterwards. */
 export class TestPipeline {
   key: ResolvedKey | null = keyOf();
-  /** What memory holds while the store has `key`; null: memory knows nothing. */
+  /** What memory holds while the store has `key`; null: memory holds nothing. */
   keyInMemory: ResolvedKey | null = null;
-  /** What memory holds is all there is. */
+  /** The store does not answer; only memory does. */
   storeIsDown = false;
   model: ModelRecord | null = modelOf();
-  /** The same for the model. */
+  /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
@@ -104,7 +104,7 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
-  adopt: (ask: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
+  adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
   passthroughPaths: ReadonlySet<string> | null = null;
@@ -113,7 +113,7 @@ export class TestPipeline {
   stalledReaderMs = 60_000;
   ssrf: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
   open: (stored: string) => Promise<string> = async (stored) => `opened ${stored}`;
-  /** What happens while a request waits. */
+  /** Called while a request waits. */
   sleep: (signal: AbortSignal) => Promise<void> = async () => undefined;
 
   readonly permit = new TestPermit();
@@ -125,19 +125,19 @@ export class TestPipeline {
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
     endpoints: new EndpointFailures(),
   };
-  /** Addresses that were looked at after a failure. */
+  /** Addresses that were examined after a failure. */
   readonly diagnosed: string[] = [];
-  /** Waits asked for, ms. */
+  /** Waits that were requested, ms. */
   readonly waits: number[] = [];
-  readonly asks: AdmissionRequest[] = [];
-  /** Answers without a slot that were shown to the Cell. */
+  readonly requests: AdmissionRequest[] = [];
+  /** Answers without a slot that were sent to the Cell. */
   readonly hits: CacheHit[] = [];
   readonly recorded: UsageRow[] = [];
   readonly orphans: UsageRow[] = [];
   readonly forgotten: string[] = [];
   readonly upstreamCalls: UpstreamCall[] = [];
   readonly stored: CacheEntry[] = [];
-  /** What the Cell knows to be newer. */
+  /** The records of which the Cell knows newer ones. */
   stale: (items: readonly RevItem[]) => readonly RevItem[] = () => [];
 
   tokensEnabled = false;
@@ -146,7 +146,7 @@ export class TestPipeline {
 
   readonly provisioned: Identity[] = [];
   readonly alerts: Issue[] = [];
-  /** Lines of the log; `name` is the event's. */
+  /** Lines of the log; `name` is the name of the event. */
   readonly logged: Readonly<Record<string, unknown>>[] = [];
   readonly spans: SpanRecord[] = [];
   tracesEnabled = false;
@@ -154,7 +154,7 @@ export class TestPipeline {
   readonly events: MetricEvent[] = [];
   readonly pending: Promise<unknown>[] = [];
 
-  /** A call as step 1 leaves it. */
+  /** A call as step 1 makes it. */
   call(init: RequestInit = {}, path = "/v1/chat/completions"): Call {
     return startCall(this.received(init, path));
   }
@@ -186,7 +186,7 @@ export class TestPipeline {
     };
   }
 
-  /** Resolves when nothing is left of what the pipeline gave to `waitUntil`. */
+  /** Resolves when all work that the pipeline gave to `waitUntil` has ended. */
   async settled(): Promise<void> {
     for (let at = 0; at < this.pending.length; at += 1) await this.pending[at];
   }
@@ -272,8 +272,8 @@ export class TestPipeline {
   #admission(): Admission {
     return {
       cell: "test",
-      admit: async (ask) => {
-        this.asks.push(ask);
+      admit: async (request) => {
+        this.requests.push(request);
         return (
           this.answers.shift() ?? {
             verdict: "granted",
@@ -282,7 +282,7 @@ export class TestPipeline {
           }
         );
       },
-      adopt: async (ask) => await this.adopt(ask),
+      adopt: async (request) => await this.adopt(request),
       record: async (row) => {
         this.recorded.push(row);
       },

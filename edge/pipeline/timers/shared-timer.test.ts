@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe("the waits of a call", () => {
-  it("share a timer, and leave none behind when all of them are called off", () => {
+  it("share a timer, and leave none behind when all of them are cancelled", () => {
     const waits = new SharedTimer(Date.now);
     const run = vi.fn();
     const callOff = [waits.after(1000, run), waits.after(200, run), waits.after(300_000, run)];
@@ -40,7 +40,7 @@ describe("the waits of a call", () => {
   it.each([
     ["ahead", 3_600_000],
     ["back", -3_600_000],
-  ])("end in their time when the clock is set %s", (_, ms) => {
+  ])("end in time when the clock is set %s", (_, ms) => {
     const waits = new SharedTimer(Date.now);
     const [soon, late] = [vi.fn(), vi.fn()];
     waits.after(1_000, soon);
@@ -53,7 +53,7 @@ describe("the waits of a call", () => {
     expect(late).toHaveBeenCalledOnce();
   });
 
-  it("that are called off stay silent, before the first look and after it; the others do not", () => {
+  it("that are cancelled stay silent, before the shared timer fires and after it; the others do not", () => {
     const waits = new SharedTimer(Date.now);
     const [early, late, kept] = [vi.fn(), vi.fn(), vi.fn()];
     const callOffEarly = waits.after(500, early);

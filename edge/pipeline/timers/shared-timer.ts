@@ -1,6 +1,7 @@
 /**
- * The waits of one call on one timer. Nearly every call ends before anything that it waits for is due, and a timer costs
- * more than most steps: they share a first look, and only a call that is still there by then has timers of their own.
+ * The waits of one call on one timer. Nearly every call ends before anything that it waits for is due, and a timer
+ * costs more than most steps: therefore the waits share a first timer, and only a call that still runs when it fires
+ * gets a timer for each wait.
  */
 import type { Clock } from "../../ports.ts";
 
@@ -11,36 +12,36 @@ interface Wait {
   readonly ms: number;
   readonly fromMs: number;
   readonly run: () => void;
-  /** Of its own. */
+  /** The wait's own timer. */
   timer: ReturnType<typeof setTimeout> | null;
 }
 
 export class SharedTimer {
   readonly #clock: Clock;
-  /** Waits that have not come to an end. */
+  /** Waits that have not ended. */
   readonly #waits = new Set<Wait>();
-  #look: ReturnType<typeof setTimeout> | null = null;
-  #looked = false;
+  #firstTimer: ReturnType<typeof setTimeout> | null = null;
+  #firstTimerFired = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Runs `run` after `ms`. The answer calls it off. */
+  /** Runs `run` after `ms`. The returned function cancels that. */
   after(ms: number, run: () => void): () => void {
     const wait: Wait = { ms, fromMs: this.#clock(), run, timer: null };
     this.#waits.add(wait);
-    if (this.#looked || ms < SHARED_WAIT_MS) this.#arm(wait, ms);
-    else this.#look ??= setTimeout(() => this.#lookAround(), SHARED_WAIT_MS);
+    if (this.#firstTimerFired || ms < SHARED_WAIT_MS) this.#arm(wait, ms);
+    else this.#firstTimer ??= setTimeout(() => this.#onFirstTimer(), SHARED_WAIT_MS);
     return () => this.#callOff(wait);
   }
 
-  #lookAround(): void {
-    this.#looked = true;
-    this.#look = null;
+  #onFirstTimer(): void {
+    this.#firstTimerFired = true;
+    this.#firstTimer = null;
     const nowMs = this.#clock();
     for (const wait of this.#waits) {
-      // No longer than this timer took, and no shorter than nothing, whatever the clock says.
+      // Whatever the clock shows, the time that has passed is between zero and the time of the shared timer.
       const leftMs = wait.ms - Math.min(SHARED_WAIT_MS, Math.max(0, nowMs - wait.fromMs));
       if (wait.timer !== null) continue;
       if (leftMs <= 0) this.#end(wait);
@@ -60,8 +61,8 @@ export class SharedTimer {
   #callOff(wait: Wait): void {
     if (!this.#waits.delete(wait)) return;
     clearTimeout(wait.timer);
-    if (this.#waits.size > 0 || this.#look === null) return;
-    clearTimeout(this.#look);
-    this.#look = null;
+    if (this.#waits.size > 0 || this.#firstTimer === null) return;
+    clearTimeout(this.#firstTimer);
+    this.#firstTimer = null;
   }
 }

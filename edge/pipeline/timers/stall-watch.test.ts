@@ -14,7 +14,7 @@ function watching(limitMs: number): { readonly watch: StallWatch; readonly stall
 }
 
 describe("a watch", () => {
-  it("tells of what takes as long as its limit, and not before", () => {
+  it("reports what takes as long as its limit, and not before", () => {
     const { watch, stalls } = watching(60_000);
     watch.begin();
     vi.advanceTimersByTime(59_999);
@@ -23,7 +23,7 @@ describe("a watch", () => {
     expect(stalls()).toBe(1);
   });
 
-  it("says nothing of many that are done in time, however long all of them take", () => {
+  it("reports nothing of many operations that end in time, however long all of them take", () => {
     const { watch, stalls } = watching(1000);
     for (let write = 0; write < 50; write += 1) {
       watch.begin();
@@ -49,7 +49,7 @@ describe("a watch", () => {
     expect([stalls(), never.stalls()]).toEqual([0, 0]);
   });
 
-  it("says nothing of what was done while the isolate was too busy to hear of it", () => {
+  it("reports nothing of what ended while the isolate was too busy to notice", () => {
     let nowMs = 0;
     let stalls = 0;
     const clock = (): number => nowMs;
@@ -57,7 +57,7 @@ describe("a watch", () => {
       stalls += 1;
     });
     watch.begin();
-    // by the time that its timer fires, a minute has passed
+    // when its timer fires, a minute has passed
     nowMs = 60_000;
     vi.advanceTimersByTime(400);
     watch.done();

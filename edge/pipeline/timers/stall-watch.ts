@@ -1,12 +1,13 @@
 /**
- * Notices that one thing takes too long, of many that come one after another: the writes of a relay, the reads of a body. It
- * costs a look at the clock for each of them, and a timer only while some may be late. An isolate that is busy hears late of
- * what is done: nothing is called late before it has been looked at twice, with time between to hear of it.
+ * Notices that one of many operations that follow one another takes too long: the writes of a relay, the reads of a
+ * body. It reads the clock for each of them, and needs a timer only while one may be late. A busy isolate learns late
+ * of finished work: an operation counts as late only when two checks have found it late, with time in between to learn
+ * that it has finished.
  */
 import type { Clock } from "../../ports.ts";
 import type { SharedTimer } from "./shared-timer.ts";
 
-/** Between the first look at what may be late and the second. */
+/** Time between the first check of an operation that may be late and the second. */
 const CONFIRM_MS = 250;
 
 export class StallWatch {
@@ -14,14 +15,17 @@ export class StallWatch {
   readonly #clock: Clock;
   readonly #onStall: () => void;
   #limitMs: number;
-  /** How many things were begun; the last of them is under way, and since when, epoch ms; null: nothing is. */
+  /**
+   * How many operations were begun; the last of them is under way since the time below, epoch ms; null: none is under
+   * way.
+   */
   #begun = 0;
   #sinceMs: number | null = null;
-  /** What was late at the first look. */
+  /** The operation that the first check found late. */
   #suspect = 0;
   #callOff: (() => void) | null = null;
 
-  /** `onStall` is called when something has been under way for `limitMs`; 0: never. */
+  /** `onStall` is called when an operation has been under way for `limitMs`; 0: never. */
   constructor(waits: SharedTimer, clock: Clock, limitMs: number, onStall: () => void) {
     this.#waits = waits;
     this.#clock = clock;
@@ -39,14 +43,14 @@ export class StallWatch {
     this.#sinceMs = null;
   }
 
-  /** From now on nothing may take longer than this, ms. */
+  /** Sets the longest time for an operation from now on, ms. */
   tighten(limitMs: number): void {
     if (this.#limitMs !== 0 && this.#limitMs <= limitMs) return;
     this.end();
     this.#limitMs = limitMs;
   }
 
-  /** Nothing more is watched. */
+  /** Ends the watch. */
   end(): void {
     this.#callOff?.();
     this.#callOff = null;
@@ -55,10 +59,10 @@ export class StallWatch {
 
   #arm(ms: number): void {
     if (this.#limitMs === 0) return;
-    this.#callOff ??= this.#waits.after(Math.max(ms, 0), () => this.#look());
+    this.#callOff ??= this.#waits.after(Math.max(ms, 0), () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     this.#callOff = null;
     if (this.#sinceMs === null) return;
     const leftMs = this.#sinceMs + this.#limitMs - this.#clock();

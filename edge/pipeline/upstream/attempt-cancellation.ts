@@ -1,7 +1,7 @@
 /**
- * The end of one upstream attempt: its client gone, its deadline passed, or its reader cut off, as one signal
- * (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte of the
- * answer.
+ * The end of one upstream attempt (its client is gone, its deadline has passed, or its reader was cut off) as one
+ * signal (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte
+ * of the answer.
  */
 import { ClientGone } from "../call/client-gone.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
@@ -49,7 +49,7 @@ export class AttemptCancellation {
   }
 
   /**
-   * The client takes nothing of what has come for it: it is treated like one that left
+   * Cuts off a client that takes nothing of what has come for it: it is treated like one that left
    * (docs/rules/streams.md#stalled-readers).
    */
   cutOffReader(): void {
@@ -57,13 +57,13 @@ export class AttemptCancellation {
     this.abort();
   }
 
-  /** An answer is kept aside while another attempt is made: its time stands still. */
+  /** Stops the deadline while an answer is kept and another attempt is made. */
   suspend(): void {
     this.#callOff?.();
     this.#callOff = null;
   }
 
-  /** After a suspension the full time starts anew; without one nothing changes. */
+  /** Starts the full deadline again after a suspension; without a suspension nothing changes. */
   resume(): void {
     this.#callOff ??= this.#waits.after(this.#timeoutMs, () => {
       this.#timedOut = true;
@@ -77,7 +77,7 @@ export class AttemptCancellation {
     this.release();
   }
 
-  /** The answer is complete: nothing is left to end. */
+  /** The answer is complete: there is nothing left to end. */
   release(): void {
     this.#callOff?.();
     this.#client.removeEventListener("abort", this.#onGone);

@@ -1,7 +1,7 @@
 /**
- * One attempt at one upstream: credential, body, deadline, answer up to its headers. It never decides whether another
- * one follows; that is the retry plan's. An upstream that refuses what an optional transform did is asked again at once
- * without it, within the same attempt (docs/rules/streams.md#usage-event).
+ * One attempt at one upstream: credential, body, deadline, answer up to its headers. The retry plan, not this file,
+ * decides whether another attempt follows. An upstream that refuses the change of an optional transform is called again
+ * at once without it, within the same attempt (docs/rules/streams.md#usage-event).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
@@ -19,20 +19,20 @@ import { AttemptCancellation } from "./attempt-cancellation.ts";
 import { acceptedPlans, editsOf, noteRefusal } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
-/** Verdicts on addresses that are remembered. */
+/** Most verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
 
 /** An answer whose body is still to come. */
 export interface UpstreamAnswer {
   readonly response: Response;
-  /** Who answered. */
+  /** The upstream that answered. */
   readonly target: Target;
-  /** What was done to the request, and is to be done to its answer. */
+  /** The plans that were applied to the request, and are applied to its answer. */
   readonly applied: readonly TransformPlan[];
   /** When the answered attempt was sent, epoch ms. */
   readonly sentMs: number;
   readonly cancellation: AttemptCancellation;
-  /** Of this attempt; it ends anew with the answer's last byte. */
+  /** The span of this attempt; its end is set again at the answer's last byte. */
   readonly span: OpenSpan;
 }
 
@@ -41,19 +41,19 @@ export type AttemptResult =
   | { readonly kind: "answered"; readonly answer: UpstreamAnswer }
   | { readonly kind: "unreachable" | "timed-out" | "unusable"; readonly reason: string };
 
-/** What is sent, to whichever upstream. */
+/** The input of every attempt of a request. */
 export interface AttemptInput {
   readonly call: Call;
   readonly model: ModelRecord;
   readonly parsed: ParsedCall;
-  /** What transforms do to the request, whichever upstream it goes to. */
+  /** The changes of transforms to the request, for every upstream. */
   readonly plans: readonly TransformPlan[];
   readonly progress: UpstreamProgress;
   /** Called once, before the first byte leaves. */
   readonly onFirstSend: () => void;
 }
 
-/** Makes one attempt. Throws ClientGone, or GatewayError for what the client did wrong. */
+/** Makes one attempt. Throws ClientGone, or GatewayError for the client's error. */
 export async function attempt(sending: AttemptInput, target: Target): Promise<AttemptResult> {
   const { call, model, parsed, progress } = sending;
   if (!target.isDefault && !mayBeCalled(call, target.apiBase)) return { kind: "unusable", reason: "address blocked" };
@@ -85,7 +85,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   }
 }
 
-/** Addresses are few and the policy stays as it is: each is looked at once. */
+/** Addresses are few and the policy does not change: each address is checked once. */
 function mayBeCalled({ memory, config }: Call, apiBase: string): boolean {
   const known = memory.addresses.get(apiBase);
   if (known !== undefined) return known;
@@ -95,13 +95,13 @@ function mayBeCalled({ memory, config }: Call, apiBase: string): boolean {
   return allowed;
 }
 
-/** Cancels an answer that will not be read; its connection would stay open otherwise. Not waited for. */
+/** Cancels an answer that will not be read, because its connection would stay open otherwise. Not awaited. */
 export function cancelAnswer({ response, cancellation }: UpstreamAnswer): void {
   response.body?.cancel().catch(() => undefined);
   cancellation.abort();
 }
 
-/** The answer, from sending on. */
+/** Sends the request once and returns the answer. */
 async function sendOnce(
   sending: AttemptInput,
   target: Target,
@@ -122,7 +122,8 @@ async function sendOnce(
   await first.response.body?.cancel().catch(() => undefined);
   const required = plans.filter((plan) => !plan.optional);
   const second = await send(sending, target, headers, cancellation, required);
-  // Only an answer that is better without them shows that they were to blame, and not the rest of the request.
+  // Only a successful answer without the optional changes shows that they were refused, and not the rest of the
+  // request.
   if (second.response.ok) noteRefusal(sending, target, optional);
   return { ...second, span };
 }
@@ -154,7 +155,7 @@ function timeoutMsOf(call: Call, model: ModelRecord): number {
   return model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
 }
 
-/** Null: none is set. Undefined: it cannot be read. */
+/** Null: the endpoint has none. Undefined: it cannot be read. */
 async function openCredential(call: Call, model: ModelRecord, target: Target): Promise<string | null | undefined> {
   if (target.credential === null) return null;
   try {

@@ -1,6 +1,6 @@
 /**
- * The record of no model: GATEWAY_UPSTREAM_BASE_URL without credential, asked once. Detail probes of names that are not
- * registered go there (docs/rules/routes.md#model-listing).
+ * The record for names that are not registered: GATEWAY_UPSTREAM_BASE_URL without credential, called once. Detail
+ * probes of such names go there (docs/rules/routes.md#model-listing).
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 

@@ -1,5 +1,5 @@
 /**
- * A look at the address of an upstream that failed, for models with "Debug upstream failures"
+ * Checks the address of an upstream that failed, for models with "Debug upstream failures"
  * (docs/rules/upstream-calls.md#diagnostics). It begins when the answer is decided and never delays it.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
@@ -9,7 +9,7 @@ import type { Call } from "../call/context.ts";
 import type { Known, Resolved } from "../call/known.ts";
 import { sendLateSpan } from "../report/spans.ts";
 
-/** Looks when the client gets a 502 or 504; `upstreamStatus` null: nothing answered. */
+/** Checks the address when the client gets a 502 or 504; `upstreamStatus` null: the upstream did not answer. */
 export function diagnoseUpstream(call: Call, request: Resolved, apiBase: string, upstreamStatus: number | null): void {
   if (!request.model.debug_diagnostics) return;
   if (upstreamStatus !== null && clientStatus(upstreamStatus) !== 502) return;

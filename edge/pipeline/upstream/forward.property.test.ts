@@ -1,6 +1,6 @@
 /**
- * Whatever upstreams do and whenever the client leaves: one settlement, one answer, and of every body that was opened
- * each is handed to the client or let go of (docs/rules/settlement-and-rows.md#nothing-stays-held,
+ * Whatever upstreams do and whenever the client leaves: one settlement, one answer, and every body that was opened is
+ * either sent to the client or cancelled (docs/rules/settlement-and-rows.md#nothing-stays-held,
  * docs/rules/upstream-calls.md#abort-and-cancel).
  */
 import fc from "fast-check";
@@ -9,14 +9,14 @@ import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { type Answer, bodyOf, hosts, refuses, worldOf } from "../testing/upstreams.ts";
 
-// The runtime's own class; without arguments the standard one passes everything through as well.
+// Stands for the runtime's own class; the standard one without arguments passes everything through as well.
 vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
 const STATUSES = [200, 302, 400, 404, 408, 429, 500, 501, 503] as const;
 const anyEnd = fc.oneof(fc.constantFrom(...STATUSES), fc.constant("refuses" as const));
 type End = (typeof STATUSES)[number] | "refuses";
 
-/** What the client gets for the last answer, null for none. */
+/** The status that the client gets for the last answer; null: there was none. */
 function expected(last: number | null): number {
   if (last === null) return 502;
   return last >= 400 && last < 500 ? last : last === 200 ? 200 : 502;

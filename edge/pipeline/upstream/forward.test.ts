@@ -1,5 +1,5 @@
 /**
- * Attempts, waits and what is let go of, with clock, chance and waiting in the test's hands
+ * Attempts, waits and cancelled answers, with a clock, random numbers and waits that the test sets
  * (docs/rules/upstream-calls.md#attempts).
  */
 import { describe, expect, it, vi } from "vitest";
@@ -10,7 +10,7 @@ import { modelOf } from "../testing/records.ts";
 import { bodyOf, endpoint, hangs, hosts, refuses, type Script, status, worldOf } from "../testing/upstreams.ts";
 import type { TestPipeline } from "../testing/world.ts";
 
-// The runtime's own class; without arguments the standard one passes everything through as well.
+// Stands for the runtime's own class; the standard one without arguments passes everything through as well.
 vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
 const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });
@@ -55,8 +55,8 @@ describe("waits between attempts", () => {
   });
 });
 
-describe("the last answer there was", () => {
-  it("is what the client gets when what follows is none", async () => {
+describe("the last answer", () => {
+  it("is what the client gets when later attempts give none", async () => {
     const world = worldOf({ a: [status(503)], b: [status(429, { "retry-after": "9" })], c: [refuses] });
     const { status: code, text, row, upstream } = await answered(world);
     expect([code, text]).toEqual([429, "body of 429"]);
@@ -71,7 +71,7 @@ describe("the last answer there was", () => {
     expect(world.permit.settlement?.upstream).toEqual({ failover: 1, timeout: 1, exhausted: 1 });
   });
 
-  it("is the only one that is not let go of", async () => {
+  it("is the only one that is not cancelled", async () => {
     const cancelled: number[] = [];
     const aborted: boolean[] = [];
     const open = (code: number) => async (call: UpstreamCall) => {
@@ -85,7 +85,7 @@ describe("the last answer there was", () => {
   });
 });
 
-describe("what operators hear of", () => {
+describe("the report to operators", () => {
   it.each([
     [500, "upstream_5xx_response", "tiny: upstream answered 500"],
     [501, "upstream_5xx_response", "tiny: upstream answered 501"],
@@ -96,13 +96,13 @@ describe("what operators hear of", () => {
     expect(world.alerts).toMatchObject([{ issueKey, detail }]);
   });
 
-  it.each([200, 400, 404, 429])("of a final %i is nothing", async (code) => {
+  it.each([200, 400, 404, 429])("of a final %i is not made", async (code) => {
     const world = worldOf({ a: [status(code)] });
     await answered(world);
     expect(world.alerts).toEqual([]);
   });
 
-  it("of a stream that breaks is how far it came", async () => {
+  it("of a stream that breaks has how far it came", async () => {
     const broken = async (): Promise<Response> => {
       const pieces = ["data: {}\n\n", "data: {"].map((text) => Uint8Array.from(Buffer.from(text)));
       const body = bodyOf(() => {
@@ -146,7 +146,7 @@ describe("a model with debug_diagnostics", () => {
     ["a 404", status(404), false],
     ["a 429", status(429), false],
     ["an answer", status(204), false],
-  ])("has the address looked at after %s, and without it never", async (_, answer, looked) => {
+  ])("has the address checked after %s, and never without it", async (_, answer, looked) => {
     for (const debug_diagnostics of [true, false]) {
       const world = worldOf({ a: [answer] }, { debug_diagnostics });
       await answered(world);
@@ -156,7 +156,7 @@ describe("a model with debug_diagnostics", () => {
 });
 
 describe("an endpoint that cannot be used", () => {
-  it("is passed over: a blocked address, a credential that cannot be opened", async () => {
+  it("is skipped: a blocked address, a credential that cannot be opened", async () => {
     const world = worldOf({ a: [status(200)], b: [status(200)], c: [status(204)] });
     world.model = modelOf({
       endpoints: [
@@ -173,7 +173,7 @@ describe("an endpoint that cannot be used", () => {
     expect(world.permit.settlement?.upstream).toEqual({ failover: 2, success: 1 });
   });
 
-  it("is 502 when it is the only one, without a call and never by way of the default upstream", async () => {
+  it("is 502 when it is the only one, without a call and never through the default upstream", async () => {
     const world = worldOf({});
     world.model = modelOf({ api_base: "http://[fe80::1]/v1" });
     expect(await answered(world)).toMatchObject({ status: 502, row: { total_tokens: 0 } });
@@ -181,7 +181,7 @@ describe("an endpoint that cannot be used", () => {
     expect(world.alerts).toMatchObject([{ detail: "tiny: address blocked after 0 attempts on 0 endpoints" }]);
   });
 
-  it("is not the operator's own default upstream, wherever that is", async () => {
+  it("is not the operator's own default upstream, whatever its address is", async () => {
     const world = worldOf({}, {});
     world.ssrf = { blockPrivate: true, allowedCidrs: [] };
     world.upstreamBaseUrl = "http://127.0.0.1:8081";
@@ -191,7 +191,7 @@ describe("an endpoint that cannot be used", () => {
 });
 
 describe("an endpoint that failed three times in a row", () => {
-  it("is tried last for ten seconds, then in its place again", async () => {
+  it("is tried last for ten seconds, then in its position again", async () => {
     const world = worldOf({ a: [refuses, refuses, refuses, status(204)], b: [status(204)] }, { max_retries: 1 });
     await answered(world);
     await answered(world);
@@ -207,7 +207,7 @@ describe("an upstream that refuses the usage option", () => {
       ? new Response("{}", { status: 400 })
       : new Response("data: [DONE]\n\n", { headers: { "content-type": "text/event-stream" } });
 
-  it("is asked again at once, which is no retry, and remembered for ten minutes", async () => {
+  it("is called again at once, which is no retry, and remembered for ten minutes", async () => {
     const world = worldOf({ a: [picky] });
     expect((await answered(world, { body })).text).toContain("[DONE]");
     expect([world.upstreamCalls.length, world.permit.settlement?.upstream]).toEqual([2, { success: 1 }]);
@@ -222,7 +222,7 @@ describe("an upstream that refuses the usage option", () => {
     ["another name of its upstream", { upstream_model: "another-upstream" }],
     ["another record of its name", { id: "00000000-0000-4000-8000-0000000000ee" }],
     ["another address", { endpoints: [], api_base: "http://another.test/v1" }],
-  ])("is not remembered of a model that has got %s", async (_, changes) => {
+  ])("is not remembered for a model that has got %s", async (_, changes) => {
     const world = worldOf({ a: [picky], another: [picky] });
     await answered(world, { body });
     world.model = Object.assign({}, world.model, changes);
@@ -230,7 +230,7 @@ describe("an upstream that refuses the usage option", () => {
     expect(world.upstreamCalls).toHaveLength(4);
   });
 
-  it("is not remembered when the request itself was wrong: nobody can switch off what others are billed by", async () => {
+  it("is not remembered when the request itself was wrong: no client can switch off what others are billed by", async () => {
     const world = worldOf({ a: [status(400)] });
     for (let times = 0; times < 2; times += 1) expect((await answered(world, { body })).status).toBe(400);
     expect(world.upstreamCalls).toHaveLength(4);

@@ -1,7 +1,8 @@
 /**
- * Step 7: the model's upstreams are called, in order and as often as the retry plan says, until one answers for good
- * (docs/rules/upstream-calls.md#attempts). Every attempt has a deadline of its own; waits end when the client leaves.
- * Never retried after the first byte. Invariant: of all answers at most one is kept, and every other one is cancelled.
+ * Step 7: the model's upstreams are called, in the order and as often as the retry plan decides, until one gives the
+ * final answer (docs/rules/upstream-calls.md#attempts). Every attempt has a deadline of its own; waits end when the
+ * client leaves. No attempt follows the first byte. Invariant: at most one of all answers is kept, and every other one
+ * is cancelled.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { orderTargets, type Target } from "../../domain/upstream/endpoint-order.ts";
@@ -22,7 +23,7 @@ import { upstreamRetryAfterMs } from "./retry-after.ts";
 import { planTransforms } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
-/** What the attempts of a request have come to. */
+/** Totals over the attempts of a request. */
 interface AttemptTotals {
   made: number;
   timedOut: number;
@@ -62,7 +63,7 @@ export async function forward(
       if (step.kind === "final" || step.kind === "exhausted") break;
       state = step.state;
       progress.count(step.kind === "again" ? "retry" : "failover");
-      // An answer may yet be the last one there was: its time stands still while others are asked.
+      // This answer may turn out to be the last one: its deadline stops while other upstreams are called.
       kept?.cancellation.suspend();
       if (step.kind === "again") await pause(call, step.waitMs);
     }
@@ -76,7 +77,8 @@ export async function forward(
 }
 
 /**
- * A form is sent to one endpoint: its file may be gone with the first attempt (docs/rules/upstream-calls.md#attempts).
+ * A form is sent to one endpoint, because the first attempt may have used up its file
+ * (docs/rules/upstream-calls.md#attempts).
  */
 function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly Target[] {
   const nowMs = call.ports.clock();
@@ -100,7 +102,7 @@ function rulesOf({ call, model, parsed, progress }: AttemptInput, targets: numbe
   };
 }
 
-/** Counts an attempt, and notes in the isolate's memory how its endpoint did. */
+/** Counts an attempt, and records the result of its endpoint in the isolate's memory. */
 function note({ call, progress }: AttemptInput, totals: AttemptTotals, target: Target, attempted: AttemptResult): void {
   if (attempted.kind !== "answered") totals.reason = attempted.reason;
   if (attempted.kind === "unusable") return;
@@ -114,7 +116,7 @@ function note({ call, progress }: AttemptInput, totals: AttemptTotals, target: T
   const { endpoints } = call.memory;
   if (attempted.kind !== "answered" || isRetryable(attempted.answer.response.status))
     endpoints.failed(target.key, call.ports.clock());
-  // How a 2xx went is known with its last byte: the relay notes it.
+  // The result of a 2xx is known with its last byte: the relay records it.
   else if (!attempted.answer.response.ok) endpoints.answered(target.key);
 }
 
@@ -126,13 +128,15 @@ function endOf(call: Call, attempted: AttemptResult): AttemptEnd {
   return { kind: "answered", status, retryAfterMs: waitMs };
 }
 
-/** Waits before the next attempt, no longer than the client stays. Throws ClientGone. */
+/** Waits before the next attempt, until the client leaves at the latest. Throws ClientGone. */
 async function pause(call: Call, waitMs: number): Promise<void> {
   await call.ports.sleep(waitMs, call.request.signal);
   if (call.request.signal.aborted) throw new ClientGone();
 }
 
-/** What the request ends with: the last answer there was, else an error (docs/rules/upstream-calls.md#answers). */
+/**
+ * The end of the request: the last answer if there was one, otherwise an error (docs/rules/upstream-calls.md#answers).
+ */
 function conclude(
   call: Call,
   request: Resolved,

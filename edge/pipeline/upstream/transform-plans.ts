@@ -1,6 +1,6 @@
 /**
- * What transforms do to a request at one upstream: everything that was planned, but what this upstream is known to refuse
- * (docs/rules/streams.md#usage-event).
+ * The changes of transforms to a request at one upstream: everything that was planned, except what this upstream is
+ * known to refuse (docs/rules/streams.md#usage-event).
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { MemberEdit, TransformPlan } from "../../domain/transform/transform.ts";
@@ -8,13 +8,13 @@ import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import type { Call } from "../call/context.ts";
 import type { Resolved } from "../call/known.ts";
 
-/** How long an upstream that refuses a transform is remembered. */
+/** How long the gateway remembers that an upstream refuses a transform. */
 const REFUSED_MS = 10 * 60 * 1000;
 
-/** Refusals that are remembered; forgetting one costs a call. */
+/** Most refusals that are remembered; a forgotten one costs one call. */
 const REFUSALS_MAX = 1000;
 
-/** A request with what is planned for it, and the model that answers it. */
+/** A request with its plans, and the model that answers it. */
 interface PlannedRequest {
   readonly call: Call;
   readonly model: ModelRecord;
@@ -22,8 +22,8 @@ interface PlannedRequest {
 }
 
 /**
- * What is planned for a request of a client. Only a JSON document is transformed: every other body goes upstream as it came. A
- * sub-call is what a transform made it.
+ * The plans for a client's request. Only a JSON document is transformed: every other body goes upstream as it came. A
+ * sub-call is not transformed: a transform has made it.
  */
 export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
   if (parsed.outgoing.clientBytes === null || call.parentId !== null) return [];
@@ -31,7 +31,7 @@ export function planTransforms(call: Call, { model, parsed }: Resolved): readonl
   return call.ports.transforms.plan({ route: call.route, model, stream, document });
 }
 
-/** Of the plans those that this upstream is not known to refuse. */
+/** The plans that this upstream is not known to refuse. */
 export function acceptedPlans({ call, model, plans }: PlannedRequest, target: Target): readonly TransformPlan[] {
   const { refusedTransforms } = call.memory;
   if (plans.length === 0 || refusedTransforms.size === 0) return plans;

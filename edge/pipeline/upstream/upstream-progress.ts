@@ -1,6 +1,6 @@
 /**
- * How far the upstream calls of one request have come. Only forward and relay write it, while attempts are under way; all
- * others see it as {@link UpstreamState}.
+ * How far the upstream calls of one request have come. Only forward and relay write it, while attempts are under way;
+ * all others see it as {@link UpstreamState}.
  */
 import { countOutcome, type UpstreamOutcome, type UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { UpstreamState } from "../call/known.ts";
@@ -28,7 +28,7 @@ export class UpstreamProgress implements UpstreamState {
     return this.#endpoint;
   }
 
-  /** An attempt at this endpoint begins; nothing of it has been sent. */
+  /** An attempt at this endpoint begins; nothing has been sent yet. */
   begin(endpoint: string): void {
     this.#endpoint = endpoint;
   }
@@ -44,7 +44,7 @@ export class UpstreamProgress implements UpstreamState {
     this.#status = status;
   }
 
-  /** The attempt has ended by its upstream's doing, with an answer or without one. */
+  /** The upstream has ended the attempt, with an answer or without one. */
   end(): void {
     this.#underWay = false;
   }

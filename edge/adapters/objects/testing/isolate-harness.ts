@@ -1,4 +1,4 @@
-/** Admission by exchanges of one isolate, upon a Cell that a test plays. Time is the test's. */
+/** Admission by exchanges of one isolate, with a Cell that the test plays and a clock that the test sets. */
 
 import { vi } from "vitest";
 import { zeroUsageRow } from "../../../../shared/usage-row.ts";
@@ -11,7 +11,7 @@ import { ExchangeAdmission } from "../exchange-admission.ts";
 const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
 /** What the Cell grants. */
 export const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
-/** No answer comes. */
+/** A call that never answers. */
 export const never = async () => await new Promise<never>(() => undefined);
 
 function permit(disposed: () => void = () => undefined): PermitHandle {
@@ -24,7 +24,9 @@ function permit(disposed: () => void = () => undefined): PermitHandle {
   };
 }
 
-/** One isolate and its Cell. What is said to the Cell is listed, by kind and request; a row that is said is stored. */
+/**
+ * One isolate and its Cell. `said` lists the messages to the Cell, by kind and request; a row that is sent is stored.
+ */
 export class IsolateHarness {
   readonly said: string[] = [];
   readonly kept: Promise<unknown>[] = [];
@@ -35,16 +37,16 @@ export class IsolateHarness {
   #news = Promise.withResolvers<ExchangeAnswer>();
   opens: () => Promise<void> = async () => undefined;
   exchanges: () => Promise<void> = async () => undefined;
-  answer: (ask: AdmissionRequest) => ExchangeAnswer["decided"][number][1] = () => GRANTED;
-  /** What a request has that the Cell knows, when it asks for a permit. */
+  answer: (request: AdmissionRequest) => ExchangeAnswer["decided"][number][1] = () => GRANTED;
+  /** Whether the Cell knows the request when the isolate asks for its permit. */
   known = true;
   readonly admission: ExchangeAdmission;
 
   constructor() {
     const quiet = { event: () => undefined };
     const cell = {
-      admit: async (ask: AdmissionRequest) => {
-        this.said.push(`admit ${ask.requestId}${ask.waitedMs === null ? "" : " again"}`);
+      admit: async (request: AdmissionRequest) => {
+        this.said.push(`admit ${request.requestId}${request.waitedMs === null ? "" : " again"}`);
         return { ...GRANTED, permit: permit() };
       },
       hold: async (id: string) => {
@@ -62,12 +64,12 @@ export class IsolateHarness {
       openSession: async (message: ExchangeMessage) => {
         await this.opens();
         this.said.push("open");
-        return { session: this.#session(), answer: this.#hear(message) };
+        return { session: this.#session(), answer: this.#answerMessage(message) };
       },
     };
-    const places = { cell: () => cell } as unknown as AdmissionStubs;
+    const stubs = { cell: () => cell } as unknown as AdmissionStubs;
     this.admission = new ExchangeAdmission({
-      direct: new CellAdmission(places, "fra", 1, { raise: () => undefined }, quiet),
+      direct: new CellAdmission(stubs, "fra", 1, { raise: () => undefined }, quiet),
       clock: Date.now,
       keepAlive: (work) => void this.kept.push(work),
       log: quiet,
@@ -78,7 +80,7 @@ export class IsolateHarness {
     return await this.admission.admit(admissionRequestOf(id, "t"));
   }
 
-  /** A request that holds a slot by the session, which it opens if there is none. */
+  /** A request that holds a slot by the session; it opens a session when there is none. */
   async running(id: string) {
     const admitting = this.admit(id);
     await vi.advanceTimersByTimeAsync(0);
@@ -95,13 +97,13 @@ export class IsolateHarness {
     return admitted;
   }
 
-  /** The session says so, besides what it answers. */
+  /** Makes the session report these decisions, besides what it answers. */
   push(decided: ExchangeAnswer["decided"]): void {
     this.#news.resolve({ ...SILENCE, decided });
     this.#news = Promise.withResolvers();
   }
 
-  /** From now on code of the request that carries a session gets no further: its timers are gone. */
+  /** From now on the request in whose context a session runs executes no more code: its timers are gone. */
   cutOff(): void {
     vi.clearAllTimers();
   }
@@ -110,7 +112,7 @@ export class IsolateHarness {
     return {
       exchange: async (message) => {
         await this.exchanges();
-        return this.#hear(message);
+        return this.#answerMessage(message);
       },
       news: async () => await this.#news.promise,
       close: async () => undefined,
@@ -120,15 +122,15 @@ export class IsolateHarness {
     };
   }
 
-  #hear({ asks, ends, records, departures }: ExchangeMessage): ExchangeAnswer {
+  #answerMessage({ asks, ends, records, departures }: ExchangeMessage): ExchangeAnswer {
     const rows = [...ends, ...records].map(({ row }) => row.request_id);
     this.said.push(...departures.map((id) => `departure ${id}`));
     this.said.push(...asks.map(({ requestId }) => `ask ${requestId}`), ...rows.map((id) => `row ${id}`));
-    return { ...SILENCE, decided: asks.map((ask) => [ask.requestId, this.answer(ask)]), stored: rows };
+    return { ...SILENCE, decided: asks.map((request) => [request.requestId, this.answer(request)]), stored: rows };
   }
 }
 
 /** The end of a request. */
 export const end = (id: string) => ({ row: zeroUsageRow(id, 0), actualTokens: 1 });
-/** So much time goes by. */
+/** Advances the time by this much. */
 export const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));

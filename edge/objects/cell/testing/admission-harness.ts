@@ -16,7 +16,7 @@ export interface AdmissionHarness {
   readonly scheduler: Scheduler;
   readonly budgets: TestBudgets;
   readonly rows: UsageRow[];
-  /** Requests whose rows were handed in as ones that may have come before. */
+  /** Requests whose rows were handed in as rows that may have come before. */
   readonly orphans: string[];
   readonly revisions: Revisions;
   nowMs: number;

@@ -1,9 +1,9 @@
-/** What a request asks its Cell for, in tests. */
+/** Admission requests for tests. */
 import { zeroUsageRow } from "../../../../shared/usage-row.ts";
 import type { AdmissionRequest } from "../../../domain/admission/rpc.ts";
 import { type Caps, limitsWith } from "../../../domain/budget/testing/simulation.ts";
 
-/** A request for 10 tokens of model `m`, by a tenant under these caps: nothing binds it unless they do. */
+/** A request for 10 tokens of model `m`, by a tenant with these caps; without caps nothing limits it. */
 export function admissionRequestOf(
   requestId: string,
   tenant: string,

@@ -1,4 +1,4 @@
-/** A Cell's budgets for tests that give them numbers, answers and clocks of every kind. */
+/** A Cell's budgets for tests that set numbers, answers and clocks of every kind. */
 import type { Issue } from "../../../../shared/alerts.ts";
 import { isAmount } from "../../../../shared/amount.ts";
 import { zeroUsageRow } from "../../../../shared/usage-row.ts";
@@ -32,7 +32,7 @@ export function budgetRequestOf(requestId: string, limits: BudgetLimits, need: A
 
 export const needOf = (tokens: number): Amounts => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens });
 
-/** A gateway that keeps every verdict of its own, at once or late, in `verdicts`. */
+/** A gateway that keeps each of its verdicts, immediate or late, in `verdicts`. */
 export class RecordedGateway extends BudgetGateway {
   readonly verdicts = new Map<string, BudgetVerdict>();
 
@@ -85,25 +85,28 @@ export function budgetGatewayOf({
   return { gateway, verdicts: gateway.verdicts, alerts };
 }
 
-/** Every number in a message or an answer is one that arithmetic can go on with. */
+/** Whether every number in a message or an answer is finite. */
 export function allFinite(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   return typeof value !== "object" || value === null || Object.values(value).every(allFinite);
 }
 
-/** Whether every amount in a message is one. */
+/** Whether every amount in a message is a valid amount. */
 export function hasAmounts(message: LeaseRequest | BudgetReport): boolean {
   const asked = "report" in message ? [...Object.values(message.need), ...Object.values(message.want)] : [];
   const { leases } = "report" in message ? message.report : message;
-  const told = leases.flatMap(({ released, opened, used }) => [
+  const reported = leases.flatMap(({ released, opened, used }) => [
     ...Object.values(released),
     ...Object.values(opened?.granted ?? {}),
     ...used.flatMap((line) => [line.used.tokens, line.used.nanoUsd]),
   ]);
-  return allFinite(message) && [...asked, ...told].every(isAmount);
+  return allFinite(message) && [...asked, ...reported].every(isAmount);
 }
 
-/** Whether what a verdict tells the client are numbers to make headers of (docs/rules/headers.md#budget-headers). */
+/**
+ * Whether what a verdict reports to the client are numbers that headers can hold
+ * (docs/rules/headers.md#budget-headers).
+ */
 export function hasNumbers(verdict: BudgetVerdict): boolean {
   if (verdict.kind === "ok") return isLevel(verdict.level);
   const { level, retryAfterMs } = verdict.refusal;

@@ -6,7 +6,7 @@ import type { AdmissionRequest, Settlement } from "../../../domain/admission/rpc
 import { ExchangeController } from "../exchange-controller.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./admission-harness.ts";
 
-/** Says nothing. */
+/** A message without content. */
 export const EMPTY_MESSAGE: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
 /** A session's Cell side with the real admission controller; a test moves the time. */
@@ -33,11 +33,11 @@ export class ExchangeControllerHarness {
     });
   }
 
-  open(...asks: readonly AdmissionRequest[]) {
-    return this.exchanges.open({ ...EMPTY_MESSAGE, asks });
+  open(...requests: readonly AdmissionRequest[]) {
+    return this.exchanges.open({ ...EMPTY_MESSAGE, asks: requests });
   }
 
-  /** Of the rows that the admission controller made: whose, their status and their tokens. */
+  /** The rows that the admission controller made: request, status and tokens. */
   get rows() {
     return this.world.rows.map((row) => [row.request_id, row.status_code, row.total_tokens]);
   }
@@ -53,10 +53,10 @@ export class ExchangeControllerHarness {
   }
 }
 
-/** An end as the isolate says it. */
+/** An end as the isolate sends it. */
 export const endOf = ({ requestId, row }: AdmissionRequest): Settlement => ({
   row: { ...row, request_id: requestId },
   actualTokens: 3,
 });
-/** Who was told what. */
+/** The verdict for each request. */
 export const verdicts = ({ decided }: ExchangeAnswer) => decided.map(([id, { verdict }]) => `${id} ${verdict}`);

@@ -20,11 +20,11 @@ type Reach = "up" | "down" | "silent";
 
 export class TestBudgets {
   reach: Reach = "up";
-  /** Calls that fail before the next one is heard, while up. */
+  /** Calls that fail before the next one arrives, while above 0. */
   failNext = 0;
-  /** Calls that are heard and whose answers are lost. */
+  /** Calls that arrive but whose answers are lost. */
   loseNext = 0;
-  /** While it is set, asks wait for it before they are decided. */
+  /** While it is set, lease requests wait for it before they are decided. */
   ledger: Promise<undefined> | null = null;
   calls = 0;
   readonly #now: () => number;
