@@ -136,7 +136,7 @@ export class ExchangeAdmission implements Admission {
       if (!carrier.isCutOff) continue;
       this.#dismiss(carrier);
       // This request may be cut off as well: then another one finds the rows.
-      carrier.beat();
+      carrier.heartbeat();
       this.#options.keepAlive(this.#sendRest(carrier));
     }
     return this.#serving === null || this.#serving.isRetired ? null : this.#serving;

@@ -95,7 +95,7 @@ export class ExchangeTransport {
   }
 
   /** Somebody sees to it. */
-  beat(): void {
+  heartbeat(): void {
     this.#beatMs = this.#options.clock();
   }
 
@@ -117,7 +117,7 @@ export class ExchangeTransport {
     const { cell, log, resend } = this.#options;
     await Promise.resolve();
     const beat = setInterval(() => {
-      this.beat();
+      this.heartbeat();
       this.#wake();
     }, BEAT_MS);
     try {
@@ -222,7 +222,7 @@ export class ExchangeTransport {
       if (this.#failure !== null) resolve();
     });
     this.#wake = () => undefined;
-    this.beat();
+    this.heartbeat();
   }
 
   /** `late`: what becomes of an answer that comes when it is not waited for any more. */

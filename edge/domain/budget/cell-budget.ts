@@ -73,7 +73,7 @@ export class CellBudget {
     // What is at fault is refused when it is to be reserved.
     if (faultInNeed(limits, need) !== null || !needsLease(limits)) return [];
     const pool = this.#leases.pool(poolOf(limits));
-    pool.waiting.expect(this.#waiter(requestId, limits, need, nowMs));
+    pool.queue.expect(this.#waiter(requestId, limits, need, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
   }
 
@@ -89,7 +89,7 @@ export class CellBudget {
     }
     const atMs = this.#time.at(nowMs);
     const pool = this.#leases.pool(poolOf(limits));
-    pool.waiting.wait(waiter);
+    pool.queue.wait(waiter);
     const effects = this.#pump(pool, atMs);
     const renewal = pool.renewal(waiter, atMs);
     return renewal === null ? effects : [...effects, { type: "ask", request: renewal }];
@@ -97,7 +97,7 @@ export class CellBudget {
 
   /** A request that no longer wants what it expected, waits for, or drew. */
   withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
-    for (const pool of this.#leases.pools) pool.waiting.forget(requestId);
+    for (const pool of this.#leases.pools) pool.queue.forget(requestId);
     this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }

@@ -68,7 +68,7 @@ export class CellLease {
   }
 
   /** All that is to be said of it. */
-  get word(): LeaseReport {
+  get report(): LeaseReport {
     const { n, pool, opened, ended } = this;
     return { n, pool, released: this.#released, used: [...this.#used.values()], ended, opened, request: this.#request };
   }

@@ -65,7 +65,7 @@ type OnLeaseReturned = (lease: CellLease, amounts: Amounts, ample: boolean, nowM
 export class LeasePool {
   readonly id: string | null;
   /** Who wants to draw from it. */
-  readonly waiting: LeaseQueue;
+  readonly queue: LeaseQueue;
   readonly #reports: OutgoingReports;
   readonly #gaveBack: OnLeaseReturned;
   #free: Amounts = NO_AMOUNTS;
@@ -79,7 +79,7 @@ export class LeasePool {
 
   constructor(id: string | null, reports: OutgoingReports, gaveBack: OnLeaseReturned) {
     this.id = id;
-    this.waiting = new LeaseQueue(id);
+    this.queue = new LeaseQueue(id);
     this.#reports = reports;
     this.#gaveBack = gaveBack;
   }
@@ -90,7 +90,7 @@ export class LeasePool {
   }
 
   get idle(): boolean {
-    return this.#current === null && this.#asked === null && this.#standing === null && this.waiting.empty;
+    return this.#current === null && this.#asked === null && this.#standing === null && this.queue.empty;
   }
 
   /** When {@link expire} has something to do; null: not before something happens. */
@@ -106,15 +106,15 @@ export class LeasePool {
     this.#forgive(nowMs);
     const standing = this.#standing;
     if (this.#asked !== null || standing === null) return [];
-    if (standing.kind !== "refused") return this.waiting.giveUp(standing.kind);
+    if (standing.kind !== "refused") return this.queue.giveUp(standing.kind);
     const holds = bucket !== null && standing.toldN === this.#reports.changedN;
-    return holds ? this.waiting.refuse(standing.reason, standing.limits, bucket) : [];
+    return holds ? this.queue.refuse(standing.reason, standing.limits, bucket) : [];
   }
 
   /** The ask that should leave now, if any; call it after {@link serve}. */
   nextAsk(nowMs: number): LeaseRequest | null {
     if (this.#asked !== null) return null;
-    const { head, next } = this.waiting;
+    const { head, next } = this.queue;
     if (head !== undefined) {
       this.#giveBack(nowMs);
       return this.#ask(head, nowMs);
@@ -136,7 +136,7 @@ export class LeasePool {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
     this.#free = plus(this.#free, unused);
-    this.waiting.returnUnused(unused);
+    this.queue.returnUnused(unused);
     return true;
   }
 
@@ -175,7 +175,7 @@ export class LeasePool {
         if (!asked.empty) return [];
         const { limits, toldN } = asked;
         this.#standing = { kind: "refused", reason: verdict.reason, limits, toldN, untilMs: nowMs + STANDS_MS };
-        return this.waiting.refuse(verdict.reason, limits, bucket, asked.head);
+        return this.queue.refuse(verdict.reason, limits, bucket, asked.head);
       }
       case "stale":
         return this.#fallSilent("unavailable", nowMs);
@@ -191,7 +191,7 @@ export class LeasePool {
   }
 
   #draw({ lease }: Current, nowMs: number): readonly LeaseOutcome[] {
-    return this.waiting.draw(lease, (waiter) => {
+    return this.queue.draw(lease, (waiter) => {
       if (!this.#mayDraw(waiter)) return false;
       this.#free = minus(this.#free, waiter.need);
       this.#used = true;
@@ -209,11 +209,11 @@ export class LeasePool {
   #fallSilent(kind: GiveUpReason, nowMs: number): readonly LeaseOutcome[] {
     this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
     this.#standing = { kind, untilMs: nowMs + STANDS_MS };
-    return this.waiting.giveUp(kind);
+    return this.queue.giveUp(kind);
   }
 
   #ask({ requestId, limits, need }: LeaseWaiter, nowMs: number): LeaseRequest {
-    const want = this.waiting.wish(limits, need, nowMs);
+    const want = this.queue.wish(limits, need, nowMs);
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
     const report = this.#reports.report(nowMs);
@@ -233,7 +233,7 @@ export class LeasePool {
     this.#drawnAtMs = nowMs;
     lease.granted = grant;
     lease.ample = ample;
-    if (!ample) this.waiting.limitIsNear();
+    if (!ample) this.queue.limitIsNear();
     this.#free = grant;
     const untilMs = sentAtMs + Math.min(ttlMs, LEASE_MAX_MS) - MARGIN_MS;
     this.#current = { lease, grant, limits, untilMs };

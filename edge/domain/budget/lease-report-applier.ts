@@ -43,7 +43,7 @@ export class LeaseReportApplier {
     const taken = new Map<string | null, Amounts>();
     for (const word of report.leases) {
       const lease = life.leases.get(word.n) ?? this.#open(life, word, taken);
-      if (lease !== null) this.#applyWord(life, lease, word, change, nowMs);
+      if (lease !== null) this.#applyReport(life, lease, word, change, nowMs);
     }
     for (const [pool, drawn] of taken) this.#takeOver(life, pool, drawn);
     if (this.#leases.isNewest(life)) takeVoid(life, report, change);
@@ -51,7 +51,7 @@ export class LeaseReportApplier {
     return change;
   }
 
-  #applyWord(life: CellLife, lease: OutstandingLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
+  #applyReport(life: CellLife, lease: OutstandingLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
     const { opened, request } = word;
     const told = use(lease, word.used);
     const ends = word.ended && !lease.ended;

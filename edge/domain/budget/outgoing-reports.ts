@@ -101,7 +101,7 @@ export class OutgoingReports {
       sequence: this.changedN,
       leases: leases
         .filter((lease) => lease.granted !== null && lease.changedN > this.#storedN)
-        .map(({ word }) => word),
+        .map(({ report }) => report),
       open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
       alertsSeen: [...this.#alertsToAck],
     };

@@ -38,7 +38,7 @@ export class TenantBudgetAuthority {
   readonly #counters: TermCounters;
   readonly #charged: ChargedRequests;
   readonly #leases: OutstandingLeases;
-  readonly #words: LeaseReportApplier;
+  readonly #leaseReports: LeaseReportApplier;
   readonly #alerts: UndeliveredAlerts;
   readonly #time = new MonotonicClock();
   readonly #bucket: TenantBucket;
@@ -57,7 +57,7 @@ export class TenantBudgetAuthority {
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new OutstandingLeases(stored, atMs);
-    this.#words = new LeaseReportApplier(this.#leases, this.#charged);
+    this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
     // A row that cannot be read is replaced.
@@ -219,7 +219,7 @@ export class TenantBudgetAuthority {
     const leases = report.leases.filter(
       (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
     );
-    const { bucketTokens, charges } = this.#words.apply(life, { ...report, leases }, atMs);
+    const { bucketTokens, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     let gainTokens = bucketTokens;
     for (const { limits, tags, used } of charges) {
       const newest = this.#touch(limits, nowMs);

@@ -50,7 +50,7 @@ const CLOCKS_APART_MS = 60 * 60_000;
  * A request has ended, and has been told of, this long after it began (docs/rules/models.md#timeouts-and-retries: a day
  * at most).
  */
-const TOLD_WITHIN_MS = 25 * 60 * 60_000;
+const REPORTED_WITHIN_MS = 25 * 60 * 60_000;
 
 /** How one counter reads the clock of the object that keeps it. */
 export class TermPeriod {
@@ -92,7 +92,7 @@ export class TermPeriod {
   #isWrong(tag: string, current: string): boolean {
     if (!isMonth(tag) || !isMonth(current)) return false;
     if (tag > current || this.#tagAt(this.#nowMs) !== current) return true;
-    return tag < this.#tagAt(this.#nowMs - TOLD_WITHIN_MS);
+    return tag < this.#tagAt(this.#nowMs - REPORTED_WITHIN_MS);
   }
 }
 

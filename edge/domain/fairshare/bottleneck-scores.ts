@@ -33,13 +33,13 @@ export interface Score {
 }
 
 export class BottleneckScores<T extends Competitor> {
-  readonly #spell: BusyPeriod;
+  readonly #busyPeriod: BusyPeriod;
   readonly #open: VirtualTime;
   readonly #behind = new Map<ModelState, Behind<T>>();
 
-  constructor(spell: BusyPeriod) {
-    this.#spell = spell;
-    this.#open = new VirtualTime(spell);
+  constructor(busyPeriod: BusyPeriod) {
+    this.#busyPeriod = busyPeriod;
+    this.#open = new VirtualTime(busyPeriod);
   }
 
   /** In one line the smallest is next. */
@@ -92,7 +92,7 @@ export class BottleneckScores<T extends Competitor> {
     const estimate = charge.tokens / weight;
     who.served.charge(estimate);
     for (const [model, { served }] of this.#current())
-      if (charge.everywhere || model === charge.line) served.get(who)?.charge(estimate);
+      if (charge.everywhere || model === charge.bottleneck) served.get(who)?.charge(estimate);
   }
 
   /**
@@ -104,7 +104,7 @@ export class BottleneckScores<T extends Competitor> {
     who.served.correct(estimate, change, charge.at);
     for (const [model, { served }] of this.#current()) {
       const own = served.get(who);
-      if (charge.everywhere || model === charge.line || own?.holds(charge.at) === true)
+      if (charge.everywhere || model === charge.bottleneck || own?.holds(charge.at) === true)
         own?.correct(estimate, change, charge.at);
     }
   }
@@ -112,12 +112,12 @@ export class BottleneckScores<T extends Competitor> {
   /** After a grant in `line` to one that stood as told; `lowest`: the settled score of the first who still stands in a line. */
   advance(line: Bottleneck, granted: Score, lowest: (line: Bottleneck) => number | undefined): void {
     this.#open.advance(lowest(null), granted.settled + granted.shift);
-    if (line?.watched === true) this.#line(line).time.advance(lowest(line), granted.settled);
+    if (line?.isBottleneck === true) this.#line(line).time.advance(lowest(line), granted.settled);
   }
 
   /** True when the model of a line has been full since the line caught up with the open one last. */
   lags(model: ModelState): boolean {
-    return this.#line(model).fills !== model.fills;
+    return this.#line(model).fills !== model.timesFull;
   }
 
   /**
@@ -126,7 +126,7 @@ export class BottleneckScores<T extends Competitor> {
    */
   catchUp(model: ModelState, lowest: number, request: number): void {
     const behind = this.#line(model);
-    behind.fills = model.fills;
+    behind.fills = model.timesFull;
     behind.shift = Math.max(behind.shift, this.#open.score - request - lowest);
   }
 
@@ -174,9 +174,9 @@ export class BottleneckScores<T extends Competitor> {
 
   #line(model: ModelState): Behind<T> {
     const known = this.#behind.get(model);
-    if (known?.watches === model.watches) return known;
-    const time = new VirtualTime(this.#spell, this.#open.score);
-    const line: Behind<T> = { watches: model.watches, time, served: new Map(), shift: 0, fills: -1 };
+    if (known?.watches === model.bottleneckPeriods) return known;
+    const time = new VirtualTime(this.#busyPeriod, this.#open.score);
+    const line: Behind<T> = { watches: model.bottleneckPeriods, time, served: new Map(), shift: 0, fills: -1 };
     this.#behind.set(model, line);
     return line;
   }
@@ -184,7 +184,7 @@ export class BottleneckScores<T extends Competitor> {
   /** Lines behind models that are watched still; the others are let go of. */
   #current(): ReadonlyMap<ModelState, Behind<T>> {
     for (const [model, { watches }] of this.#behind)
-      if (!model.watched || watches !== model.watches) this.#behind.delete(model);
+      if (!model.isBottleneck || watches !== model.bottleneckPeriods) this.#behind.delete(model);
     return this.#behind;
   }
 }

@@ -42,20 +42,20 @@ export class HeadOrder {
       heap = new IndexedHeap(this.#order);
       heaps.set(witness, heap);
     }
-    if (head.line !== line || head.witness !== witness) this.remove(head);
-    head.line = line;
+    if (head.bottleneck !== line || head.witness !== witness) this.remove(head);
+    head.bottleneck = line;
     head.witness = witness;
     heap.put(head);
   }
 
   /** A no-op for a head that does not stand here. */
   remove(head: Head): void {
-    const heaps = this.#heaps.get(head.line);
+    const heaps = this.#heaps.get(head.bottleneck);
     const heap = heaps?.get(head.witness);
     heap?.remove(head);
     if (heap?.size !== 0) return;
     heaps?.delete(head.witness);
-    if (heaps?.size === 0) this.#heaps.delete(head.line);
+    if (heaps?.size === 0) this.#heaps.delete(head.bottleneck);
   }
 
   /** The first of a line, whatever its witness. */

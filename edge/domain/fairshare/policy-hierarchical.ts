@@ -25,8 +25,8 @@ import {
 import { TenantPool } from "./tenant-pool.ts";
 import type { BusyPeriod } from "./virtual-time.ts";
 
-export function hierarchicalPolicy(spell: BusyPeriod, position: NextPosition, probe: () => void): Policy {
-  return new Hierarchical(spell, position, probe);
+export function hierarchicalPolicy(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void): Policy {
+  return new Hierarchical(busyPeriod, position, probe);
 }
 
 /** How far the groups of one line have been looked at. */
@@ -42,15 +42,15 @@ class Hierarchical implements Policy {
   readonly #lines: BottleneckScores<GroupState>;
   readonly #heaps = new Map<Bottleneck, IndexedHeap<GroupState>>();
   readonly #standing = new Map<GroupState, readonly Bottleneck[]>();
-  readonly #spell: BusyPeriod;
+  readonly #busyPeriod: BusyPeriod;
   readonly #position: NextPosition;
   readonly #probe: () => void;
 
-  constructor(spell: BusyPeriod, position: NextPosition, probe: () => void) {
-    this.#spell = spell;
+  constructor(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void) {
+    this.#busyPeriod = busyPeriod;
     this.#position = position;
     this.#probe = probe;
-    this.#lines = new BottleneckScores(spell);
+    this.#lines = new BottleneckScores(busyPeriod);
     this.#active = new ActiveSet(probe);
   }
 
@@ -247,7 +247,7 @@ class Hierarchical implements Policy {
   #pool(group: GroupState): TenantPool {
     let pool = this.#pools.get(group);
     if (pool === undefined) {
-      pool = new TenantPool(this.#spell, this.#probe);
+      pool = new TenantPool(this.#busyPeriod, this.#probe);
       this.#pools.set(group, pool);
     }
     return pool;

@@ -6,8 +6,8 @@ import { TenantPool } from "./tenant-pool.ts";
 import type { BusyPeriod } from "./virtual-time.ts";
 
 /** One competition of all tenants; groups do not count. */
-export function weightedPolicy(spell: BusyPeriod, position: NextPosition, probe: () => void): Policy {
-  const pool = new TenantPool(spell, probe);
+export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void): Policy {
+  const pool = new TenantPool(busyPeriod, probe);
   return {
     place: (tenant) => pool.place(tenant, position()),
     unplace: (tenant) => pool.unplace(tenant),

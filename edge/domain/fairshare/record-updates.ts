@@ -89,10 +89,10 @@ export class RecordUpdates {
    */
   noteFull(model: ModelState): void {
     if (hasRoom(model)) return;
-    model.fills += 1;
-    if (model.watched || model.heads.size === 0) return;
-    model.watched = true;
-    model.watches += 1;
+    model.timesFull += 1;
+    if (model.isBottleneck || model.heads.size === 0) return;
+    model.isBottleneck = true;
+    model.bottleneckPeriods += 1;
     for (const head of model.heads) this.#policy.place(head.tenant);
   }
 

@@ -61,7 +61,7 @@ export class Registry {
       queued: 0,
       served: new ServedScore(),
       servedTokens: 0,
-      spell: this.busyPeriod.count,
+      busyPeriod: this.busyPeriod.count,
       lastActiveMs: Number.NEGATIVE_INFINITY,
       waiters: waiterQueue(),
     };
@@ -77,9 +77,9 @@ export class Registry {
       inFlight: 0,
       queued: 0,
       heads: new Set(),
-      watched: false,
-      watches: 0,
-      fills: 0,
+      isBottleneck: false,
+      bottleneckPeriods: 0,
+      timesFull: 0,
     };
     this.#models.set(model.name, model);
     return model;
@@ -98,7 +98,7 @@ export class Registry {
       passedOver: false,
       served: new ServedScore(),
       servedTokens: 0,
-      spell: this.busyPeriod.count,
+      busyPeriod: this.busyPeriod.count,
       heads: new Map(),
       headsByArrival: new IndexedHeap((a, b) => oldestOrder(a.waiters) - oldestOrder(b.waiters)),
       runningWeights: 0,
@@ -122,9 +122,9 @@ export class Registry {
     return forgotten;
   }
 
-  #settled<T extends { served: ServedScore; servedTokens: number; spell: number }>(state: T): T {
-    if (state.spell !== this.busyPeriod.count) {
-      state.spell = this.busyPeriod.count;
+  #settled<T extends { served: ServedScore; servedTokens: number; busyPeriod: number }>(state: T): T {
+    if (state.busyPeriod !== this.busyPeriod.count) {
+      state.busyPeriod = this.busyPeriod.count;
       state.served = new ServedScore();
       state.servedTokens = 0;
     }

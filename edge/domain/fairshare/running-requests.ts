@@ -22,15 +22,22 @@ export class RunningRequests {
   /** Gives one a slot, charged as told; answers the charge. */
   put(
     waiter: Waiter,
-    charged: { readonly at: number; readonly line: Bottleneck; readonly everywhere: boolean },
+    charged: { readonly at: number; readonly bottleneck: Bottleneck; readonly everywhere: boolean },
   ): Charge {
     const { tenant, model, arrival } = waiter;
     const { group } = tenant;
     const tokens = arrival.costTokens;
     const admissionWeight = model.admissionWeight;
-    const { at, line, everywhere } = charged;
+    const { at, bottleneck, everywhere } = charged;
     // Field by field: V8 keeps an object that is made by a spread and further fields in a slow form.
-    const charge = { tokens, weight: weightOf(tenant, model), groupWeight: group.weight, at, line, everywhere };
+    const charge = {
+      tokens,
+      weight: weightOf(tenant, model),
+      groupWeight: group.weight,
+      at,
+      bottleneck,
+      everywhere,
+    };
     const running = { waiter, group, charge, admissionWeight };
     this.#running.set(arrival.requestId, running);
     this.#count(running, 1, tokens);

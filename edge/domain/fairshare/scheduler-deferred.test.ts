@@ -27,8 +27,8 @@ class Judged {
   nowMs = 0;
 
   constructor(algorithm: FairshareAlgorithm, maxInFlight: number) {
-    const judge = { mayHave: (requestId: string) => !this.stale.has(requestId) };
-    this.scheduler = createScheduler({ algorithm, maxInFlight, judge });
+    const grantCheck = { mayHave: (requestId: string) => !this.stale.has(requestId) };
+    this.scheduler = createScheduler({ algorithm, maxInFlight, grantCheck });
   }
 
   /** Every request that was deferred so far. */

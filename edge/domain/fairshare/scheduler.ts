@@ -34,7 +34,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 class FairshareScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #judge: GrantCheck;
+  readonly #grantCheck: GrantCheck;
   readonly #policy: Policy;
   readonly #known = new Registry();
   readonly #values: RecordUpdates;
@@ -47,7 +47,7 @@ class FairshareScheduler implements Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#judge = options.judge ?? NO_CHECK;
+    this.#grantCheck = options.grantCheck ?? NO_CHECK;
     this.#maxInFlight = options.maxInFlight;
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
@@ -134,7 +134,7 @@ class FairshareScheduler implements Scheduler {
       const waiter = this.#policy.next(this.#maxInFlight, this.#queues.contended)?.waiters.peek();
       if (waiter === undefined) break;
       const { requestId } = waiter.arrival;
-      if (!this.#judge.mayHave(requestId)) {
+      if (!this.#grantCheck.mayHave(requestId)) {
         this.#putOff(waiter);
         continue;
       }
@@ -218,7 +218,7 @@ class FairshareScheduler implements Scheduler {
     const { tenant, model } = waiter;
     const { group } = tenant;
     const everywhere = this.#running.size + 1 >= this.#maxInFlight;
-    const charge = this.#running.put(waiter, { at: this.#known.order(), line, everywhere });
+    const charge = this.#running.put(waiter, { at: this.#known.order(), bottleneck: line, everywhere });
     this.#policy.charge(tenant, group, charge);
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;

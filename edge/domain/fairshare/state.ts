@@ -28,7 +28,7 @@ export interface Charge {
   readonly groupWeight: number;
   /** Position among all events. */
   readonly at: number;
-  readonly line: Bottleneck;
+  readonly bottleneck: Bottleneck;
   /** The cell was full: charged in every line. */
   readonly everywhere: boolean;
 }
@@ -53,11 +53,11 @@ export interface ModelState {
   /** Of every tenant that waits for it. */
   readonly heads: Set<Head>;
   /** It was full while somebody waited for it, and somebody still does: its heads stand in a line of their own. */
-  watched: boolean;
+  isBottleneck: boolean;
   /** How often it became watched. */
-  watches: number;
+  bottleneckPeriods: number;
   /** How often it was found full. */
-  fills: number;
+  timesFull: number;
 }
 
 /** A tenant's waiters for one model, in order of arrival: one of its heads. */
@@ -66,7 +66,7 @@ export interface Head {
   readonly model: ModelState;
   readonly waiters: WaiterQueue;
   /** Where its pool has put it last (tenant-pool.ts). */
-  line: Bottleneck;
+  bottleneck: Bottleneck;
   witness: ModelState | null;
 }
 
@@ -88,7 +88,7 @@ export interface TenantState {
   served: ServedScore;
   /** What its requests used, estimates of those in flight included, in this busy period: shown, and nothing else. */
   servedTokens: number;
-  spell: number;
+  busyPeriod: number;
   /** By model name; only models that it waits for. */
   readonly heads: Map<string, Head>;
   readonly headsByArrival: IndexedHeap<Head>;
@@ -108,7 +108,7 @@ export interface GroupState {
   served: ServedScore;
   /** What its requests used, estimates of those in flight included, in this busy period: shown, and nothing else. */
   servedTokens: number;
-  spell: number;
+  busyPeriod: number;
   lastActiveMs: number;
   /** All waiters of the group but deferred ones. */
   readonly waiters: WaiterQueue;
@@ -135,7 +135,7 @@ export function oldestOrder(waiters: WaiterQueue): number {
 
 /** The line in which one competes who waits for a model. */
 export function bottleneckOf(model: ModelState): Bottleneck {
-  return model.watched ? model : null;
+  return model.isBottleneck ? model : null;
 }
 
 const NO_LINES: ReadonlySet<Bottleneck> = new Set();
@@ -148,7 +148,7 @@ export function bottlenecksOf(tenant: TenantState): ReadonlySet<Bottleneck> {
 
 /** Nothing in its model is in the way of a head. */
 export function isUnobstructed(model: ModelState): boolean {
-  return !model.watched || hasRoom(model);
+  return !model.isBottleneck || hasRoom(model);
 }
 
 /** Waits or holds a slot. */

@@ -35,9 +35,9 @@ export class TenantPool {
   readonly #standing = new Map<TenantState, readonly Head[]>();
   readonly #probe: () => void;
 
-  constructor(spell: BusyPeriod, probe: () => void) {
+  constructor(busyPeriod: BusyPeriod, probe: () => void) {
     this.#probe = probe;
-    this.scores = new BottleneckScores(spell);
+    this.scores = new BottleneckScores(busyPeriod);
     this.active = new ActiveSet(probe);
     this.#heads = new HeadOrder((a, b) => this.#order(a, b), probe);
   }
@@ -123,7 +123,7 @@ export class TenantPool {
   }
 
   #score(head: Head): number {
-    return this.scores.score(head.tenant, head.line);
+    return this.scores.score(head.tenant, head.bottleneck);
   }
 
   #put(head: Head, line: Bottleneck, witness: ModelState | null, at: number): void {
@@ -153,7 +153,7 @@ export class TenantPool {
       else if (fits(front.head.tenant)) found = front.head;
       front.head = front.rest.next().value;
     }
-    for (const [head, earlier] of keptBack) this.#put(head, head.line, earlier, 0);
+    for (const [head, earlier] of keptBack) this.#put(head, head.bottleneck, earlier, 0);
     return found;
   }
 
@@ -214,7 +214,7 @@ function standingHeads(tenant: TenantState): readonly Head[] {
   const heads: Head[] = [];
   for (const head of tenant.headsByArrival.inOrder()) {
     heads.push(head);
-    if (!head.model.watched) break;
+    if (!head.model.isBottleneck) break;
   }
   return heads;
 }

@@ -129,7 +129,7 @@ export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
   /** Asked before a slot is given to a request; without a check every request may have one. */
-  readonly judge?: GrantCheck;
+  readonly grantCheck?: GrantCheck;
   /** Called whenever two competitors are compared, or one or a line is looked at: the work of a decision, without a clock. */
   readonly probe?: () => void;
 }

@@ -12,18 +12,18 @@ export interface BusyPeriod {
 }
 
 export class VirtualTime {
-  readonly #spell: BusyPeriod;
+  readonly #busyPeriod: BusyPeriod;
   #seen: number;
   #score: number;
 
-  constructor(spell: BusyPeriod, score = 0) {
-    this.#spell = spell;
-    this.#seen = spell.count;
+  constructor(busyPeriod: BusyPeriod, score = 0) {
+    this.#busyPeriod = busyPeriod;
+    this.#seen = busyPeriod.count;
     this.#score = score;
   }
 
   get score(): number {
-    return this.#seen === this.#spell.count ? this.#score : 0;
+    return this.#seen === this.#busyPeriod.count ? this.#score : 0;
   }
 
   /**
@@ -32,7 +32,7 @@ export class VirtualTime {
    */
   advance(waiting: number | undefined, granted: number): void {
     this.#score = Math.max(this.score, waiting ?? granted);
-    this.#seen = this.#spell.count;
+    this.#seen = this.#busyPeriod.count;
   }
 
   /**

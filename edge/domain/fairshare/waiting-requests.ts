@@ -35,7 +35,7 @@ export class WaitingRequests {
     this.#count(waiter, 1);
     let head = tenant.heads.get(model.name);
     if (head === undefined) {
-      head = { tenant, model, waiters: waiterQueue(), line: null, witness: null };
+      head = { tenant, model, waiters: waiterQueue(), bottleneck: null, witness: null };
       tenant.heads.set(model.name, head);
       model.heads.add(head);
     }
@@ -86,5 +86,5 @@ function dropHead(head: Head, tenant: TenantState, model: ModelState): void {
   tenant.headsByArrival.remove(head);
   tenant.heads.delete(model.name);
   model.heads.delete(head);
-  if (model.heads.size === 0) model.watched = false;
+  if (model.heads.size === 0) model.isBottleneck = false;
 }
