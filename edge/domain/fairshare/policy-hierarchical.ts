@@ -1,8 +1,8 @@
 /**
- * Hierarchical: slots are shared among active groups by group weight, within a group among its active tenants by w;
- * below their caps the smallest score is next, group first. When no head is below its caps, free slots are lent to
- * whoever is admissible: caps bind only under contention (docs/rules/fairshare.md#lending). A group stands in every
- * line in which one of its tenants does.
+ * Hierarchical: slots are shared among active groups by group weight, and within a group among its active tenants by w;
+ * among those below their caps the smallest score is next, groups first. When no head is below its caps, free slots are
+ * lent to any admissible head: caps bind only under contention (docs/rules/fairshare.md#lending). A group competes at every
+ * bottleneck at which one of its tenants competes.
  */
 
 import { ActiveSet } from "./active-set.ts";
@@ -29,7 +29,7 @@ export function hierarchicalPolicy(busyPeriod: BusyPeriod, position: NextPositio
   return new Hierarchical(busyPeriod, position, probe);
 }
 
-/** How far the groups of one line have been looked at. */
+/** How far the groups of one bottleneck have been examined. */
 interface Front {
   group: GroupState;
   readonly line: Bottleneck;
@@ -39,7 +39,7 @@ interface Front {
 class Hierarchical implements Policy {
   readonly #pools = new Map<GroupState, TenantPool>();
   readonly #active: ActiveSet<GroupState>;
-  readonly #lines: BottleneckScores<GroupState>;
+  readonly #scores: BottleneckScores<GroupState>;
   readonly #heaps = new Map<Bottleneck, IndexedHeap<GroupState>>();
   readonly #standing = new Map<GroupState, readonly Bottleneck[]>();
   readonly #busyPeriod: BusyPeriod;
@@ -50,7 +50,7 @@ class Hierarchical implements Policy {
     this.#busyPeriod = busyPeriod;
     this.#position = position;
     this.#probe = probe;
-    this.#lines = new BottleneckScores(busyPeriod);
+    this.#scores = new BottleneckScores(busyPeriod);
     this.#active = new ActiveSet(probe);
   }
 
@@ -70,7 +70,7 @@ class Hierarchical implements Policy {
     const lines = this.#pool(group).contestedBottlenecks();
     for (const line of before) if (!lines.includes(line)) this.#remove(group, line);
     for (const line of lines) {
-      this.#lines.enter(group, line, this.#position());
+      this.#scores.enter(group, line, this.#position());
       this.#heap(line).put(group);
     }
     if (lines.length > 0) this.#standing.set(group, lines);
@@ -82,7 +82,7 @@ class Hierarchical implements Policy {
   start(tenant: TenantState, model: ModelState): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    this.#lines.start(group, bottleneckOf(model), (line) => pool.isContested(line), this.#position());
+    this.#scores.start(group, bottleneckOf(model), (line) => pool.isContested(line), this.#position());
     pool.start(tenant, model, this.#position());
   }
 
@@ -90,18 +90,18 @@ class Hierarchical implements Policy {
     const { group } = tenant;
     const pool = this.#pool(group);
     for (const line of bottlenecksOf(tenant))
-      if (!pool.isContested(line)) this.#lines.resume(group, line, request.tokens / group.weight, this.#position());
+      if (!pool.isContested(line)) this.#scores.resume(group, line, request.tokens / group.weight, this.#position());
     pool.resume(tenant, request, this.#position());
   }
 
   charge(tenant: TenantState, group: GroupState, charge: Charge): void {
     this.#pool(tenant.group).scores.charge(tenant, charge, charge.weight);
-    this.#lines.charge(group, charge, charge.groupWeight);
+    this.#scores.charge(group, charge, charge.groupWeight);
   }
 
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void {
     this.#pool(tenant.group).scores.correct(tenant, charge, charge.weight, tokens);
-    this.#lines.correct(group, charge, charge.groupWeight, tokens);
+    this.#scores.correct(group, charge, charge.groupWeight, tokens);
   }
 
   reweigh(tenant: TenantState, weight: number): void {
@@ -109,7 +109,7 @@ class Hierarchical implements Policy {
   }
 
   reweighGroup(group: GroupState, weight: number): void {
-    this.#lines.reweigh(group, group.weight, weight, this.#position());
+    this.#scores.reweigh(group, group.weight, weight, this.#position());
     group.weight = weight;
     this.placeGroup(group);
   }
@@ -135,14 +135,14 @@ class Hierarchical implements Policy {
     const line = bottleneckOf(model);
     return {
       tenant: this.#pool(group).scoreOf({ tenant, model }),
-      group: { settled: this.#lines.settled(group, line), shift: this.#lines.shift(line) },
+      group: { settled: this.#scores.settled(group, line), shift: this.#scores.shift(line) },
     };
   }
 
   advance(tenant: TenantState, line: Bottleneck, scores: Scores): void {
     const pool = this.#pool(tenant.group);
     pool.scores.advance(line, scores.tenant, (which) => pool.lowest(which));
-    if (scores.group !== null) this.#lines.advance(line, scores.group, (which) => this.#lowest(which));
+    if (scores.group !== null) this.#scores.advance(line, scores.group, (which) => this.#lowest(which));
   }
 
   detach(tenant: TenantState, to: GroupState): void {
@@ -151,7 +151,7 @@ class Hierarchical implements Policy {
     pool.active.remove(tenant);
     const target = this.#pool(to);
     for (const line of bottlenecksOf(tenant))
-      this.#lines.start(to, line, (other) => target.isContested(other), this.#position());
+      this.#scores.start(to, line, (other) => target.isContested(other), this.#position());
     target.scores.transferFrom(tenant, pool.scores, this.#position());
   }
 
@@ -168,7 +168,7 @@ class Hierarchical implements Policy {
     this.#pool(tenant.group).scores.forget(tenant);
   }
 
-  /** The next head, within the bounds, of the first group in order that has one. */
+  /** The next head within the bounds, of the first group in order that has one. */
   #choose(groupFits: (group: GroupState) => boolean, tenantFits: (tenant: TenantState) => boolean): Head | undefined {
     const only = this.#heaps.size === 1 ? this.#heaps.get(null)?.peek() : undefined;
     const at = only !== undefined && groupFits(only) ? this.#pool(only).next(tenantFits) : undefined;
@@ -199,9 +199,9 @@ class Hierarchical implements Policy {
     return undefined;
   }
 
-  /** Comparable between lines. */
+  /** A score that can be compared between bottlenecks. */
   #score(group: GroupState, line: Bottleneck): number {
-    return this.#lines.score(group, line) + this.#lines.shift(line);
+    return this.#scores.score(group, line) + this.#scores.shift(line);
   }
 
   #isBelowCap(tenant: TenantState, maxInFlight: number): boolean {
@@ -209,23 +209,23 @@ class Hierarchical implements Policy {
   }
 
   #catchUp(line: Bottleneck): void {
-    if (line === null || !this.#lines.lags(line)) return;
+    if (line === null || !this.#scores.lags(line)) return;
     const group = this.#heaps.get(line)?.peek();
     const cost = group?.waiters.peek()?.arrival.costTokens;
     if (group === undefined || cost === undefined) return;
-    this.#lines.catchUp(line, this.#lines.settled(group, line), cost / group.weight);
+    this.#scores.catchUp(line, this.#scores.settled(group, line), cost / group.weight);
   }
 
-  /** The settled score of the first in a line. */
+  /** The settled score of the first group at a bottleneck. */
   #lowest(line: Bottleneck): number | undefined {
     const group = this.#heaps.get(line)?.peek();
-    return group === undefined ? undefined : this.#lines.settled(group, line);
+    return group === undefined ? undefined : this.#scores.settled(group, line);
   }
 
-  /** Of groups in one line. */
+  /** The order of groups at one bottleneck. */
   #order(a: GroupState, b: GroupState, line: Bottleneck): number {
     this.#probe();
-    const lead = this.#lines.score(a, line) - this.#lines.score(b, line);
+    const lead = this.#scores.score(a, line) - this.#scores.score(b, line);
     return lead || oldestOrder(a.waiters) - oldestOrder(b.waiters);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Who is next, for the slow reference: every decision looks at everybody who stands anywhere
+ * Which request is next, for the slow reference: every decision examines every waiting request
  * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next).
  */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
@@ -14,7 +14,7 @@ import {
 } from "./reference-state.test-helper.ts";
 
 export class ReferenceChoice extends ReferenceState {
-  /** The waiter that is granted next; undefined: nobody can be. */
+  /** The waiting request that is granted next; undefined: none can be. */
   protected next(): ReferenceWaiter | undefined {
     if (this.running.length >= this.max) return undefined;
     if (this.algorithm === "weighted") return this.#nextIn(ALL, ALL);
@@ -70,7 +70,7 @@ export class ReferenceChoice extends ReferenceState {
     }
   }
 
-  /** Of some tenants that compete with one another: each competes with its earliest admissible head. */
+  /** The next of some tenants that compete with one another: each competes with its earliest admissible head. */
   #nextIn(
     of: (tenant: ReferenceTenant) => boolean,
     fits: (tenant: ReferenceTenant) => boolean,

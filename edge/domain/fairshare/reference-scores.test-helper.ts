@@ -1,5 +1,5 @@
 /**
- * Lines (docs/rules/fairshare.md#served-score) for the slow reference: the same sums, written down without any order
+ * Scores by bottleneck (docs/rules/fairshare.md#served-score) for the slow reference: the same sums, without any order
  * kept.
  */
 import { reweighed } from "./reference-arithmetic.test-helper.ts";
@@ -60,7 +60,7 @@ export class ReferenceScores {
     return served;
   }
 
-  /** Without estimates in flight, of who need not stand there. */
+  /** The score without estimates in flight, also of a competitor that does not compete there. */
   settled(who: ReferenceCompetitor, model: ReferenceModel | null): number {
     return ((model === null ? undefined : this.of(model).served.get(who)) ?? who.served).settled;
   }
@@ -75,7 +75,7 @@ export class ReferenceScores {
     if (!line.served.has(who)) line.served.set(who, who.served.copy(line.shift, at));
   }
 
-  /** `full`: the model has no room; `inOpen`: something of it waits in the open line. */
+  /** `full`: the model has no room; `inOpen`: a request of it waits at the shared bottleneck. */
   start(who: ReferenceCompetitor, model: ReferenceModel | null, full: boolean, inOpen: boolean, at: number): void {
     if (!full && !inOpen) who.served.start(this.open, at);
     if (model === null) return;
@@ -108,7 +108,7 @@ export class ReferenceScores {
     }
   }
 
-  /** Scores are settled ones. */
+  /** Scores are without estimates in flight. */
   advance(
     model: ReferenceModel | null,
     score: number,

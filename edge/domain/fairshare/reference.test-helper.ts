@@ -1,7 +1,7 @@
 /**
- * The rules of fairshare (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next) written down
- * as plainly as possible: every decision looks at everybody who waits. Slow on purpose; the scheduler must grant the
- * same requests in the same order.
+ * The rules of fairshare (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next) written as
+ * plainly as possible: every decision examines every waiting request. Slow on purpose; the scheduler must grant the same
+ * requests in the same order.
  */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
 import { ReferenceChoice } from "./reference-choice.test-helper.ts";
@@ -17,7 +17,7 @@ import { ServedScore } from "./served-score.ts";
 import type { Arrival, SchedulerEvent } from "./types.ts";
 
 export class ReferenceScheduler extends ReferenceChoice {
-  /** The ids granted because of an event. */
+  /** The ids of requests that are granted because of an event. */
   apply(event: SchedulerEvent): readonly string[] {
     switch (event.type) {
       case "arrive":
@@ -113,7 +113,7 @@ export class ReferenceScheduler extends ReferenceChoice {
     this.#settle();
   }
 
-  /** `stood`: the lines in which its group stood while it did not. */
+  /** `stood`: the bottlenecks at which its group competed while it did not. */
   #comeBack(
     tenant: ReferenceTenant,
     model: ReferenceModel,
@@ -134,7 +134,7 @@ export class ReferenceScheduler extends ReferenceChoice {
     if (to === tenant.group && weight === tenant.weight && cap === tenant.cap) return;
     const room = (): boolean => this.hasRoom(tenant);
     const wasFull = !room();
-    // From here on it stands nowhere, until the end of the change.
+    // From here until the end of the change it competes nowhere.
     tenant.cap = 0;
     this.linesOf(tenant).reweigh(tenant, tenant.weight, weight, this.tick());
     tenant.weight = weight;
@@ -177,7 +177,7 @@ export class ReferenceScheduler extends ReferenceChoice {
     this.#settle();
   }
 
-  /** Whoever has come to stand in a line is entered there. */
+  /** Every competitor that is new at a bottleneck gets its score there. */
   #settle(): void {
     for (const { tenant, line } of this.standing(ALL)) {
       this.linesOf(tenant).enter(tenant, line, this.tick());

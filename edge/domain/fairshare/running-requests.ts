@@ -1,6 +1,6 @@
 /**
- * Who holds a slot, and what each of them was charged for it. Counts them for tenants, groups and models, with the tokens
- * that are shown; orders nothing and decides nothing.
+ * The requests that hold a slot, and what each was charged for it. Counts them for tenants, groups and models, with the
+ * tokens that are shown; orders nothing and decides nothing.
  */
 import { type Bottleneck, type Charge, type Running, type Waiter, weightOf } from "./state.ts";
 
@@ -19,7 +19,7 @@ export class RunningRequests {
     return this.#running.get(requestId);
   }
 
-  /** Gives one a slot, charged as told; answers the charge. */
+  /** Gives a request a slot and returns its charge. */
   put(
     waiter: Waiter,
     charged: { readonly at: number; readonly bottleneck: Bottleneck; readonly everywhere: boolean },

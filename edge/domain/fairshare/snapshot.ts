@@ -1,6 +1,4 @@
-/**
- * The scheduler's books as an admin reads them (docs/rules/fairshare.md#live-view).
- */
+/** The scheduler's state as an admin reads it (docs/rules/fairshare.md#live-view). */
 import type { Registry } from "./registry.ts";
 import { type GroupState, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
 import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
@@ -17,7 +15,9 @@ interface SnapshotSource {
   readonly slotCap: (group: GroupState) => number;
 }
 
-/** Who is active, or was within the last minute. Shares are of those who wait or hold slots; who is idle has none. */
+/**
+ * The tenants and groups that are active or were within the last minute. Only those that wait or hold slots have a share.
+ */
 export function snapshotOf(books: SnapshotSource, nowMs: number): SchedulerSnapshot {
   const isRecent = (state: TenantState | GroupState): boolean =>
     state.inFlight > 0 || state.queued > 0 || nowMs - state.lastActiveMs < RECENT_MS;

@@ -1,6 +1,6 @@
 /**
- * What changes a stream of server-sent events on its way to the client. Without one a stream is piped natively, so that a
- * transform costs every byte of its stream a way through JavaScript: it is made only for a request that needs it.
+ * What changes a stream of server-sent events on its way to the client. Without a transform a stream is piped natively;
+ * with one, every byte of the stream passes through JavaScript. So a transform is created only for a request that needs it.
  */
 
 /** What is known of an event without decoding it. */
@@ -11,10 +11,13 @@ export interface EventShape {
   readonly emptyList: boolean;
 }
 
-/** Of one answer. Sees its events in order, and keeps no bytes that it was given beyond the call. */
+/** Changes one answer. Sees its events in order, and keeps no bytes that it was given beyond the call. */
 export interface ResponseTransform {
   /** False: the event passes as it is, and is neither copied nor decoded. Called for every event. */
   concerns(event: EventShape): boolean;
-  /** What goes on instead of an event, which has its blank line unless the stream ended within it: the same bytes, others, or none. */
+  /**
+   * Returns what is sent in place of an event: the same bytes, others, or none. The event has its blank line unless the
+   * stream ended within it.
+   */
   event(event: Uint8Array): Uint8Array;
 }
