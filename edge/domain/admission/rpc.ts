@@ -33,7 +33,7 @@ export interface AdmissionRequest extends Arrival {
    */
   readonly row: UsageRow;
   /**
-   * The budgets that bind the request, and what it reserves of them (docs/rules/budgets.md#one-decision); clamped, as
+   * The budgets that bind the request, and what it reserves of them (docs/rules/budgets.md#one-decision); clamped, like
    * every amount (docs/rules/budgets.md#amounts).
    */
   readonly limits: BudgetLimits;
@@ -104,11 +104,14 @@ export interface Settlement {
  * back. Over RPC every method returns a promise.
  */
 export interface PermitHandle extends Disposable {
-  /** Resolves when the request is granted, refused, or to be judged again (at once when `admit` said so already). */
+  /**
+   * Resolves when the request is granted, refused, or to be judged again (at once when the answer of `admit` was
+   * final).
+   */
   decision(): Promise<Decision | Stale>;
   /**
-   * Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant that came
-   * with the answer to the ask is taken to be in use without it.
+   * Notifies the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant
+   * that came with the answer to the admission request counts as in use without this call.
    */
   inUse(): Promise<void>;
   /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
@@ -153,7 +156,7 @@ export interface LedgerBatch {
   readonly cell: string;
   readonly epoch: string;
   readonly sequence: number;
-  /** These rows may have arrived before by another way: each is checked by its request id. */
+  /** These rows may have arrived before in another way: each is checked by its request id. */
   readonly orphan: boolean;
   readonly rows: readonly UsageRow[];
 }
@@ -169,7 +172,7 @@ export interface CellApi {
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
    * Compares and records in one call: the row is taken unless a record is outdated. Answers at once, before the row is
-   * durable. `again`: an earlier call for it may have arrived.
+   * durable. `again`: an earlier call for the same hit may have arrived.
    */
   hit(hit: CacheHit, again?: boolean): Promise<CacheHitAnswer<ReceiptHandle>>;
   /** For a request whose permit cannot be reached: same effect as record, deduplicated by request id. */

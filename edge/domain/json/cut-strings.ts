@@ -140,7 +140,7 @@ interface LongString {
 }
 
 interface Piece {
-  /** Of what belongs to the string. */
+  /** End of the part that belongs to the string. */
   readonly end: number;
   /** A quote that closes the string stands there. */
   readonly closed: boolean;

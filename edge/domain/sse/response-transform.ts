@@ -7,7 +7,7 @@
 export interface EventShape {
   /** Lines that it has, without the blank one at its end. */
   readonly lines: number;
-  /** It has an empty JSON list in one line. */
+  /** One line contains an empty JSON list. */
   readonly emptyList: boolean;
 }
 
