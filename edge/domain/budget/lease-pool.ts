@@ -126,10 +126,10 @@ export class LeasePool {
     const { head, next } = this.queue;
     if (head !== undefined) {
       this.#giveBack(nowMs);
-      return this.#ask(head, nowMs);
+      return this.#requestLease(head, nowMs);
     }
     if (next === undefined || nowMs < this.#prefetchFromMs || this.#mayDraw(next)) return null;
-    return this.#ask(next, nowMs);
+    return this.#requestLease(next, nowMs);
   }
 
   /** The lease request to send now so that the next requests like this one need not wait, if any. */
@@ -137,7 +137,7 @@ export class LeasePool {
     const current = this.#current;
     if (current === null || !current.lease.ample || this.#asked !== null || nowMs < this.#prefetchFromMs) return null;
     const little = !covers(this.#free, times(current.grant, RENEW_PART));
-    return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#ask(piece, nowMs) : null;
+    return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#requestLease(piece, nowMs) : null;
   }
 
   /** Takes back what a request did not use of a lease: it may be drawn again while no limit is near. True: it was taken. */
@@ -221,7 +221,7 @@ export class LeasePool {
     return this.queue.giveUp(kind);
   }
 
-  #ask({ requestId, limits, need }: LeaseWaiter, nowMs: number): LeaseRequest {
+  #requestLease({ requestId, limits, need }: LeaseWaiter, nowMs: number): LeaseRequest {
     const want = this.queue.wish(limits, need, nowMs);
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);

@@ -27,7 +27,7 @@ describe("slot caps", () => {
     expect(holders.map((holder) => activeSet.caps(slots).get(holder))).toEqual(caps);
   });
 
-  it("that cannot be divided among equals go to whoever has one first, and on to the next", () => {
+  it("that cannot be divided among equals go to the member that has one first, and on to the next", () => {
     const { activeSet, holders } = activeSetOf([100, 100, 100]);
     const take = (at: number, slots: number): void => {
       const holder = holders[at];

@@ -1,5 +1,5 @@
 /**
- * Nobody gains by what it asks for and does not use, or by mixing models of different weights
+ * No tenant gains by requesting more than it uses, or by mixing models of different weights
  * (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next,
  * docs/rules/fairshare.md#required-behaviour).
  */
@@ -23,7 +23,7 @@ describe.each(ALGORITHMS)("an oversized request that comes to nothing (%s)", (al
     [4, "other"],
     [1, "g"],
     [1, "other"],
-  ])("does not hold up whoever comes next: %i slots, group %s", (slots, group) => {
+  ])("does not hold up the next tenant: %i slots, group %s", (slots, group) => {
     const cell = new LoopCell(algorithm, slots);
     cell.loops(20, { tenant: "a" });
     cell.pass(1000, []);
@@ -33,7 +33,7 @@ describe.each(ALGORITHMS)("an oversized request that comes to nothing (%s)", (al
     expectEven(cell.pass(8000, ["a", "v"]), slots);
   });
 
-  it("leaves equals equal who come one after the other", () => {
+  it("leaves equal tenants equal when they come one after the other", () => {
     const cell = new LoopCell(algorithm, 4);
     cell.loops(20, { tenant: "a" });
     cell.request({ tenant: "a", costTokens: 2_000_000, actualTokens: 0 });

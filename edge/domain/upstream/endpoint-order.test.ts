@@ -54,7 +54,7 @@ const uniqueEndpoints = fc
     ),
   );
 
-describe("who is eligible", () => {
+describe("eligible endpoints", () => {
   it.each([
     ["no endpoint, no address", model([]), ["default"]],
     ["no endpoint", model([], "failover", "http://own.test"), ["own"]],
