@@ -18,13 +18,13 @@ interface Competitor {
 
 /** The state of one model as a bottleneck, from when it became one until no request waits for it. */
 interface Behind<T> {
-  readonly watches: number;
+  readonly bottleneckPeriods: number;
   readonly time: VirtualTime;
   readonly served: Map<T, ServedScore>;
   /** Added to scores of this bottleneck before they are compared with those of others. */
   shift: number;
   /** How often the model had become full when this bottleneck last caught up. */
-  fills: number;
+  timesFull: number;
 }
 
 /**
@@ -47,24 +47,24 @@ export class BottleneckScores<T extends Competitor> {
   }
 
   /** The score; at one bottleneck the smallest is next. */
-  score(who: T, line: Bottleneck): number {
-    return this.#served(who, line).score;
+  score(who: T, bottleneck: Bottleneck): number {
+    return this.#served(who, bottleneck).score;
   }
 
   /** The score without estimates in flight; for {@link BottleneckScores.advance} and {@link BottleneckScores.catchUp}. */
-  settled(who: T, line: Bottleneck): number {
-    return this.#served(who, line).settled;
+  settled(who: T, bottleneck: Bottleneck): number {
+    return this.#served(who, bottleneck).settled;
   }
 
   /** Added to scores of a bottleneck before they are compared with those of another. */
-  shift(line: Bottleneck): number {
-    return line === null ? 0 : this.#line(line).shift;
+  shift(bottleneck: Bottleneck): number {
+    return bottleneck === null ? 0 : this.#scoresOf(bottleneck).shift;
   }
 
   /** Starts to compete at a bottleneck, with the score of the shared one unless it has competed here before. */
-  enter(who: T, line: Bottleneck, at: number): void {
-    if (line === null) return;
-    const { served, shift } = this.#line(line);
+  enter(who: T, bottleneck: Bottleneck, at: number): void {
+    if (bottleneck === null) return;
+    const { served, shift } = this.#scoresOf(bottleneck);
     if (!served.has(who)) served.set(who, who.served.copy(shift, at));
   }
 
@@ -72,14 +72,14 @@ export class BottleneckScores<T extends Competitor> {
    * An arrival at a bottleneck. A competitor without waiting requests there starts without banked credit. It also starts at
    * the shared bottleneck when the model has room, because then it may take a slot of the Cell.
    */
-  start(who: T, line: Bottleneck, waitsIn: (line: Bottleneck) => boolean, at: number): void {
-    if (waitsIn(line)) return;
-    const isFull = line !== null && !hasRoom(line);
+  start(who: T, bottleneck: Bottleneck, waitsIn: (bottleneck: Bottleneck) => boolean, at: number): void {
+    if (waitsIn(bottleneck)) return;
+    const isFull = bottleneck !== null && !hasRoom(bottleneck);
     if (!isFull && !waitsIn(null)) who.served.start(this.#open.score, at);
-    if (line === null) return;
-    const { served, time } = this.#line(line);
+    if (bottleneck === null) return;
+    const { served, time } = this.#scoresOf(bottleneck);
     if (isFull && !served.has(who)) served.set(who, ServedScore.beginning(time.score, at));
-    this.enter(who, line, at);
+    this.enter(who, bottleneck, at);
     served.get(who)?.start(time.score, at);
   }
 
@@ -87,9 +87,9 @@ export class BottleneckScores<T extends Competitor> {
    * Competes again after a time in which nothing could be granted to it, with a credit of one request at most: `request`,
    * tokens / weight.
    */
-  resume(who: T, line: Bottleneck, request: number, at: number): void {
-    const served = line === null ? who.served : this.#line(line).served.get(who);
-    const { score } = line === null ? this.#open : this.#line(line).time;
+  resume(who: T, bottleneck: Bottleneck, request: number, at: number): void {
+    const served = bottleneck === null ? who.served : this.#scoresOf(bottleneck).served.get(who);
+    const { score } = bottleneck === null ? this.#open : this.#scoresOf(bottleneck).time;
     const floor = score - request;
     if (served !== undefined && served.score < floor) served.start(floor, at);
   }
@@ -117,17 +117,17 @@ export class BottleneckScores<T extends Competitor> {
   }
 
   /**
-   * Moves virtual time on after a grant at `line`; `granted` is the score before the charge, `lowest` the settled score of
-   * the first competitor that is left at a bottleneck.
+   * Moves virtual time on after a grant at `bottleneck`; `granted` is the score before the charge, `lowest` returns the
+   * settled score of the first competitor that is left at a bottleneck.
    */
-  advance(line: Bottleneck, granted: Score, lowest: (line: Bottleneck) => number | undefined): void {
+  advance(bottleneck: Bottleneck, granted: Score, lowest: (bottleneck: Bottleneck) => number | undefined): void {
     this.#open.advance(lowest(null), granted.settled + granted.shift);
-    if (line?.isBottleneck === true) this.#line(line).time.advance(lowest(line), granted.settled);
+    if (bottleneck?.isBottleneck === true) this.#scoresOf(bottleneck).time.advance(lowest(bottleneck), granted.settled);
   }
 
   /** True when the model has been full since its bottleneck last caught up with the shared one. */
   lags(model: ModelState): boolean {
-    return this.#line(model).fills !== model.timesFull;
+    return this.#scoresOf(model).timesFull !== model.timesFull;
   }
 
   /**
@@ -135,8 +135,8 @@ export class BottleneckScores<T extends Competitor> {
    * request at most. `lowest`: the settled score of the first competitor there; `request`: its cost / weight.
    */
   catchUp(model: ModelState, lowest: number, request: number): void {
-    const behind = this.#line(model);
-    behind.fills = model.timesFull;
+    const behind = this.#scoresOf(model);
+    behind.timesFull = model.timesFull;
     behind.shift = Math.max(behind.shift, this.#open.score - request - lowest);
   }
 
@@ -161,7 +161,7 @@ export class BottleneckScores<T extends Competitor> {
     for (const [model, { served, time }] of from.#current()) {
       const own = served.get(who);
       if (own === undefined) continue;
-      const here = this.#line(model);
+      const here = this.#scoresOf(model);
       change(own, time, here.time);
       served.delete(who);
       here.served.set(who, own);
@@ -178,23 +178,29 @@ export class BottleneckScores<T extends Competitor> {
     for (const { served } of this.#behind.values()) served.delete(who);
   }
 
-  #served(who: T, line: Bottleneck): ServedScore {
-    return (line === null ? undefined : this.#line(line).served.get(who)) ?? who.served;
+  #served(who: T, bottleneck: Bottleneck): ServedScore {
+    return (bottleneck === null ? undefined : this.#scoresOf(bottleneck).served.get(who)) ?? who.served;
   }
 
-  #line(model: ModelState): Behind<T> {
+  #scoresOf(model: ModelState): Behind<T> {
     const known = this.#behind.get(model);
-    if (known?.watches === model.bottleneckPeriods) return known;
+    if (known?.bottleneckPeriods === model.bottleneckPeriods) return known;
     const time = new VirtualTime(this.#busyPeriod, this.#open.score);
-    const line: Behind<T> = { watches: model.bottleneckPeriods, time, served: new Map(), shift: 0, fills: -1 };
-    this.#behind.set(model, line);
-    return line;
+    const scores: Behind<T> = {
+      bottleneckPeriods: model.bottleneckPeriods,
+      time,
+      served: new Map(),
+      shift: 0,
+      timesFull: -1,
+    };
+    this.#behind.set(model, scores);
+    return scores;
   }
 
   /** The models that are bottlenecks still; the others are forgotten. */
   #current(): ReadonlyMap<ModelState, Behind<T>> {
-    for (const [model, { watches }] of this.#behind)
-      if (!model.isBottleneck || watches !== model.bottleneckPeriods) this.#behind.delete(model);
+    for (const [model, { bottleneckPeriods }] of this.#behind)
+      if (!model.isBottleneck || bottleneckPeriods !== model.bottleneckPeriods) this.#behind.delete(model);
     return this.#behind;
   }
 }

@@ -27,24 +27,24 @@ export class HeadOrder {
     return [...this.#heaps.keys()];
   }
 
-  has(line: Bottleneck): boolean {
-    return this.#heaps.has(line);
+  has(bottleneck: Bottleneck): boolean {
+    return this.#heaps.has(bottleneck);
   }
 
   /** Moves a head to the place where it belongs now. */
-  put(head: Head, line: Bottleneck, witness: ModelState | null): void {
-    let heaps = this.#heaps.get(line);
+  put(head: Head, bottleneck: Bottleneck, witness: ModelState | null): void {
+    let heaps = this.#heaps.get(bottleneck);
     if (heaps === undefined) {
       heaps = new Map();
-      this.#heaps.set(line, heaps);
+      this.#heaps.set(bottleneck, heaps);
     }
     let heap = heaps.get(witness);
     if (heap === undefined) {
       heap = new IndexedHeap(this.#order);
       heaps.set(witness, heap);
     }
-    if (head.bottleneck !== line || head.witness !== witness) this.remove(head);
-    head.bottleneck = line;
+    if (head.bottleneck !== bottleneck || head.witness !== witness) this.remove(head);
+    head.bottleneck = bottleneck;
     head.witness = witness;
     heap.put(head);
   }
@@ -60,26 +60,26 @@ export class HeadOrder {
   }
 
   /** The first head of a bottleneck, whatever its witness. */
-  lowest(line: Bottleneck): Head | undefined {
-    return this.#firstOf([...(this.#heaps.get(line)?.values() ?? [])]);
+  lowest(bottleneck: Bottleneck): Head | undefined {
+    return this.#firstOf([...(this.#heaps.get(bottleneck)?.values() ?? [])]);
   }
 
   /** The first head of a bottleneck whose witness has no room. */
-  first(line: Bottleneck): Head | undefined {
-    const heaps = this.#heaps.get(line);
+  first(bottleneck: Bottleneck): Head | undefined {
+    const heaps = this.#heaps.get(bottleneck);
     if (heaps?.size === 1 && heaps.has(null)) return heaps.get(null)?.peek();
-    return this.#firstOf(this.#enabled(line));
+    return this.#firstOf(this.#enabled(bottleneck));
   }
 
   /**
    * All heads of a bottleneck whose witness has no room, in order, computed only as far as they are read; nothing may
    * change meanwhile.
    */
-  *inOrder(line: Bottleneck): Generator<Head, undefined> {
+  *inOrder(bottleneck: Bottleneck): Generator<Head, undefined> {
     const fronts = new IndexedHeap<{ head: Head; readonly rest: Generator<Head, undefined> }>((a, b) =>
       this.#order(a.head, b.head),
     );
-    for (const heap of this.#enabled(line)) {
+    for (const heap of this.#enabled(bottleneck)) {
       const rest = heap.inOrder();
       const head = rest.next().value;
       if (head !== undefined) fronts.put({ head, rest });
@@ -105,9 +105,9 @@ export class HeadOrder {
     return top;
   }
 
-  #enabled(line: Bottleneck): readonly IndexedHeap<Head>[] {
+  #enabled(bottleneck: Bottleneck): readonly IndexedHeap<Head>[] {
     const enabled: IndexedHeap<Head>[] = [];
-    for (const [witness, heap] of this.#heaps.get(line) ?? []) {
+    for (const [witness, heap] of this.#heaps.get(bottleneck) ?? []) {
       this.#probe();
       if (witness === null || !hasRoom(witness)) enabled.push(heap);
     }

@@ -32,7 +32,7 @@ export function hierarchicalPolicy(busyPeriod: BusyPeriod, position: NextPositio
 /** How far the groups of one bottleneck have been examined. */
 interface Front {
   group: GroupState;
-  readonly line: Bottleneck;
+  readonly bottleneck: Bottleneck;
   readonly rest: Generator<GroupState, undefined>;
 }
 
@@ -68,10 +68,10 @@ class Hierarchical implements Policy {
   placeGroup(group: GroupState): void {
     const before = this.#standing.get(group) ?? [];
     const lines = this.#pool(group).contestedBottlenecks();
-    for (const line of before) if (!lines.includes(line)) this.#remove(group, line);
-    for (const line of lines) {
-      this.#scores.enter(group, line, this.#position());
-      this.#heap(line).put(group);
+    for (const bottleneck of before) if (!lines.includes(bottleneck)) this.#remove(group, bottleneck);
+    for (const bottleneck of lines) {
+      this.#scores.enter(group, bottleneck, this.#position());
+      this.#heap(bottleneck).put(group);
     }
     if (lines.length > 0) this.#standing.set(group, lines);
     else if (before.length > 0) this.#standing.delete(group);
@@ -82,15 +82,16 @@ class Hierarchical implements Policy {
   start(tenant: TenantState, model: ModelState): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    this.#scores.start(group, bottleneckOf(model), (line) => pool.isContested(line), this.#position());
+    this.#scores.start(group, bottleneckOf(model), (bottleneck) => pool.isContested(bottleneck), this.#position());
     pool.start(tenant, model, this.#position());
   }
 
   resume(tenant: TenantState, request: ResumeCredit): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    for (const line of bottlenecksOf(tenant))
-      if (!pool.isContested(line)) this.#scores.resume(group, line, request.tokens / group.weight, this.#position());
+    for (const bottleneck of bottlenecksOf(tenant))
+      if (!pool.isContested(bottleneck))
+        this.#scores.resume(group, bottleneck, request.tokens / group.weight, this.#position());
     pool.resume(tenant, request, this.#position());
   }
 
@@ -132,17 +133,17 @@ class Hierarchical implements Policy {
 
   scores({ tenant, model }: Pick<Head, "tenant" | "model">): Scores {
     const { group } = tenant;
-    const line = bottleneckOf(model);
+    const bottleneck = bottleneckOf(model);
     return {
       tenant: this.#pool(group).scoreOf({ tenant, model }),
-      group: { settled: this.#scores.settled(group, line), shift: this.#scores.shift(line) },
+      group: { settled: this.#scores.settled(group, bottleneck), shift: this.#scores.shift(bottleneck) },
     };
   }
 
-  advance(tenant: TenantState, line: Bottleneck, scores: Scores): void {
+  advance(tenant: TenantState, bottleneck: Bottleneck, scores: Scores): void {
     const pool = this.#pool(tenant.group);
-    pool.scores.advance(line, scores.tenant, (which) => pool.lowest(which));
-    if (scores.group !== null) this.#scores.advance(line, scores.group, (which) => this.#lowest(which));
+    pool.scores.advance(bottleneck, scores.tenant, (which) => pool.lowest(which));
+    if (scores.group !== null) this.#scores.advance(bottleneck, scores.group, (which) => this.#lowest(which));
   }
 
   detach(tenant: TenantState, to: GroupState): void {
@@ -150,8 +151,8 @@ class Hierarchical implements Policy {
     pool.unplace(tenant);
     pool.active.remove(tenant);
     const target = this.#pool(to);
-    for (const line of bottlenecksOf(tenant))
-      this.#scores.start(to, line, (other) => target.isContested(other), this.#position());
+    for (const bottleneck of bottlenecksOf(tenant))
+      this.#scores.start(to, bottleneck, (other) => target.isContested(other), this.#position());
     target.scores.transferFrom(tenant, pool.scores, this.#position());
   }
 
@@ -175,16 +176,16 @@ class Hierarchical implements Policy {
     if (at !== undefined) return at;
     const fronts = new IndexedHeap<Front>((a, b) => {
       this.#probe();
-      const lead = this.#score(a.group, a.line) - this.#score(b.group, b.line);
+      const lead = this.#score(a.group, a.bottleneck) - this.#score(b.group, b.bottleneck);
       return lead || oldestOrder(a.group.waiters) - oldestOrder(b.group.waiters);
     });
-    for (const [line, heap] of this.#heaps) {
+    for (const [bottleneck, heap] of this.#heaps) {
       this.#probe();
-      if (line !== null && !hasRoom(line)) continue;
-      this.#catchUp(line);
+      if (bottleneck !== null && !hasRoom(bottleneck)) continue;
+      this.#catchUp(bottleneck);
       const rest = heap.inOrder();
       const first = rest.next();
-      if (first.done !== true) fronts.put({ group: first.value, line, rest });
+      if (first.done !== true) fronts.put({ group: first.value, bottleneck, rest });
     }
     for (let front = fronts.peek(); front !== undefined; front = fronts.peek()) {
       const head = groupFits(front.group) ? this.#pool(front.group).next(tenantFits) : undefined;
@@ -200,48 +201,48 @@ class Hierarchical implements Policy {
   }
 
   /** A score that can be compared between bottlenecks. */
-  #score(group: GroupState, line: Bottleneck): number {
-    return this.#scores.score(group, line) + this.#scores.shift(line);
+  #score(group: GroupState, bottleneck: Bottleneck): number {
+    return this.#scores.score(group, bottleneck) + this.#scores.shift(bottleneck);
   }
 
   #isBelowCap(tenant: TenantState, maxInFlight: number): boolean {
     return this.#pool(tenant.group).active.isBelowCap(tenant, this.#active.mostOf(tenant.group, maxInFlight));
   }
 
-  #catchUp(line: Bottleneck): void {
-    if (line === null || !this.#scores.lags(line)) return;
-    const group = this.#heaps.get(line)?.peek();
+  #catchUp(bottleneck: Bottleneck): void {
+    if (bottleneck === null || !this.#scores.lags(bottleneck)) return;
+    const group = this.#heaps.get(bottleneck)?.peek();
     const cost = group?.waiters.peek()?.arrival.costTokens;
     if (group === undefined || cost === undefined) return;
-    this.#scores.catchUp(line, this.#scores.settled(group, line), cost / group.weight);
+    this.#scores.catchUp(bottleneck, this.#scores.settled(group, bottleneck), cost / group.weight);
   }
 
   /** The settled score of the first group at a bottleneck. */
-  #lowest(line: Bottleneck): number | undefined {
-    const group = this.#heaps.get(line)?.peek();
-    return group === undefined ? undefined : this.#scores.settled(group, line);
+  #lowest(bottleneck: Bottleneck): number | undefined {
+    const group = this.#heaps.get(bottleneck)?.peek();
+    return group === undefined ? undefined : this.#scores.settled(group, bottleneck);
   }
 
   /** The order of groups at one bottleneck. */
-  #order(a: GroupState, b: GroupState, line: Bottleneck): number {
+  #order(a: GroupState, b: GroupState, bottleneck: Bottleneck): number {
     this.#probe();
-    const lead = this.#scores.score(a, line) - this.#scores.score(b, line);
+    const lead = this.#scores.score(a, bottleneck) - this.#scores.score(b, bottleneck);
     return lead || oldestOrder(a.waiters) - oldestOrder(b.waiters);
   }
 
-  #heap(line: Bottleneck): IndexedHeap<GroupState> {
-    let heap = this.#heaps.get(line);
+  #heap(bottleneck: Bottleneck): IndexedHeap<GroupState> {
+    let heap = this.#heaps.get(bottleneck);
     if (heap === undefined) {
-      heap = new IndexedHeap((a, b) => this.#order(a, b, line));
-      this.#heaps.set(line, heap);
+      heap = new IndexedHeap((a, b) => this.#order(a, b, bottleneck));
+      this.#heaps.set(bottleneck, heap);
     }
     return heap;
   }
 
-  #remove(group: GroupState, line: Bottleneck): void {
-    const heap = this.#heaps.get(line);
+  #remove(group: GroupState, bottleneck: Bottleneck): void {
+    const heap = this.#heaps.get(bottleneck);
     heap?.remove(group);
-    if (heap?.size === 0) this.#heaps.delete(line);
+    if (heap?.size === 0) this.#heaps.delete(bottleneck);
   }
 
   #pool(group: GroupState): TenantPool {

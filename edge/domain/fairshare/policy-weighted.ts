@@ -22,7 +22,8 @@ export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, p
     },
     next: () => pool.next(() => true),
     scores: (head) => ({ tenant: pool.scoreOf(head), group: null }),
-    advance: (_tenant, line, scores) => pool.scores.advance(line, scores.tenant, (which) => pool.lowest(which)),
+    advance: (_tenant, bottleneck, scores) =>
+      pool.scores.advance(bottleneck, scores.tenant, (which) => pool.lowest(which)),
     detach: () => undefined,
     slotCaps: (maxInFlight) => () => maxInFlight,
     canForget: (tenant) => pool.scores.canForget(tenant),

@@ -39,7 +39,7 @@ export interface Policy {
   /** The current scores of the head's tenant and its group; for {@link Policy.advance}. */
   scores(head: Pick<Head, "tenant" | "model">): Scores;
   /** Moves virtual time on after a grant at a bottleneck. Scores are those before the charge. */
-  advance(tenant: TenantState, line: Bottleneck, scores: Scores): void;
+  advance(tenant: TenantState, bottleneck: Bottleneck, scores: Scores): void;
   /** Before a tenant changes its group: it leaves the competition of the old group and takes only its lead there along. */
   detach(tenant: TenantState, to: GroupState): void;
   /** The slot caps of groups, for the snapshot. */

@@ -39,13 +39,13 @@ interface ReferenceRunning extends ReferenceWaiter {
 }
 
 export interface Candidate extends ReferenceWaiter {
-  readonly line: ReferenceModel | null;
+  readonly bottleneck: ReferenceModel | null;
 }
 
 export const ALL = () => true;
 
 export function referenceBottleneckOf(model: ReferenceModel): ReferenceModel | null {
-  return model.watched ? model : null;
+  return model.isBottleneck ? model : null;
 }
 
 export class ReferenceState {
@@ -71,16 +71,16 @@ export class ReferenceState {
       if (!this.hasRoom(tenant)) return [];
       const own = this.waiting.filter((waiter) => waiter.tenant === tenant);
       const heads = own.filter(({ model }, at) => own.findIndex((other) => other.model === model) === at);
-      const first = heads.findIndex(({ model }) => !model.watched);
+      const first = heads.findIndex(({ model }) => !model.isBottleneck);
       return heads
         .slice(0, first === -1 ? heads.length : first + 1)
-        .map((head) => ({ ...head, line: referenceBottleneckOf(head.model) }));
+        .map((head) => ({ ...head, bottleneck: referenceBottleneckOf(head.model) }));
     });
   }
 
   /** True when a tenant of the group competes at the bottleneck. */
-  protected stands(group: ReferenceGroup, line: ReferenceModel | null): boolean {
-    return this.standing((tenant) => tenant.group === group).some((head) => head.line === line);
+  protected stands(group: ReferenceGroup, bottleneck: ReferenceModel | null): boolean {
+    return this.standing((tenant) => tenant.group === group).some((head) => head.bottleneck === bottleneck);
   }
 
   /** The bottlenecks at which a tenant competes. */
@@ -98,8 +98,8 @@ export class ReferenceState {
     return this.algorithm === "weighted" ? this.lines : tenant.group.lines;
   }
 
-  protected score({ tenant, line }: Candidate): number {
-    return this.linesOf(tenant).served(tenant, line).score;
+  protected score({ tenant, bottleneck }: Candidate): number {
+    return this.linesOf(tenant).served(tenant, bottleneck).score;
   }
 
   protected w(tenant: ReferenceTenant, model: ReferenceModel): number {

@@ -119,8 +119,8 @@ class FairshareScheduler implements Scheduler {
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, inFlight, queued } = this;
-    const books = { algorithm, maxInFlight, inFlight, queued, known: this.#known };
-    return snapshotOf({ ...books, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
+    const source = { algorithm, maxInFlight, inFlight, queued, known: this.#known };
+    return snapshotOf({ ...source, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
   }
 
   /** Slots that are not in use; negative after the cap was lowered. */
@@ -195,11 +195,11 @@ class FairshareScheduler implements Scheduler {
   }
 
   #grant(waiter: Waiter, nowMs: number): void {
-    const line = bottleneckOf(waiter.model);
+    const bottleneck = bottleneckOf(waiter.model);
     const scores = this.#policy.scores(waiter);
     this.#queues.remove(waiter);
-    this.#hold(waiter, line, nowMs);
-    this.#policy.advance(waiter.tenant, line, scores);
+    this.#hold(waiter, bottleneck, nowMs);
+    this.#policy.advance(waiter.tenant, bottleneck, scores);
   }
 
   #adopt(arrival: Arrival, nowMs: number): void {
@@ -214,11 +214,11 @@ class FairshareScheduler implements Scheduler {
     return { arrival, arrivedMs: nowMs, order: this.#known.order(), returning: false, tenant, model };
   }
 
-  #hold(waiter: Waiter, line: Bottleneck, nowMs: number): void {
+  #hold(waiter: Waiter, bottleneck: Bottleneck, nowMs: number): void {
     const { tenant, model } = waiter;
     const { group } = tenant;
     const everywhere = this.#running.size + 1 >= this.#maxInFlight;
-    const charge = this.#running.put(waiter, { at: this.#known.order(), bottleneck: line, everywhere });
+    const charge = this.#running.put(waiter, { at: this.#known.order(), bottleneck, everywhere });
     this.#policy.charge(tenant, group, charge);
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;

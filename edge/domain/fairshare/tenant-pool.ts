@@ -71,19 +71,20 @@ export class TenantPool {
   }
 
   /** True when a tenant competes at the bottleneck. */
-  isContested(line: Bottleneck): boolean {
-    return this.#heads.has(line);
+  isContested(bottleneck: Bottleneck): boolean {
+    return this.#heads.has(bottleneck);
   }
 
   /** A request for the model is about to join the queue of its tenant. */
   start(tenant: TenantState, model: ModelState, at: number): void {
     const waits = bottlenecksOf(tenant);
-    this.scores.start(tenant, bottleneckOf(model), (line) => waits.has(line), at);
+    this.scores.start(tenant, bottleneckOf(model), (bottleneck) => waits.has(bottleneck), at);
   }
 
   /** The tenant held as many slots as it may, and may have one more now. */
   resume(tenant: TenantState, { model, tokens }: ResumeCredit, at: number): void {
-    for (const line of bottlenecksOf(tenant)) this.scores.resume(tenant, line, tokens / weightOf(tenant, model), at);
+    for (const bottleneck of bottlenecksOf(tenant))
+      this.scores.resume(tenant, bottleneck, tokens / weightOf(tenant, model), at);
   }
 
   /** The head that is next among admissible ones whose tenant passes `fits`. */
@@ -92,31 +93,31 @@ export class TenantPool {
       const head = this.#heads.first(null);
       if (head === undefined || fits(head.tenant)) return head;
     }
-    const open = this.#heads.bottlenecks().filter((line) => this.#hasRoom(line));
-    const fronts = open.map((line) => ({ line, head: this.#heads.first(line) }));
+    const open = this.#heads.bottlenecks().filter((bottleneck) => this.#hasRoom(bottleneck));
+    const fronts = open.map((bottleneck) => ({ bottleneck, head: this.#heads.first(bottleneck) }));
     for (;;) {
       const front = this.#foremost(fronts);
       if (front?.head === undefined) return undefined;
       const earlier = this.#keptBackBy(front.head);
       if (earlier === null) return fits(front.head.tenant) ? front.head : this.#search(open, fits);
-      this.#put(front.head, front.line, earlier, 0);
-      front.head = this.#heads.first(front.line);
+      this.#put(front.head, front.bottleneck, earlier, 0);
+      front.head = this.#heads.first(front.bottleneck);
     }
   }
 
   /** The score of a tenant with a request for a model. */
   scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
-    const line = bottleneckOf(model);
-    return { settled: this.scores.settled(tenant, line), shift: this.scores.shift(line) };
+    const bottleneck = bottleneckOf(model);
+    return { settled: this.scores.settled(tenant, bottleneck), shift: this.scores.shift(bottleneck) };
   }
 
   /**
    * The settled score of the first tenant at a bottleneck, whether or not it can be granted; undefined when none competes
    * there.
    */
-  lowest(line: Bottleneck): number | undefined {
-    const top = this.#heads.lowest(line);
-    return top === undefined ? undefined : this.scores.settled(top.tenant, line);
+  lowest(bottleneck: Bottleneck): number | undefined {
+    const top = this.#heads.lowest(bottleneck);
+    return top === undefined ? undefined : this.scores.settled(top.tenant, bottleneck);
   }
 
   /** Applies a new weight of a tenant that is out of the order. */
@@ -129,9 +130,9 @@ export class TenantPool {
     return this.scores.score(head.tenant, head.bottleneck);
   }
 
-  #put(head: Head, line: Bottleneck, witness: ModelState | null, at: number): void {
-    this.scores.enter(head.tenant, line, at);
-    this.#heads.put(head, line, witness);
+  #put(head: Head, bottleneck: Bottleneck, witness: ModelState | null, at: number): void {
+    this.scores.enter(head.tenant, bottleneck, at);
+    this.#heads.put(head, bottleneck, witness);
   }
 
   /** The order of heads at one bottleneck. */
@@ -143,9 +144,9 @@ export class TenantPool {
   /** The next head when the very first does not fit: heads are read in order until one does. */
   #search(open: readonly Bottleneck[], fits: (tenant: TenantState) => boolean): Head | undefined {
     const keptBack: (readonly [Head, ModelState])[] = [];
-    const fronts = open.map((line) => {
-      const rest = this.#heads.inOrder(line);
-      return { line, rest, head: rest.next().value };
+    const fronts = open.map((bottleneck) => {
+      const rest = this.#heads.inOrder(bottleneck);
+      return { bottleneck, rest, head: rest.next().value };
     });
     let found: Head | undefined;
     while (found === undefined) {
@@ -166,7 +167,7 @@ export class TenantPool {
     for (const front of fronts) {
       this.#probe();
       if (front.head === undefined) continue;
-      const score = this.#score(front.head) + this.scores.shift(front.line);
+      const score = this.#score(front.head) + this.scores.shift(front.bottleneck);
       const order = orderOf(front.head);
       const lead = foremost === undefined ? -1 : score - foremost.score || order - foremost.order;
       if (lead < 0) foremost = { front, score, order };
@@ -174,19 +175,23 @@ export class TenantPool {
     return foremost?.front;
   }
 
-  #hasRoom(line: Bottleneck): boolean {
+  #hasRoom(bottleneck: Bottleneck): boolean {
     this.#probe();
-    if (line !== null && !hasRoom(line)) return false;
-    this.#catchUp(line);
+    if (bottleneck !== null && !hasRoom(bottleneck)) return false;
+    this.#catchUp(bottleneck);
     return true;
   }
 
-  #catchUp(line: Bottleneck): void {
-    if (line === null || !this.scores.lags(line)) return;
-    const head = this.#heads.lowest(line);
+  #catchUp(bottleneck: Bottleneck): void {
+    if (bottleneck === null || !this.scores.lags(bottleneck)) return;
+    const head = this.#heads.lowest(bottleneck);
     const cost = head?.waiters.peek()?.arrival.costTokens;
     if (head === undefined || cost === undefined) return;
-    this.scores.catchUp(line, this.scores.settled(head.tenant, line), cost / weightOf(head.tenant, head.model));
+    this.scores.catchUp(
+      bottleneck,
+      this.scores.settled(head.tenant, bottleneck),
+      cost / weightOf(head.tenant, head.model),
+    );
   }
 
   /**
@@ -206,7 +211,7 @@ export class TenantPool {
 
 /** A bottleneck, and its first head that has not been examined; undefined: none is left. */
 interface Front {
-  readonly line: Bottleneck;
+  readonly bottleneck: Bottleneck;
   head: Head | undefined;
 }
 
