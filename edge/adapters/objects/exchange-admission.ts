@@ -143,7 +143,7 @@ export class ExchangeAdmission implements Admission {
       if (!transport.isCutOff) continue;
       this.#dismiss(transport);
       // This request may be cut off as well; then another request finds the rows.
-      transport.beat();
+      transport.heartbeat();
       this.#options.keepAlive(this.#sendRest(transport));
     }
     return this.#serving === null || this.#serving.isRetired ? null : this.#serving;

@@ -112,7 +112,7 @@ export class ExchangeTransport {
   }
 
   /** Records that the transport is alive, or that a request takes care of what it left. */
-  beat(): void {
+  heartbeat(): void {
     this.#beatMs = this.#options.clock();
   }
 
@@ -137,7 +137,7 @@ export class ExchangeTransport {
     const { cell, log, resend } = this.#options;
     await Promise.resolve();
     const beat = setInterval(() => {
-      this.beat();
+      this.heartbeat();
       this.#wake();
     }, BEAT_MS);
     try {
@@ -245,7 +245,7 @@ export class ExchangeTransport {
       if (this.#failure !== null) resolve();
     });
     this.#wake = () => undefined;
-    this.beat();
+    this.heartbeat();
   }
 
   /** `late`: handles an answer that arrives after the timeout. */

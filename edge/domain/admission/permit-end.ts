@@ -1,8 +1,8 @@
 /**
- * How the row of a permit reads at its end: as settled, or completed from the ask's skeleton when its holder is gone
- * (docs/rules/admission.md#permits, docs/rules/budgets.md#term-budgets,
- * docs/rules/settlement-and-rows.md#clients-that-leave). The Cell owns cell, admission and queue wait; the Worker owns
- * the rest.
+ * The final row of a permit: as settled, or completed from the row skeleton of the admission request when its holder is
+ * gone (docs/rules/admission.md#permits, docs/rules/budgets.md#term-budgets,
+ * docs/rules/settlement-and-rows.md#clients-that-leave). The Cell fills in cell, admission and queue wait; the Worker fills
+ * in the rest.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { totalTokens } from "../usage/billing.ts";
@@ -16,8 +16,8 @@ export interface SlotTaken {
 }
 
 /**
- * A settled row with what only the Cell knows; `slot` null: it left after `sinceMs` without one, which is its queue wait. A
- * refusal stays `rejected`, a sub-call `boon`.
+ * A settled row with what only the Cell knows. `slot` null: the request left after `sinceMs` without a slot, which is its
+ * queue wait. A refusal stays `rejected`, a sub-call `boon`.
  */
 export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell: string, sinceMs: number): UsageRow {
   const { row } = settlement;
@@ -30,28 +30,28 @@ export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell:
 }
 
 /**
- * The settlement of a permit whose holder died without settling: at the estimate once the upstream had been called,
- * else nothing used and nothing charged. The status is 499: nobody is left to be answered.
+ * The settlement of a permit whose holder died without settling: at the estimate once the upstream had been called, else
+ * nothing used and nothing charged. The status is 499, because no client is left to answer.
  */
 export function orphanedSettlement(
-  ask: Pick<AdmissionRequest, "row" | "estimate">,
+  request: Pick<AdmissionRequest, "row" | "estimate">,
   state: { readonly granted: boolean; readonly upstreamCalled: boolean; readonly arrivedMs: number },
   nowMs: number,
 ): Settlement {
   const billed = state.granted && state.upstreamCalled;
-  const inputTokens = billed ? ask.estimate.inputTokens : 0;
-  const outputTokens = billed ? ask.estimate.outputTokens : 0;
+  const inputTokens = billed ? request.estimate.inputTokens : 0;
+  const outputTokens = billed ? request.estimate.outputTokens : 0;
   const actualTokens = totalTokens({ inputTokens, outputTokens });
   const row: UsageRow = {
-    ...ask.row,
+    ...request.row,
     ts_ms: nowMs,
-    admission: ask.row.admission === "boon" ? "boon" : "queued",
+    admission: request.row.admission === "boon" ? "boon" : "queued",
     status_code: 499,
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     total_tokens: actualTokens,
     total_ms: Math.max(0, Math.round(nowMs - state.arrivedMs)),
-    cost_usd: billed ? ask.estimate.costUsd : 0,
+    cost_usd: billed ? request.estimate.costUsd : 0,
   };
   return { row, actualTokens };
 }

@@ -1,7 +1,7 @@
 /**
- * What travels between a request and its Cell (docs/rules/admission.md#exchanges): the ask, its answer, the settlement.
- * Plain data only, so that it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads
- * nothing.
+ * The messages between a request and its Cell (docs/rules/admission.md#exchanges): the admission request, its answer, the
+ * settlement. Plain data only, so that it survives RPC. The admission request carries everything the Cell needs to decide;
+ * the Cell reads nothing.
  */
 import type { AlertEvent } from "../../../shared/alerts.ts";
 import type { AlertAck, AlertBatch, CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
@@ -16,28 +16,29 @@ import type { Arrival, SchedulerSnapshot } from "../fairshare/types.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 
-/** A request for one slot: what the scheduler decides about, and what the Cell needs besides. */
+/** A request for one slot: what the scheduler decides on, and what the Cell needs in addition. */
 export interface AdmissionRequest extends Arrival {
-  /** Revisions of every record the ask was built from: key, tenant, group, model. */
+  /** Revisions of every record that the request was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
   /** When the tenant's access window ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
   readonly openUntilMs: number | null;
-  /** How long the request has waited before, ms: it has a place in the queue, or lost one to a reset. Null: its first ask. */
+  /**
+   * How long the request has waited before, ms: it has a place in the queue, or lost one to a reset. Null: its first
+   * admission request.
+   */
   readonly waitedMs: number | null;
   /**
-   * Skeleton of the usage row as it would read if nothing more were heard from the request: the Cell completes it with
-   * status, tokens and times when a permit dies unsettled.
+   * Skeleton of the usage row as it would be if nothing more came from the request: the Cell completes it with status,
+   * tokens and times when a permit is lost unsettled.
    */
   readonly row: UsageRow;
   /**
-   * The budgets that bind the request, and what it reserves of them (docs/rules/budgets.md#one-decision); clamped, as
+   * The budgets that bind the request, and what it reserves of them (docs/rules/budgets.md#one-decision); clamped, like
    * every amount (docs/rules/budgets.md#amounts).
    */
   readonly limits: BudgetLimits;
   readonly need: Amounts;
-  /**
-   * What the row is billed at when the permit dies after the upstream was called (docs/rules/budgets.md#settlement).
-   */
+  /** What the row is billed at when the permit is lost after the upstream was called (docs/rules/budgets.md#settlement). */
   readonly estimate: {
     readonly inputTokens: number;
     readonly outputTokens: number;
@@ -45,7 +46,7 @@ export interface AdmissionRequest extends Arrival {
   };
 }
 
-/** A slot by fairshare, with everything that the budgets reserve for it. */
+/** A slot granted by fairshare, with everything that the budgets reserve for it. */
 export interface Grant {
   readonly admission: "fast" | "queued";
   /** 0 when fast. */
@@ -55,8 +56,8 @@ export interface Grant {
 }
 
 /**
- * Why a request whose turn had come was not let through (docs/rules/budgets.md#one-decision,
- * docs/rules/budgets.md#unreachable). Its slot is free again.
+ * Why a request whose turn had come was refused (docs/rules/budgets.md#one-decision, docs/rules/budgets.md#unreachable).
+ * Its slot is free again.
  */
 export interface BudgetRefusal {
   readonly code: RefusalCode | "budget_check_failed" | "key_budget_check_failed";
@@ -66,7 +67,7 @@ export interface BudgetRefusal {
 }
 
 /**
- * Why a request gets no slot: its budgets, or a queue that is full (docs/rules/admission.md#queue-bounds). It holds
+ * Why a request gets no slot: its budgets refuse, or the queue is full (docs/rules/admission.md#queue-bounds). It holds
  * nothing.
  */
 export interface Refusal extends Omit<BudgetRefusal, "code"> {
@@ -79,9 +80,9 @@ export type Decision =
   | { readonly verdict: "refused"; readonly refusal: Refusal };
 
 /**
- * Some record is older than the Cell knows: drop these, read again, ask once more (docs/rules/freshness.md#revisions).
- * Without items only time has passed, and the request is to be judged again. A request that waited keeps its place, by
- * its permit, until then.
+ * Some record is older than the newest that the Cell knows: drop these items, read again, send the admission request once
+ * more (docs/rules/freshness.md#revisions). Without items only time has passed, and the request is to be judged again. A
+ * request that waited keeps its place until then, by its permit.
  */
 export interface Stale {
   readonly verdict: "stale";
@@ -99,15 +100,18 @@ export interface Settlement {
 }
 
 /**
- * The slot, or the place in the queue, as a capability: whoever holds the stub holds it, and disposing the stub gives it
+ * The slot, or the place in the queue, as a capability: the holder of the stub holds it, and disposing the stub gives it
  * back. Over RPC every method returns a promise.
  */
 export interface PermitHandle extends Disposable {
-  /** Resolves when the request is granted, refused, or to be judged again (at once when `admit` said so already). */
+  /**
+   * Resolves when the request is granted, refused, or to be judged again (at once when the answer of `admit` was
+   * final).
+   */
   decision(): Promise<Decision | Stale>;
   /**
-   * Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant that came
-   * with the answer to the ask is taken to be in use without it.
+   * Notifies the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant
+   * that came with the answer to the admission request counts as in use without this call.
    */
   inUse(): Promise<void>;
   /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
@@ -117,25 +121,25 @@ export interface PermitHandle extends Disposable {
 }
 
 /**
- * The Cell's answer to an ask; it comes at once, also when the request has to wait for a slot or for its tokens. The
- * permit of a refused request holds nothing but its place in the books: it is settled like any other.
+ * The Cell's answer to an admission request; it comes at once, also when the request has to wait for a slot or for its
+ * tokens. The permit of a refused request holds no slot; it is settled like any other.
  */
 export type Admitted<Permit> =
   | (Decision & { readonly permit: Permit })
   | { readonly verdict: "waiting"; readonly permit: Permit }
   | Stale;
 
-/** An answer that needs no slot (a hit in the response cache), as it is shown to the Cell before it is given. */
+/** An answer that needs no slot (a hit in the response cache), as the Cell sees it before it is sent. */
 export interface CacheHit {
-  /** Revisions of every record that it rests on, as those of an ask. */
+  /** Revisions of every record that it rests on, as in an admission request. */
   readonly revs: readonly RevItem[];
-  /** Whose bucket's level the answer states; null: none has a cap. */
+  /** The limits of the bucket whose level the answer states; null: no cap applies. */
   readonly limits: BudgetLimits | null;
   /** The complete usage row. */
   readonly row: UsageRow;
 }
 
-/** Says when a row is durable. Disposing it changes nothing: the Cell has the row. */
+/** Shows when a row is durable. Disposing it changes nothing: the Cell has the row. */
 export interface ReceiptHandle extends Disposable {
   /** Resolves when the row is on the disk of its Ledger. Rejects when the Cell could not take it. */
   durable(): Promise<void>;
@@ -144,7 +148,7 @@ export interface ReceiptHandle extends Disposable {
 /** The Cell's answer to a hit. */
 export type CacheHitAnswer<Receipt> =
   | { readonly verdict: "current"; readonly level: BucketLevel | null; readonly receipt: Receipt }
-  /** Some record is older than the Cell knows, and the row has not been taken. */
+  /** Some record is older than the newest that the Cell knows; the row has not been taken. */
   | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
 
 /** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
@@ -152,39 +156,39 @@ export interface LedgerBatch {
   readonly cell: string;
   readonly epoch: string;
   readonly sequence: number;
-  /** These rows may have arrived before by another way: each is checked by its request id. */
+  /** These rows may have arrived before in another way: each is checked by its request id. */
   readonly orphan: boolean;
   readonly rows: readonly UsageRow[];
 }
 
 /** RPC surface of the Cell object. */
 export interface CellApi {
-  admit(ask: AdmissionRequest): Promise<Admitted<PermitHandle>>;
-  /** The permit of a request that was asked for in an exchange; null: it has no place (any more). */
+  admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>>;
+  /** The permit of a request that was admitted in an exchange; null: the request has no place (any more). */
   hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;
-  /** Counts a slot that is already in use, even above the cap; its earlier permit, or its session's hold, means nothing. */
-  adopt(ask: AdmissionRequest): Promise<{ readonly permit: PermitHandle }>;
+  /** Counts a slot that is already in use, even above the cap; its earlier permit, or its session's hold, becomes void. */
+  adopt(request: AdmissionRequest): Promise<{ readonly permit: PermitHandle }>;
   /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
    * Compares and records in one call: the row is taken unless a record is outdated. Answers at once, before the row is
-   * durable. `again`: an earlier call for it may have arrived.
+   * durable. `again`: an earlier call for the same hit may have arrived.
    */
   hit(hit: CacheHit, again?: boolean): Promise<CacheHitAnswer<ReceiptHandle>>;
-  /** For a request whose permit is beyond reach: same effect as record, deduplicated by request id. */
+  /** For a request whose permit cannot be reached: same effect as record, deduplicated by request id. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
-  /** The items that the Cell knows to be newer than given (routes that need no admission). */
+  /** The items for which the Cell knows a newer one (for routes that need no admission). */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /** The bucket's level for a response that reserved nothing; null without a cap, or when it cannot be read. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
-  /** Notes the revisions and applies the values of those that are not older than known. */
+  /** Notes the revisions, and applies the values of those that are not older than the known ones. */
   invalidate(changes: readonly Change[]): Promise<void>;
   /** Null returns to the configured cap (docs/rules/fairshare.md#capacity). */
   setCapacity(maxInFlight: number | null): Promise<CellStats>;
   fairshareLive(): Promise<SchedulerSnapshot>;
   /** Samples of the last hour from `sinceMs` on, ascending (docs/rules/fairshare.md#history). */
   fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;
-  /** Adds to the counters of what leaves no usage row. */
+  /** Adds to the counters of events that leave no usage row. */
   tally(counted: readonly CountedEvent[]): Promise<void>;
   stats(): Promise<CellStats>;
   metrics(): Promise<CellMetrics>;
@@ -200,18 +204,18 @@ export interface LedgerStatus {
 
 export interface LedgerApi {
   /**
-   * Resolves when the batch is durable, with the requests of its rows that the log held before; a batch seen before changes
-   * nothing, and of its rows nothing is said.
+   * Resolves when the batch is durable, with the requests of its rows that the log held before. A batch seen before changes
+   * nothing, and nothing is returned of its rows.
    */
   append(batch: LedgerBatch): Promise<readonly string[]>;
   /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
   appendOrphan(row: UsageRow): Promise<void>;
   /** Keeps the spans of a traced request until the analytics store has them. */
   spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
-  /** Waiting segments and bytes, rows dropped for want of room since ever, rows set aside because the store refuses them. */
+  /** Waiting segments and bytes, rows dropped because the log was full, and dead letters: rows that the store refuses. */
   status(): Promise<LedgerStatus>;
   /** Keeps alerts for the control service, each id once. Resolves when they are durable. */
   alert(events: readonly AlertEvent[]): Promise<void>;
-  /** Lets go of what the control service has, and answers the next. */
+  /** Deletes the alerts that the control service has, and returns the next. */
   alerts(ack: AlertAck | null): Promise<AlertBatch>;
 }

@@ -35,8 +35,8 @@ function withGranted(...ids: readonly string[]): SessionQueue {
   return queue;
 }
 
-describe("what a session has to say", () => {
-  it("keeps the order of asks, says each once, and is urgent while somebody waits", async () => {
+describe("what a session has to send", () => {
+  it("keeps the order of admission requests, sends each once, and is urgent while a request waits", async () => {
     const queue = new SessionQueue();
     const answers = ["one", "two"].map(async (id) => await queue.request(askOf(id)).answer);
     expect(queue.isUrgent).toBe(true);
@@ -58,14 +58,14 @@ describe("what a session has to say", () => {
     expect(queue.isEmpty).toBe(true);
   });
 
-  it("says nothing more of a request that has a permit of its own", () => {
+  it("sends nothing more of a request that has a permit of its own", () => {
     const queue = withGranted("one");
     queue.leave("one");
     queue.depart("one");
     expect([queue.end(endOf("one")), queue.take(), queue.isEmpty]).toEqual([false, null, true]);
   });
 
-  it("does not ask for a request any more that has gone another way", () => {
+  it("sends no admission request that has gone another way", () => {
     const queue = new SessionQueue();
     queue.request(askOf("one"));
     queue.leave("one");
@@ -82,20 +82,20 @@ describe("what a session has to say", () => {
     expect(queue.isEmpty).toBe(true);
   });
 
-  it("hears the decision of a request that waits, also when it overtakes the word that it waits", async () => {
+  it("hears the decision of a request that waits, also when it overtakes the answer that it waits", async () => {
     const queue = new SessionQueue();
     const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
-    const asks = queue.take()?.asks;
+    const requests = queue.take()?.asks;
     queue.applyAnswer({ ...SILENCE, decided: [["second", GRANTED]] });
     const waits = ["first", "second"].map((id) => [id, { verdict: "waiting" }] as const);
-    queue.applyAnswer({ ...SILENCE, decided: waits }, asks);
+    queue.applyAnswer({ ...SILENCE, decided: waits }, requests);
     queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "stale", items: [] }]] });
     expect([await first.answer, await second.answer]).toEqual([{ verdict: "waiting" }, GRANTED]);
     expect(await first.decision).toEqual({ verdict: "stale", items: [] });
     expect([queue.end(endOf("first")), queue.end(endOf("second"))]).toEqual([true, true]);
   });
 
-  it("tells those who wait when nothing more is decided, and those who are to wait then", async () => {
+  it("ends the wait of requests when nothing more is decided, also of those that come later", async () => {
     const queue = new SessionQueue();
     const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
     queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "waiting" }]] });
@@ -111,7 +111,7 @@ describe("what a session has to say", () => {
     expect(queue.isEmpty).toBe(true);
   });
 
-  it("lets go of the row of a hit that is outdated, and keeps that of one that is sent", async () => {
+  it("drops the row of an outdated hit, and keeps that of one that is sent", async () => {
     const queue = new SessionQueue();
     const hits = ["good", "old"].map(
       async (id) => await queue.hit({ revs: [], limits: null, row: zeroUsageRow(id, 0) }),
@@ -130,7 +130,7 @@ describe("what a session has to say", () => {
 });
 
 describe("a session that is over", () => {
-  it("tells whoever waits for a decision that it says no more", async () => {
+  it("answers requests that wait for a decision with null", async () => {
     const queue = new SessionQueue();
     const { answer, decision, lost } = queue.request(askOf("one"));
     queue.take();
@@ -139,7 +139,7 @@ describe("a session that is over", () => {
     expect([await answer, await decision, await lost]).toEqual([{ verdict: "waiting" }, null, undefined]);
   });
 
-  it("tells whoever waits, and those that run, and hands its rows back until they are safe", async () => {
+  it("notifies waiting and running requests, and hands its rows back until they are safe", async () => {
     const queue = withGranted("ended");
     const running = queue.request(askOf("running"));
     const asking = queue.request(askOf("asking"));

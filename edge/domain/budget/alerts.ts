@@ -1,6 +1,6 @@
 /**
- * The alerts of term budgets as docs/rules/alerts.md#issues-and-texts words them. An alert's id carries its period, so
- * that it is told once per period and level however often it is handed over.
+ * The alerts of term budgets, with the texts of docs/rules/alerts.md#issues-and-texts. The id of an alert contains its
+ * period: an alert is reported once per period and level, even when it is handed over several times.
  */
 import { issueOf } from "../../../shared/alerts.ts";
 import { usdOf } from "./amounts.ts";

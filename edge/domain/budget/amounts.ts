@@ -1,9 +1,9 @@
 /**
- * What one lease or reservation takes from every limit at once (docs/rules/budgets.md#leases). Three dimensions travel
- * together, so that a decision over all limits is one comparison. Money is integer nano-USD, tokens are integers; only
- * the level of a bucket may be fractional. Invariant: every amount is an integer from 0 to {@link AMOUNT_MAX}; sums and
- * products stop there (docs/rules/budgets.md#amounts), so no arithmetic here makes NaN, Infinity or a number that loses
- * its last digits out of amounts.
+ * What one lease or reservation takes from every limit at once (docs/rules/budgets.md#leases). The three dimensions are
+ * kept together, so that a decision over all limits is one comparison. Money is integer nano-USD and tokens are integers;
+ * only the level of a bucket may be fractional. Invariant: every amount is an integer from 0 to {@link AMOUNT_MAX}; sums
+ * and products stop there (docs/rules/budgets.md#amounts). So no arithmetic here turns amounts into NaN, Infinity or a
+ * number that has lost its last digits.
  */
 
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
@@ -30,14 +30,14 @@ export interface ActualUsage {
 export const NO_AMOUNTS: Amounts = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
 export const NOTHING_USED: ActualUsage = { tokens: 0, nanoUsd: 0 };
 
-/** {@link AMOUNT_MAX} of everything. */
+/** {@link AMOUNT_MAX} in every dimension. */
 export const MAX_AMOUNTS: Amounts = { bucketTokens: AMOUNT_MAX, termTokens: AMOUNT_MAX, nanoUsd: AMOUNT_MAX };
 
 const NANO_PER_USD = 1_000_000_000;
 
 /**
- * A number as an amount: what is larger than {@link AMOUNT_MAX} stops there. What is no amount for another reason (NaN,
- * negative, a fraction) stays what it is, for whoever takes amounts to refuse it.
+ * A number as an amount: a larger one becomes {@link AMOUNT_MAX}. A number that is no amount for another reason (NaN,
+ * negative, a fraction) is returned unchanged; the code that takes amounts refuses it.
  */
 export function clamped(value: number): number {
   return Math.min(value, AMOUNT_MAX);

@@ -6,7 +6,7 @@ import type { ReservationVerdict } from "./verdict.ts";
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
 
 /** One request in a world where every message arrives at once. */
-function ask(
+function tryRequest(
   world: BudgetSimulation,
   caps: Caps,
   tokens: number,
@@ -16,83 +16,83 @@ function ask(
   return { id, verdict: world.verdicts.get(id) };
 }
 
-describe("a cell's budget of one cell decides as if every request asked the authority", () => {
+describe("a cell's budget of one cell decides as if every request were sent to the authority", () => {
   it("429 when the bucket lacks the estimate, with the wait until it holds it", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
-    expect(ask(world, caps, 500).verdict).toEqual({
+    expect(tryRequest(world, caps, 500).verdict).toEqual({
       kind: "ok",
       level: { limitTokens: 600, remainingTokens: 100, resetMs: 50_000 },
     });
-    expect(ask(world, caps, 130).verdict).toEqual({
+    expect(tryRequest(world, caps, 130).verdict).toEqual({
       kind: "refused",
       code: "token_budget_exceeded",
       retryAfterMs: 3_000,
       level: { limitTokens: 600, remainingTokens: 100, resetMs: 50_000 },
     });
-    expect(ask(world, caps, 100).verdict?.kind).toBe("ok");
-    expect(ask(world, caps, 10_000).verdict).toMatchObject({ retryAfterMs: 60_000 });
+    expect(tryRequest(world, caps, 100).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 10_000).verdict).toMatchObject({ retryAfterMs: 60_000 });
   });
 
-  it("spends the last of a bucket whatever lies in its pool", () => {
+  it("spends the last of a bucket whatever its pool still has", () => {
     const world = new BudgetSimulation(1);
     const sizes = [7, 90, 3, 200, 50, 1, 249];
-    expect(sizes.map((size) => ask(world, { tokensPerMinute: 600 }, size).verdict?.kind)).toEqual(
+    expect(sizes.map((size) => tryRequest(world, { tokensPerMinute: 600 }, size).verdict?.kind)).toEqual(
       sizes.map(() => "ok"),
     );
-    expect(ask(world, { tokensPerMinute: 600 }, 1).verdict?.kind).toBe("refused");
+    expect(tryRequest(world, { tokensPerMinute: 600 }, 1).verdict?.kind).toBe("refused");
   });
 
   it("lets one request pass a term budget's end, and none after it", () => {
     const world = new BudgetSimulation(1);
-    const verdicts = [60, 30, 20, 1].map((size) => ask(world, { tenantTokens: 100 }, size).verdict);
+    const verdicts = [60, 30, 20, 1].map((size) => tryRequest(world, { tenantTokens: 100 }, size).verdict);
     expect(verdicts.map((verdict) => verdict?.kind)).toEqual(["ok", "ok", "ok", "refused"]);
     expect(verdicts[3]).toEqual({ kind: "refused", code: "tenant_budget_exhausted", retryAfterMs: null, level: null });
   });
 
-  it("charges a request that runs already and reserved nothing what it used, as debt", () => {
+  it("charges what a running request without a reservation used, as debt", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
-    expect(ask(world, caps, 500).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 500).verdict?.kind).toBe("ok");
     const cell = world.cell(0);
     cell.budget.admitUnchecked("sub-call", limitsWith(caps), world.clockOf(cell));
     cell.budget.settle("sub-call", { tokens: 250, nanoUsd: 0 }, world.clockOf(cell));
     world.calm(10_000);
-    expect(ask(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });
+    expect(tryRequest(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });
   });
 
   it("gives back what a request did not use", () => {
     const world = new BudgetSimulation(1);
-    const first = ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100);
+    const first = tryRequest(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100);
     const cell = world.cell(0);
-    expect(ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 10).verdict?.kind).toBe("refused");
+    expect(tryRequest(world, { tenantTokens: 100, tokensPerMinute: 100 }, 10).verdict?.kind).toBe("refused");
     world.settle(cell, first.id, { tokens: 0, nanoUsd: 0 });
-    expect(ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100).verdict?.kind).toBe("ok");
   });
 
-  it("for a moment refuses whoever comes after a refusal without a trip, but not who fits since", () => {
+  it("for a moment refuses requests after a refusal without a message, except those that fit by then", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 60_000 };
-    ask(world, caps, 60_000);
-    expect(ask(world, caps, 100).verdict).toMatchObject({ kind: "refused", retryAfterMs: 100 });
+    tryRequest(world, caps, 60_000);
+    expect(tryRequest(world, caps, 100).verdict).toMatchObject({ kind: "refused", retryAfterMs: 100 });
     world.nowMs += 50;
     const later = world.reserve(world.cell(0), limitsWith(caps), need(100));
     expect(world.calls).toEqual([]);
     expect(world.verdicts.get(later)).toMatchObject({ kind: "refused", retryAfterMs: 50 });
-    expect(ask(world, caps, 50).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 50).verdict?.kind).toBe("ok");
     world.nowMs += 100;
-    expect(ask(world, caps, 100).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 100).verdict?.kind).toBe("ok");
   });
 
-  it("asks again soon after a refusal, so that what another cell gave back counts", () => {
+  it("sends a lease request again soon after a refusal, so that what another cell gave back counts", () => {
     const world = new BudgetSimulation(2);
     const caps = { tenantTokens: 100 };
     const elsewhere = world.reserve(world.cell(1), limitsWith(caps), need(100));
     world.deliver(world.nextCall());
-    expect(ask(world, caps, 10).verdict?.kind).toBe("refused");
+    expect(tryRequest(world, caps, 10).verdict?.kind).toBe("refused");
     world.settle(world.cell(1), elsewhere, { tokens: 0, nanoUsd: 0 });
     world.calm(3_000);
-    expect(ask(world, caps, 10).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 10).verdict?.kind).toBe("ok");
   });
 
   it.each([
@@ -101,43 +101,43 @@ describe("a cell's budget of one cell decides as if every request asked the auth
     [{ tokensPerMinute: 100, keyTokens: 50, tenantTokens: 0 }, "tenant_budget_exhausted"],
     [{ tenantTokens: 0 }, "tenant_budget_exhausted"],
   ])("refuses in the order of docs/rules/budgets.md#one-decision: %o", (caps, code) => {
-    expect(ask(new BudgetSimulation(1), caps, 20).verdict).toMatchObject({ kind: "refused", code });
+    expect(tryRequest(new BudgetSimulation(1), caps, 20).verdict).toMatchObject({ kind: "refused", code });
   });
 
-  it("asks anew when limits have changed, so that a new cap binds at once", () => {
+  it("sends a new lease request when limits have changed, so that a new cap binds at once", () => {
     const world = new BudgetSimulation(1);
-    expect(ask(world, { tokensPerMinute: 10_000 }, 10).verdict?.kind).toBe("ok");
-    expect(ask(world, { tokensPerMinute: 10_000, tenantTokens: 0, rev: 2 }, 10).verdict).toMatchObject({
+    expect(tryRequest(world, { tokensPerMinute: 10_000 }, 10).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, { tokensPerMinute: 10_000, tenantTokens: 0, rev: 2 }, 10).verdict).toMatchObject({
       code: "tenant_budget_exhausted",
     });
-    expect(ask(world, { tokensPerMinute: 10_000, rev: 3 }, 10).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, { tokensPerMinute: 10_000, rev: 3 }, 10).verdict?.kind).toBe("ok");
   });
 });
 
 describe("a cell's budget", () => {
-  it("is told of an alert that another cell has in hand only when that one does not see to it", () => {
+  it("gets an alert that another cell has received only when that cell does not handle it", () => {
     const world = new BudgetSimulation(2);
     const caps = { tenantTokens: 100 };
-    const { id } = ask(world, caps, 100);
+    const { id } = tryRequest(world, caps, 100);
     world.settle(world.cell(0), id, { tokens: 100, nanoUsd: 0 });
     world.advance(1_000);
     world.deliver(world.nextCall());
-    const told = ["term_budget_warn:tenant-1@l:0", "term_budget_exhausted:tenant-1@l:0"];
-    expect(world.alerts).toEqual(told);
+    const alertIds = ["term_budget_warn:tenant-1@l:0", "term_budget_exhausted:tenant-1@l:0"];
+    expect(world.alerts).toEqual(alertIds);
     world.crashCell(world.cell(0), false);
     world.reserve(world.cell(1), limitsWith(caps), need(10));
     world.calm(30_000);
-    expect(world.alerts).toEqual(told);
+    expect(world.alerts).toEqual(alertIds);
     world.nowMs += 60_000;
     world.reserve(world.cell(1), limitsWith(caps), need(10));
     world.calm(10_000);
-    expect(world.alerts).toEqual([...told, ...told]);
+    expect(world.alerts).toEqual([...alertIds, ...alertIds]);
   });
 
   it("knows the level also of what it settled while a lease was on its way", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
-    const first = ask(world, caps, 400);
+    const first = tryRequest(world, caps, 400);
     const second = world.reserve(world.cell(0), limitsWith(caps), need(120));
     const lease = world.nextCall();
     world.settle(world.cell(0), first.id, { tokens: 100, nanoUsd: 0 });
@@ -146,10 +146,10 @@ describe("a cell's budget", () => {
     expect(world.cell(0).budget.level(limitsWith(caps), world.nowMs)?.remainingTokens).toBe(380);
   });
 
-  it("knows no level that it has not heard of lately", () => {
+  it("knows no level that was not reported lately", () => {
     const world = new BudgetSimulation(2);
     const caps = { tokensPerMinute: 600 };
-    ask(world, caps, 300);
+    tryRequest(world, caps, 300);
     world.calm(30_000);
     world.reserve(world.cell(1), limitsWith(caps), need(550));
     world.calm(1_000);
@@ -158,7 +158,7 @@ describe("a cell's budget", () => {
 
   it("needs no lease without caps, and reports what was used", () => {
     const world = new BudgetSimulation(1);
-    const { id, verdict } = ask(world, {}, 50);
+    const { id, verdict } = tryRequest(world, {}, 50);
     expect(verdict).toEqual({ kind: "ok", level: null });
     const cell = world.cell(0);
     world.settle(cell, id, { tokens: 33, nanoUsd: 5 });
@@ -178,7 +178,7 @@ describe("a cell's budget", () => {
     ]);
   });
 
-  it("gives up on all who wait when the authority does not answer, by the name of who has caps", () => {
+  it("gives up all waiting requests when the authority does not answer, with the error code of the capped budget", () => {
     for (const [caps, code] of [
       [{ tokensPerMinute: 100, keyTokens: 5 }, "budget_check_failed"],
       [{ keyTokens: 5 }, "key_budget_check_failed"],
@@ -201,7 +201,7 @@ describe("a cell's budget", () => {
   it("takes reservations over from its earlier life, without counting them twice", () => {
     const world = new BudgetSimulation(1);
     const caps = { tenantTokens: 1_000 };
-    const { id } = ask(world, caps, 100);
+    const { id } = tryRequest(world, caps, 100);
     world.calm(21_000);
     const cell = world.cell(0);
     world.crashCell(cell, true);
@@ -217,7 +217,7 @@ describe("a cell's budget", () => {
 
   it("hands each alert over once", () => {
     const world = new BudgetSimulation(2);
-    const { id } = ask(world, { tenantTokens: 100 }, 90);
+    const { id } = tryRequest(world, { tenantTokens: 100 }, 90);
     const cell = world.cell(0);
     world.settle(cell, id, { tokens: 90, nanoUsd: 0 });
     world.calm(40_000);

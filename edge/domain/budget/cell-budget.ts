@@ -1,24 +1,26 @@
 /**
- * A Cell's side of one tenant's budgets: its pools of leases, the reservations that live requests drew from them, and what is
- * still to be reported. It decides nothing but by what it has leased; the authority is TenantBudgetAuthority. Pure: the Cell sends
- * the messages that it answers with and brings back what came of them.
+ * A Cell's side of one tenant's budgets: its pools of leases, the reservations that live requests drew from them, and what
+ * is still to be reported. It decides only by what it has leased; the authority is TenantBudgetAuthority. Pure: it returns
+ * the messages to send as effects; the Cell sends them and passes the answers back.
  *
  * How a Cell uses it (one per tenant id; drop it when {@link CellBudget.idle}):
- * 1. queued by the scheduler: `expect`, so that a lease is there when the slot is; left the queue: `withdraw`;
- * 2. granted by the scheduler: `reserve`; its `decided` effect comes at once or after a message. Meanwhile the slot is
- *    taken; on arrival re-check that the waiter is still there, else `withdraw`. ok: go on. refused: slot back, charge
- *    undone, answer `code`. unavailable: `code`, or with failing open `admitUnchecked` and go on. invalid: `code`, always;
- * 3. end of the request: `settle` with what was used; zero for a full refund. A second call changes nothing;
- * 4. a slot taken over from a Cell that died: `adopt` (never `reserve`); one whose permit was lost: `settle` as it goes on, and
- *    `readmit` when it comes back;
- * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered`; effect
- *    `report`: TenantBudget.report(report), then `reported`; effect `alert`: hand it to the Ledger, then `alertSafe`; keep one
- *    timer at {@link CellBudget.nextWakeMs} and call `tick`;
- * 6. after every call: tell of what {@link CellBudget.takeFaults} answers.
+ * 1. The scheduler queued the request: `expect`, so that a lease is there when the slot is. The request left the queue:
+ * `withdraw`.
+ * 2. The scheduler granted the slot: `reserve`. Its `decided` effect comes at once or after a message; the slot is taken
+ * meanwhile. When it comes, check that the waiter is still there, else `withdraw`. ok: go on. refused: give the slot back,
+ * undo the charge, answer `code`. unavailable: answer `code`, or with failing open call `admitUnchecked` and go on.
+ * invalid: always answer `code`.
+ * 3. The request ended: `settle` with what was used; zero is a full refund. A second call changes nothing.
+ * 4. A slot was taken over from a Cell that was reset: `adopt` (never `reserve`). A permit was lost: `settle` with
+ * `goesOn`, and `readmit` when the request comes back.
+ * 5. Effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered`.
+ * Effect `report`: call TenantBudget.report(report), then `reported`. Effect `alert`: hand it to the Ledger, then call
+ * `alertDelivered`. Keep one timer at {@link CellBudget.nextWakeMs} and call `tick`.
+ * 6. After every call: report the faults that {@link CellBudget.takeFaults} returns.
  *
- * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by MonotonicClock, so that
- * a clock that is set changes nothing. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it
- * enters: it never gets into what is held, told or compared.
+ * `nowMs` is what the Cell's clock shows. It decides period tags. Durations are measured by MonotonicClock, so that setting
+ * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
+ * is never held, reported or compared.
  */
 import { type ActualUsage, type Amounts, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
 import { CellLeases, type Reservation } from "./cell-leases.ts";
@@ -47,7 +49,7 @@ export class CellBudget {
     this.#monthOf = monthOf;
   }
 
-  /** Nothing held, nobody waiting, everything told and stored. */
+  /** True when nothing is held, no request waits, and everything has been reported and stored. */
   get idle(): boolean {
     return this.#reservations.size === 0 && this.#leases.idle;
   }
@@ -61,23 +63,23 @@ export class CellBudget {
     return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
   }
 
-  /** What was refused since the last call, because a number in it was no amount. */
+  /** What was refused since the last call because a number in it was no amount. */
   takeFaults(): readonly AmountFault[] {
     const faults = this.#faults;
     if (faults.length > 0) this.#faults = [];
     return faults;
   }
 
-  /** A request that waits for its slot. Nothing is decided. */
+  /** Notes a request that waits for its slot. Decides nothing. */
   expect(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
-    // What is at fault is refused when it is to be reserved.
+    // A fault is refused later, when the request reserves.
     if (faultInNeed(limits, need) !== null || !needsLease(limits)) return [];
     const pool = this.#leases.pool(poolOf(limits));
-    pool.waiting.expect(this.#waiter(requestId, limits, need, nowMs));
+    pool.queue.expect(this.#waiter(requestId, limits, need, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
   }
 
-  /** Draws for a request that has its slot: bucket, key budget and tenant budget at once, or none. */
+  /** Draws for a request that has its slot: from bucket, key budget and tenant budget at once, or from none of them. */
   reserve(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
     if (this.#isFault(faultInNeed(limits, need), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
@@ -89,20 +91,22 @@ export class CellBudget {
     }
     const atMs = this.#time.at(nowMs);
     const pool = this.#leases.pool(poolOf(limits));
-    pool.waiting.wait(waiter);
+    pool.queue.wait(waiter);
     const effects = this.#pump(pool, atMs);
     const renewal = pool.renewal(waiter, atMs);
     return renewal === null ? effects : [...effects, { type: "ask", request: renewal }];
   }
 
-  /** A request that no longer wants what it expected, waits for, or drew. */
+  /** Ends a request that no longer wants what it expected, waits for, or drew. */
   withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
-    for (const pool of this.#leases.pools) pool.waiting.forget(requestId);
+    for (const pool of this.#leases.pools) pool.queue.forget(requestId);
     this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }
 
-  /** Goes on without the check (GATEWAY_FAIL_OPEN): nothing is reserved, what it uses is charged at the end. */
+  /**
+   * Admits a request without the check (GATEWAY_FAIL_OPEN): nothing is reserved, and what it uses is charged at its end.
+   */
   admitUnchecked(
     requestId: string,
     limits: BudgetLimits,
@@ -113,12 +117,14 @@ export class CellBudget {
     this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin);
   }
 
-  /** A request comes back that was settled in this life: it is charged at its end for what it has used since. */
+  /**
+   * Takes back a request that was settled in this life of the Cell: at its end it is charged for what it has used since.
+   */
   readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
     this.admitUnchecked(requestId, limits, nowMs, "readmitted");
   }
 
-  /** A request that drew `need` in an earlier life of this cell. */
+  /** Takes over a request that drew `need` in an earlier life of this Cell. */
   adopt(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): void {
     if (this.#isFault(faultInNeed(limits, need), "nothing is reserved for the request that goes on")) {
       this.admitUnchecked(requestId, limits, nowMs);
@@ -130,8 +136,9 @@ export class CellBudget {
   }
 
   /**
-   * Ends a reservation with what was used; only the first call counts. `goesOn`: its Cell has lost sight of the request, which
-   * may still run and come back (`readmit`), or be adopted by a later life; it is charged for what it used beyond this then.
+   * Ends a reservation with what was used; only the first call counts. `goesOn`: the Cell lost contact with the request,
+   * which may still run. It may come back (`readmit`) or be adopted by a later life; then it is charged only for what it
+   * used beyond this.
    */
   settle(requestId: string, used: ActualUsage, nowMs: number, goesOn = false): void {
     const reservation = this.#reservations.get(requestId);
@@ -143,7 +150,10 @@ export class CellBudget {
     this.#leases.end(reservation, charged, goesOn, this.#time.at(nowMs));
   }
 
-  /** Takes the answer to an ask; null: there was none in time, twice. One that is none to go by counts as no answer. */
+  /**
+   * Takes the answer to a lease request. Null: two attempts brought no answer in time. An invalid answer counts as no
+   * answer.
+   */
   answered(request: LeaseRequest, answer: LeaseAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const heard = answer !== null && isLeaseAnswer(answer, request) ? answer : null;
@@ -156,7 +166,7 @@ export class CellBudget {
     return [...alerts, ...decided, ...this.tick(nowMs)];
   }
 
-  /** Takes the answer to a report; null: there was none in time, twice. One that is none to go by counts as no answer. */
+  /** Takes the answer to a report. Null: two attempts brought no answer in time. An invalid answer counts as no answer. */
   reported(report: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const heard = answer !== null && isReportAnswer(answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
@@ -164,12 +174,12 @@ export class CellBudget {
     return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];
   }
 
-  /** An alert that was handed on is durable elsewhere; until then the authority keeps it. */
+  /** Notes that an alert is durable elsewhere; until then the authority keeps it. */
   alertDelivered(id: string): void {
     this.#leases.reports.alertDelivered(id);
   }
 
-  /** Gives back what ended, and reports what is due. */
+  /** Gives back what has ended, and reports what is due. */
   tick(nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const effects: BudgetEffect[] = [];
@@ -181,14 +191,14 @@ export class CellBudget {
     return report === null ? effects : [...effects, { type: "report", report }];
   }
 
-  /** When the clock, as shown last, calls for {@link tick}; null: nothing to do until something happens. */
+  /** When {@link tick} is to be called next, by the Cell's clock as last shown; null: not before something happens. */
   nextWakeMs(): number | null {
     const nextMs = this.#leases.nextMs();
     return nextMs === null ? null : this.#time.clockAt(nextMs);
   }
 
   /**
-   * The authority's level plus what is free here (docs/rules/budgets.md#leases); undefined: unknown here, ask
+   * The authority's level plus what is free here (docs/rules/budgets.md#leases). Undefined: not known here; call
    * TenantBudget.level.
    */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
@@ -200,7 +210,7 @@ export class CellBudget {
     return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
   }
 
-  /** A request holds its need of a lease; nothing without one: it is charged at its end only. */
+  /** Notes that a request holds its need of a lease. Without a lease it holds nothing and is only charged at its end. */
   #hold(waiter: LeaseWaiter, lease: Reservation["lease"] = null, origin: Reservation["origin"] = "drawn"): void {
     this.#reservations.set(waiter.requestId, { waiter, lease, origin });
   }
@@ -243,7 +253,7 @@ export class CellBudget {
     return this.#leases.reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
   }
 
-  /** Takes note of a fault; false when there is none. */
+  /** Records a fault; false when there is none. */
   #isFault(field: string | null, consequence: string): boolean {
     if (field !== null) this.#faults.push({ field, consequence });
     return field !== null;

@@ -1,7 +1,7 @@
 /**
- * The leases of one tenant that a cell draws from and tells of: its pools, the leases that single requests have of their own,
- * and the level of the bucket as far as the cell knows it: what the authority said last, and what this cell told it since.
- * Times here are of the Cell's MonotonicClock: the authority's clock is another one.
+ * The leases of one tenant that a Cell draws from and reports: its pools, the leases of single requests, and the level of
+ * the bucket as the Cell knows it (what the authority said last, and what this Cell has reported since). Times are of the
+ * Cell's MonotonicClock; the authority has a clock of its own.
  */
 import { type ActualUsage, isNothing, minus, NO_AMOUNTS } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
@@ -16,24 +16,27 @@ import { adjustBucket, type BucketLevel, bucketLevel, type TokenBucket, touchBuc
 /** What a live request holds. */
 export interface Reservation {
   readonly waiter: LeaseWaiter;
-  /** What it drew its need from, or its own; null: it drew nothing. */
+  /** The lease that it drew from, or its own lease; null: it drew nothing. */
   readonly lease: CellLease | null;
-  /** Drawn in this life, or not checked; drawn in an earlier life of the cell; or settled before in this one. */
+  /**
+   * drawn: drawn in this life, or not checked. adopted: drawn in an earlier life of the Cell. readmitted: settled before in
+   * this life.
+   */
   readonly origin: "drawn" | "adopted" | "readmitted";
 }
 
-/** What ended is reported within this time: near a limit, and where none is near. */
+/** Ended use is reported within this time: near a limit, and far from every limit. */
 const NEAR_REPORT_MS = 1_000;
 const FAR_REPORT_MS = 10_000;
-/** A level that is older is not known here, but asked for: other cells draw too. */
+/** An older level counts as unknown, because other cells draw too. */
 const KNOWN_MS = LEASE_MAX_MS;
 
 export class CellLeases {
   readonly reports: OutgoingReports;
   readonly #pools = new Map<string | null, LeasePool>();
-  /** What the authority said last of its bucket, and the gain of all changes that it has in it. */
+  /** The bucket as the authority reported it last, and the gain of all changes that it includes. */
   #heard: { readonly bucket: TokenBucket; readonly gainTokens: number } | null = null;
-  /** A lease of nothing, for use without a reservation. */
+  /** A lease without an amount, for use that was not reserved. */
   #counted: CellLease | null = null;
 
   constructor(lessee: LeaseHolder) {
@@ -48,7 +51,7 @@ export class CellLeases {
     return [...this.#pools.values()];
   }
 
-  /** Null is the tenant's; made when first wanted. */
+  /** The pool of a key; null: the tenant's. It is created at first use. */
   pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
@@ -59,7 +62,7 @@ export class CellLeases {
     return pool;
   }
 
-  /** A lease of its own for a request that drew its need in an earlier life. */
+  /** Opens a lease for a single request that drew its need in an earlier life. */
   adopt({ requestId, limits, need }: LeaseWaiter, nowMs: number): CellLease {
     const opened = { as: "adopted", granted: need, from: null } as const;
     const lease = this.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn: true });
@@ -67,14 +70,14 @@ export class CellLeases {
     return lease;
   }
 
-  /** A request has ended, or the Cell lost sight of it, and used this much. */
+  /** Notes what a request used that has ended, or that the Cell lost contact with. */
   end({ waiter, lease, origin }: Reservation, used: ActualUsage, goesOn: boolean, nowMs: number): void {
     if (origin !== "drawn" || goesOn) this.#endOwn(waiter, lease, origin, used, goesOn, nowMs);
     else if (lease === null) this.#count(waiter, used, nowMs);
     else this.#endDrawn(waiter, lease, used, nowMs);
   }
 
-  /** The report that is due, if one is. */
+  /** The report that is due; null: none is. */
   dueReport(nowMs: number): BudgetReport | null {
     for (const pool of this.#pools.values()) if (pool.idle) this.#pools.delete(pool.id);
     const dueMs = this.reports.nextMs();
@@ -83,7 +86,7 @@ export class CellLeases {
     return this.reports.report(nowMs);
   }
 
-  /** When something is to be done by itself; null: not before something happens. */
+  /** When something is due by time; null: not before something happens. */
   nextMs(): number | null {
     let nextMs = this.reports.nextMs();
     for (const { endsAtMs } of this.#pools.values())
@@ -91,12 +94,12 @@ export class CellLeases {
     return nextMs;
   }
 
-  /** The authority's bucket when it answered a report. */
+  /** Takes the authority's bucket from its answer to a report. */
   updateBucket(bucket: TokenBucket, report: BudgetReport, nowMs: number): void {
     this.#heard = { bucket: { ...bucket, atMs: nowMs }, gainTokens: this.reports.gainReportedIn(report) };
   }
 
-  /** The authority's bucket as of now, under a cap; null before it said anything. */
+  /** The authority's bucket as of now, under a cap; null before its first answer. */
   bucket(nowMs: number, capTokens = this.#heard?.bucket.capTokens ?? 0): TokenBucket | null {
     if (this.#heard === null) return null;
     const { bucket, gainTokens } = this.#heard;
@@ -104,8 +107,8 @@ export class CellLeases {
   }
 
   /**
-   * The authority's level plus what is free here (docs/rules/budgets.md#leases); null without a bucket, undefined:
-   * unknown here.
+   * The authority's level plus what is free here (docs/rules/budgets.md#leases); null without a bucket, undefined when it
+   * is not known here.
    */
   level({ tenant }: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
     if (tenant.tokensPerMinute === 0) return null;
@@ -116,7 +119,7 @@ export class CellLeases {
     return bucketLevel(adjustBucket(bucket, freeTokens));
   }
 
-  /** The end of a request that drew from a lease of its pool in this life. */
+  /** Ends a request that drew from a lease of its pool in this life. */
   #endDrawn({ limits, tags, need }: LeaseWaiter, lease: CellLease, used: ActualUsage, nowMs: number): void {
     const { tokens, nanoUsd } = used;
     const unused = minus(need, { bucketTokens: tokens, termTokens: tokens, nanoUsd });
@@ -127,7 +130,7 @@ export class CellLeases {
     this.reports.changed(lease, nowMs + reportMs(limits, lease), back.bucketTokens - tokens);
   }
 
-  /** The end of a request that is told by itself, because it may be told twice. */
+  /** Ends a request in a lease of its own, because its end may be reported twice. */
   #endOwn(
     { requestId, limits, tags, need }: LeaseWaiter,
     drawnFrom: CellLease | null,
@@ -148,7 +151,7 @@ export class CellLeases {
     this.reports.changed(own, nowMs + reportMs(limits, own), granted.bucketTokens - used.tokens);
   }
 
-  /** Use of which nothing was reserved goes on a lease of nothing: the one that no message has told of yet. */
+  /** Adds use that was not reserved to a lease without an amount: the one that no message has reported yet. */
   #count({ limits, tags }: LeaseWaiter, used: ActualUsage, nowMs: number): void {
     if (used.tokens === 0 && used.nanoUsd === 0) return;
     if (this.#counted === null || this.#counted.n <= this.reports.reportedN) {

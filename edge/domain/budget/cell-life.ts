@@ -1,16 +1,16 @@
 /**
- * The numbers of a Cell's lives, by which a budget object orders them: each is larger than any before it. They are
- * counted on the Cell's disk; no clock is asked, so a clock that was set back changes nothing
+ * The numbers of a Cell's lives, by which a budget object orders them: each is larger than all earlier ones. They are
+ * counted on the Cell's disk and not taken from a clock, so a clock that was set back changes nothing
  * (docs/rules/budgets.md#lives-of-a-cell).
  */
 
 /** The number of a Cell's first life. */
 export const FIRST_LIFE = 1;
 
-/** The number that follows on one that cannot be read: no Cell gets there by counting. */
+/** The number after one that cannot be read: no Cell reaches it by counting. */
 const AFTER_UNREADABLE = 2 ** 40;
 
-/** The number of the life that follows on the stored one; null: there was none. */
+/** The number of the life after the stored one; null: no life was stored. */
 export function lifeAfter(stored: string | null): number {
   if (stored === null) return FIRST_LIFE;
   const life = Number(stored);

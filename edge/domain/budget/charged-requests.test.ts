@@ -7,7 +7,7 @@ import type { StoredCharged } from "./stored.ts";
 const DRAWN_TOKENS = 30;
 const used = (tokens: number): ActualUsage => ({ tokens, nanoUsd: tokens * 2 });
 
-/** What a life of a cell says of requests: that it adopted one, or what one used. */
+/** What a life of a Cell reports of requests: that it adopted one, or what one used. */
 interface Word {
   readonly life: number;
   readonly adopts?: string;
@@ -31,7 +31,7 @@ function toldOf({ amount = 0, request = { id: "", goesOn: false, since: false } 
   return { ...request, used: used(amount), drawnTokens: DRAWN_TOKENS };
 }
 
-/** What words come to in all, when each is heard by an object that starts anew from what was stored. */
+/** The total result of reports, each of which is received by an object that starts again from what was stored. */
 function sum(words: readonly Word[]) {
   let stored: StoredCharged = [];
   let total = used(0);
@@ -53,8 +53,8 @@ function sum(words: readonly Word[]) {
   return { tokens: total.tokens, nanoUsd: total.nanoUsd, ...came };
 }
 
-describe("a request of which several lives of a cell tell", () => {
-  it("is charged the largest of what they tell, and its tokens go back once, in whatever order that is heard", () => {
+describe("a request that several lives of a cell report", () => {
+  it("is charged the largest reported use, and its tokens go back once, in whatever order the reports arrive", () => {
     const words = [adopts(2), adopts(3), lost(1, 20), lost(2, 25), ends(3, 22)];
     const order = fc.shuffledSubarray(words, { minLength: words.length });
     fc.assert(
@@ -80,13 +80,13 @@ describe("a request of which several lives of a cell tell", () => {
     expect(out([adopts(3), adopts(2), lost(2, 5), ends(3, 5)])).toBe(0);
   });
 
-  it("is charged what it used since, when the life that lost sight of it has it back", () => {
+  it("is charged what it used since, when the life that lost contact with it has it back", () => {
     const words = [lost(1, 40), lost(1, 5, true), lost(1, 6, true), ends(1, 9, true)];
     expect(sum(words)).toMatchObject({ ...used(60), returnedTokens: 30 });
     expect(sum([...words, lost(1, 40)])).toMatchObject({ ...used(60), returnedTokens: 30 });
   });
 
-  it("is another than every other", () => {
+  it("is distinct from every other request", () => {
     const other: Word = { life: 1, amount: 4, request: { id: "b", goesOn: false, since: false } };
     expect(sum([lost(1, 2), other])).toMatchObject({ ...used(6), returnedTokens: 60 });
   });

@@ -1,43 +1,45 @@
 /**
- * Requests of which more than one life of a Cell tells: one lost sight of them and settled them by the estimate, or
- * ended, and later ones adopted them and settled them again. What is told may be lost, and may be heard in any order.
- * Remembers of each what it was charged and where its reservation is, so that it is charged once - the largest of what
- * was told - and what it had drawn comes back once (docs/rules/budgets.md#settlement).
+ * Requests that more than one life of a Cell reports. One life lost contact with a request and settled it by the estimate,
+ * or it ended; later lives adopted it and settled it again. Reports may be lost and may arrive in any order. This remembers
+ * what each request was charged and which life holds its reservation, so that a request is charged once - the largest
+ * reported use - and what it had drawn comes back once (docs/rules/budgets.md#settlement).
  */
 import { type ActualUsage, beyondUsed, plusUsed } from "./amounts.ts";
 
 /** What is known of one request, and what it was charged. */
 export interface RequestCharge extends ActualUsage {
-  /** Its end was told: whatever else is told of it is of before. */
+  /** Its end was reported: any other report about it is older. */
   readonly ended: boolean;
-  /** What it had drawn has come back: lives that adopt it later hold it besides, and older ones hold none of it. */
+  /** What it had drawn has come back: a life that adopts it later holds it anew, and older lives hold nothing of it. */
   readonly returned: boolean;
   /** The newest life of its Cell that adopted it; null: none did. */
   readonly holder: number | null;
 }
 
-/** What a life of a Cell says of a request that it has lost sight of, or that has ended. */
+/** What a life of a Cell reports of a request that it has lost contact with, or that has ended. */
 export interface ReportedRequest {
   readonly id: string;
   /** It may still run. */
   readonly goesOn: boolean;
-  /** `used` is counted from the last time that this life told of it; else it is all that it used. */
+  /** True: `used` counts from the last report of this life about it. False: it is all that the request used. */
   readonly since: boolean;
   readonly used: ActualUsage;
   /** What it had drawn from the bucket. */
   readonly drawnTokens: number;
 }
 
-/** What that comes to. */
+/** What follows from such a report. */
 interface ChargeDue {
   readonly used: ActualUsage;
   /** Tokens that go back to the bucket. */
   readonly returnedTokens: number;
-  /** Whether the life that tells it still holds what the request had drawn. */
+  /** Whether the reporting life still holds what the request had drawn. */
   readonly releases: boolean;
 }
 
-/** The latest are remembered: more than a tenant has under way in one Cell, but for few, and little enough to store. */
+/**
+ * How many of the latest are remembered: more than nearly every tenant has running in one Cell, and few enough to store.
+ */
 const REMEMBERED = 1_000;
 const UNKNOWN: RequestCharge = { tokens: 0, nanoUsd: 0, ended: false, returned: false, holder: null };
 
@@ -57,8 +59,8 @@ export class ChargedRequests {
   }
 
   /**
-   * A life adopts a request. Answers where what it had drawn is: with older lives, to be taken over; nowhere any more, so that
-   * this life holds it anew; or with a newer life, so that this one holds nothing.
+   * Notes that a life adopts a request, and returns where what it had drawn is. `older`: with older lives, to be taken
+   * over. `nowhere`: it has come back, so this life holds it anew. `newer`: with a newer life, so this life holds nothing.
    */
   adopted(requestId: string, life: number): "older" | "nowhere" | "newer" {
     const known = this.#byId.get(requestId) ?? UNKNOWN;
@@ -67,7 +69,7 @@ export class ChargedRequests {
     return known.returned ? "nowhere" : "older";
   }
 
-  /** A life tells what a request used. */
+  /** Takes a life's report of what a request used. */
   reported({ id, goesOn, since, used, drawnTokens }: ReportedRequest, life: number): ChargeDue {
     const known = this.#byId.get(id) ?? UNKNOWN;
     const releases = known.holder === null || life >= known.holder;

@@ -16,7 +16,7 @@ function deliverAll(world: BudgetSimulation): void {
   while (world.calls.length > 0) world.deliver(world.nextCall());
 }
 
-function ask(
+function tryRequest(
   world: BudgetSimulation,
   caps: Caps,
   tokens: number,
@@ -51,12 +51,12 @@ describe("a clock that is set back", () => {
   it.each([1_000, YEAR_MS])("by %d ms starves no bucket: it refills from there", (backMs) => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
-    expect(ask(world, caps, 600)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 600)?.kind).toBe("ok");
     world.skewMs -= backMs;
     world.cell(0).skewMs -= backMs;
-    expect(ask(world, caps, 300)?.kind).toBe("refused");
+    expect(tryRequest(world, caps, 300)?.kind).toBe("refused");
     world.calm(31_000);
-    expect(ask(world, caps, 300)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 300)?.kind).toBe("ok");
   });
 
   it.each([
@@ -65,33 +65,33 @@ describe("a clock that is set back", () => {
   ])("between two lives of the object starves no bucket, and forgets no cell that %s", (_name, silentMs) => {
     const world = new BudgetSimulation(2);
     const caps = { tokensPerMinute: 600, tenantTokens: 1_000 };
-    expect(ask(world, caps, 600)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 600)?.kind).toBe("ok");
     world.crashCell(world.cell(0), false);
     world.advance(silentMs);
     world.checkpoint();
     world.skewMs -= YEAR_MS;
     world.crashAuthority();
     world.calm(31_000);
-    expect(ask(world, caps, 300, world.cell(1))?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 300, world.cell(1))?.kind).toBe("ok");
     world.calm(30_000);
     const awaited = world.core.countersAwaitingLedger(world.coreMs).map(({ whose }) => whose);
     expect(awaited).toContain("tenant");
   });
 
-  it("keeps no lease, no refusal and no silence alive", () => {
+  it("extends no lease, no refusal and no wait for an answer", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 60_000 };
     const cell = world.cell(0);
-    expect(ask(world, caps, 60_000)?.kind).toBe("ok");
-    expect(ask(world, caps, 100)?.kind).toBe("refused");
+    expect(tryRequest(world, caps, 60_000)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 100)?.kind).toBe("refused");
     cell.skewMs -= YEAR_MS;
     world.calm(500);
-    expect(ask(world, caps, 100)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 100)?.kind).toBe("ok");
     world.reserve(cell, limitsWith(caps), need(30_000));
     world.fail(world.nextCall());
     cell.skewMs -= YEAR_MS;
     world.calm(30_000);
-    expect(ask(world, caps, 100)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 100)?.kind).toBe("ok");
     cell.skewMs -= YEAR_MS;
     world.calm(25_000);
     const { reserved } = world.core.read("tenant", limitsWith(caps), world.coreMs);
@@ -139,14 +139,14 @@ describe("a clock that is set ahead", () => {
   it("fills a bucket once, and starves it by nothing when it is put right", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
-    expect(ask(world, caps, 600)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 600)?.kind).toBe("ok");
     world.skewMs += YEAR_MS;
-    expect(ask(world, caps, 600)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 600)?.kind).toBe("ok");
     world.skewMs -= YEAR_MS;
     world.calm(500);
-    expect(ask(world, caps, 300)?.kind).toBe("refused");
+    expect(tryRequest(world, caps, 300)?.kind).toBe("refused");
     world.calm(30_000);
-    expect(ask(world, caps, 300)?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 300)?.kind).toBe("ok");
   });
 
   it("leaves the month that it made up when it is put right", () => {
@@ -165,7 +165,7 @@ describe("a clock that is set ahead", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
     world.cell(0).skewMs += YEAR_MS;
-    ask(world, caps, 400);
+    tryRequest(world, caps, 400);
     const level = world.cell(0).budget.level(limitsWith(caps), world.clockOf(world.cell(0)));
     expect(level).toMatchObject({ remainingTokens: 200 });
   });

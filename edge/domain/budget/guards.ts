@@ -1,4 +1,4 @@
-/** Tells what form a value has that came from a disk or another machine. Guards are put together from smaller ones. */
+/** Checks of the form of values that come from a disk or another machine. Guards are composed of smaller ones. */
 
 /** Whether a value is a T. */
 export type Guard<T> = (value: unknown) => value is T;
@@ -25,7 +25,7 @@ export function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-/** Whether a value is null or what another guard looks for. */
+/** Whether a value is null or passes another guard. */
 export function orNull<T>(is: Guard<T>): Guard<T | null> {
   return (value) => value === null || is(value);
 }
@@ -35,18 +35,18 @@ export function oneOf<T>(...values: readonly T[]): Guard<T> {
   return (value): value is T => (values as readonly unknown[]).includes(value);
 }
 
-/** Whether every field is what its guard looks for; other fields are not looked at. */
+/** Whether every field passes its guard; other fields are ignored. */
 export function withFields<T>(fields: { readonly [Name in keyof T]: Guard<T[Name]> }): Guard<T> {
   const guards: [string, Guard<unknown>][] = Object.entries(fields);
   return (value): value is T => isObject(value) && guards.every(([name, is]) => is(value[name]));
 }
 
-/** Whether a value is an array of these. */
+/** Whether a value is an array whose items all pass the guard. */
 export function arrayOf<T>(is: Guard<T>): Guard<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every(is);
 }
 
-/** Whether a value is an array of one of this and one of that. */
+/** Whether a value is an array of exactly two items, the first of one kind and the second of another. */
 export function pairOf<A, B>(isFirst: Guard<A>, isSecond: Guard<B>): Guard<readonly [A, B]> {
   return (value): value is readonly [A, B] => Array.isArray(value) && isFirst(value[0]) && isSecond(value[1]);
 }

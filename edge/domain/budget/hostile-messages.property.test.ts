@@ -1,6 +1,6 @@
 /**
- * The budget object against numbers of every kind (docs/rules/budgets.md#amounts), in asks, reports, limits and the
- * ledger's sums: what is no amount is never stored, changes nothing that binds, and is told.
+ * The budget object against numbers of every kind (docs/rules/budgets.md#amounts), in lease requests, reports, limits and
+ * the ledger's sums: what is no amount is never stored, changes no limit, and is reported.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -12,10 +12,10 @@ import type { BudgetReport, LeaseReport, LeaseRequest } from "./rpc.ts";
 import { limitsWith } from "./testing/simulation.ts";
 
 const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 0, leases: [], open: [], alertsSeen: [] };
-const ASKS: BudgetReport = { ...EMPTY, open: [1] };
+const ONE_OPEN: BudgetReport = { ...EMPTY, open: [1] };
 
 describe("a budget object", () => {
-  it("counts, reserves, stores and tells amounts only, whatever it is sent", () => {
+  it("counts, reserves, stores and reports amounts only, whatever it is sent", () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 25 }), (messages) => {
         const played = new Played();
@@ -30,10 +30,10 @@ describe("a budget object", () => {
     );
   });
 
-  it("answers an ask by a number that is none with what it was, changes nothing, and tells of it", () => {
+  it("answers a lease request with an invalid number by naming the number, changes nothing, and raises an alert", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     const good: LeaseRequest = {
-      report: ASKS,
+      report: ONE_OPEN,
       limits: PLAIN,
       pool: null,
       n: 1,
@@ -44,7 +44,7 @@ describe("a budget object", () => {
       ["need.nanoUsd", { ...good, need: { ...NO_AMOUNTS, nanoUsd: number } }],
       ["want.termTokens", { ...good, want: { ...NO_AMOUNTS, termTokens: number } }],
       ["n", { ...good, n: number }],
-      ["report.life", { ...good, report: { ...ASKS, life: number } }],
+      ["report.life", { ...good, report: { ...ONE_OPEN, life: number } }],
       ["limits.tenant.tokensPerMinute", { ...good, limits: limitsWith({ tokensPerMinute: number }) }],
       ["limits.key.term.nanoUsd", { ...good, limits: limitsWith({ keyNanoUsd: number }) }],
     ];
@@ -68,7 +68,7 @@ describe("a budget object", () => {
     );
   });
 
-  it("leaves a word on a lease out that counts by a number that is none, and applies the others", () => {
+  it("leaves out a lease report with an invalid number, and applies the others", () => {
     const { core, nowMs } = new Played();
     const counted = (n: number, tokens: number): LeaseReport => ({
       n,
@@ -79,8 +79,8 @@ describe("a budget object", () => {
       opened: { as: "counted", granted: NO_AMOUNTS, from: null },
       request: null,
     });
-    const told = { ...EMPTY, sequence: 4, leases: [counted(1, 5), counted(2, Number.NaN), counted(3, 7)] };
-    expect(core.report(told, nowMs)).toMatchObject({ alerts: [{ issueKey: "budget_amount_refused" }] });
+    const report = { ...EMPTY, sequence: 4, leases: [counted(1, 5), counted(2, Number.NaN), counted(3, 7)] };
+    expect(core.report(report, nowMs)).toMatchObject({ alerts: [{ issueKey: "budget_amount_refused" }] });
     expect(core.read("tenant", PLAIN, nowMs).account).toMatchObject({ usedTokens: 12, usedNanoUsd: 2 });
   });
 
@@ -89,7 +89,7 @@ describe("a budget object", () => {
     const { core, nowMs } = new Played();
     const need = { ...NO_AMOUNTS, nanoUsd: AMOUNT_MAX };
     const request = (n: number): LeaseRequest => ({
-      report: { ...ASKS, cell: `cell-${n}` },
+      report: { ...ONE_OPEN, cell: `cell-${n}` },
       limits: full,
       pool: null,
       n: 1,

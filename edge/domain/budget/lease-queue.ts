@@ -1,7 +1,7 @@
 /**
- * The requests that want to draw from one pool - those that wait for it, in order, and those that will once the scheduler lets
- * them - and how much of it they want: what all of them need, a few requests like the one that is asked for, or what the rate
- * since the last ask needs for a while. Decides a wish only; the authority decides what of it is granted.
+ * The requests that want to draw from one pool (those that wait for it, in order, and those that the scheduler has still
+ * queued) and how much of it they want: what all of them need, a few times the request that is asked for, or what the rate
+ * since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
  */
 import { type Amounts, larger, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
@@ -19,7 +19,7 @@ export interface LeaseWaiter {
   readonly need: Amounts;
 }
 
-/** Why requests are given up: the authority gave no answer to go by, or it said that the ask was none. */
+/** Why requests are given up: no usable answer came, or the authority found the lease request invalid. */
 export type GiveUpReason = "unavailable" | "invalid";
 
 /** What became of a waiter. */
@@ -28,13 +28,16 @@ export type LeaseOutcome =
   | { readonly kind: "refused"; readonly waiter: LeaseWaiter; readonly reason: BindingLimit }
   | { readonly kind: GiveUpReason; readonly waiter: LeaseWaiter };
 
-/** A lease should last this long at the rate of the last one: longer than it lives, for what runs holds more than it uses. */
+/**
+ * A lease should last this long at the rate of the last one. It is longer than a lease lives, because running requests hold
+ * more than they use.
+ */
 const AHEAD_MS = 2 * LEASE_MAX_MS;
 const RATE_OVER_AT_LEAST_MS = 1_000;
-/** So many requests a lease is to be for at least: while no limit is known to be near, and from then on. */
+/** A lease is for at least this many requests: while no limit is known to be near, and near one. */
 const FAR_PIECES = 64;
 const NEAR_PIECES = 8;
-/** Requests of a long queue that are summed up for one ask. */
+/** At most this many requests of a long queue are summed up for one lease request. */
 const LOOK_AHEAD = 64;
 
 export class LeaseQueue {
@@ -54,17 +57,17 @@ export class LeaseQueue {
     return this.#waiters.size === 0 && this.#expected.size === 0;
   }
 
-  /** Who waits longest. */
+  /** The request that has waited longest. */
   get head(): LeaseWaiter | undefined {
     return this.#waiters.values().next().value;
   }
 
-  /** Who is expected longest. */
+  /** The request that has been expected longest. */
   get next(): LeaseWaiter | undefined {
     return this.#expected.values().next().value;
   }
 
-  /** A request that will want to draw once the scheduler lets it. */
+  /** Notes a request that will want to draw once the scheduler grants it a slot. */
   expect(waiter: LeaseWaiter): void {
     this.#expected.set(waiter.requestId, waiter);
   }
@@ -79,7 +82,7 @@ export class LeaseQueue {
     this.#waiters.delete(requestId);
   }
 
-  /** Lets those who wait draw from a lease, in order, until one may not. */
+  /** Lets waiting requests draw from a lease, in order, until one may not. */
   draw(lease: CellLease, draws: (waiter: LeaseWaiter) => boolean): readonly LeaseOutcome[] {
     const outcomes: LeaseOutcome[] = [];
     for (const waiter of this.#waiters.values()) {
@@ -91,17 +94,20 @@ export class LeaseQueue {
     return outcomes;
   }
 
-  /** What came back unused may be drawn again. */
+  /** Notes what came back unused and may be drawn again. */
   returnUnused(unused: Amounts): void {
     this.#drawn = minus(this.#drawn, unused);
   }
 
-  /** A limit is near: what is wanted without need could be missed by another cell. */
+  /** Notes that a limit is near: another cell could miss what is leased here without need. */
   limitIsNear(): void {
     this.#pieces = NEAR_PIECES;
   }
 
-  /** What was decided for one, if it still waits, holds for all who wait under the same limits, each by its own size. */
+  /**
+   * Refuses by the authority's decision on one request (`decided`), if it still waits, all that wait under the same limits,
+   * each by its own size.
+   */
   refuse(reason: BindingLimit, limits: BudgetLimits, bucket: TokenBucket, decided?: string): readonly LeaseOutcome[] {
     const outcomes: LeaseOutcome[] = [];
     for (const waiter of this.#waiters.values()) {
@@ -114,14 +120,14 @@ export class LeaseQueue {
     return outcomes;
   }
 
-  /** Gives up on all who wait. */
+  /** Gives up all waiting requests. */
   giveUp(kind: GiveUpReason): readonly LeaseOutcome[] {
     const outcomes = [...this.#waiters.values()].map((waiter) => ({ kind, waiter }) as const);
     this.#waiters.clear();
     return outcomes;
   }
 
-  /** What to ask for under the limits, a few times `piece` at least; the rate is counted anew from here on. */
+  /** What to request under the limits, at least a few times `piece`; the rate is counted anew from here on. */
   wish(limits: BudgetLimits, piece: Amounts, nowMs: number): Amounts {
     const all = plus(sumOfFirst(this.#waiters.values()), sumOfFirst(this.#expected.values()));
     const elapsedMs = Math.max(RATE_OVER_AT_LEAST_MS, nowMs - this.#wishedAtMs);

@@ -1,6 +1,6 @@
 /**
- * How often a cell talks to the authority (docs/rules/budgets.md#leases): messages are what budgets cost, a request of
- * its own has none.
+ * How often a cell sends messages to the authority (docs/rules/budgets.md#leases): messages are the cost of budgets; a
+ * single request needs none of its own.
  */
 import { describe, expect, it } from "vitest";
 import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
@@ -35,13 +35,13 @@ describe("a tenant of five requests a second", () => {
     ["a bucket", limitsWith({ tokensPerMinute: 10_000_000 })],
     ["budgets", limitsWith({ tenantTokens: 1e9, tenantNanoUsd: 1e15 })],
     ["everything", limitsWith({ tokensPerMinute: 10_000_000, tenantTokens: 1e9, keyTokens: 1e8 })],
-  ])("with %s that is far away asks for a lease for each 50 requests, and reports as often", (_name, limits) => {
+  ])("with %s that is far away requests a lease for each 50 requests, and reports as often", (_name, limits) => {
     const { leases, reports } = messagesPerRequest(limits);
     expect(leases).toBeLessThanOrEqual(0.02);
     expect(reports).toBeLessThanOrEqual(0.02);
   });
 
-  it("asks once for the first requests of a burst", () => {
+  it("sends one lease request for the first requests of a burst", () => {
     const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     let sent = 0;
@@ -57,7 +57,7 @@ describe("a tenant of five requests a second", () => {
     expect(sent).toBe(1);
   });
 
-  it("without limits asks for none", () => {
+  it("requests no lease without limits", () => {
     const { leases, reports } = messagesPerRequest(limitsWith({}));
     expect(leases).toBe(0);
     expect(reports).toBeLessThanOrEqual(0.02);

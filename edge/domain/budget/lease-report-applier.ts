@@ -1,7 +1,7 @@
 /**
- * Applies what a Cell says of its leases. A word is the whole of what there is to say of a lease, so what is new of it is its
- * difference to the word before; what was said already, and what is over, changes nothing. A request of which several lives of
- * the Cell tell is charged once (charged-requests.ts). Times here are of the authority's MonotonicClock.
+ * Applies what a Cell reports of its leases. A report of a lease is always complete, so what is new is its difference to
+ * the report before; what was reported before, and what is over, changes nothing. A request that several lives of the Cell
+ * report is charged once (charged-requests.ts). Times are of the authority's MonotonicClock.
  */
 import {
   type ActualUsage,
@@ -20,7 +20,7 @@ import { type CellLife, moveOut, newLease, type OutstandingLease, unreturned } f
 import type { OutstandingLeases } from "./outstanding-leases.ts";
 import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "./rpc.ts";
 
-/** What a Cell's words on leases change. */
+/** The changes that a report brings. */
 interface LeaseChange {
   /** Tokens that come back to the bucket. */
   bucketTokens: number;
@@ -37,13 +37,13 @@ export class LeaseReportApplier {
     this.#charged = charged;
   }
 
-  /** Applies a report that is newer than what was heard of the life before; answers what is new of it. */
+  /** Applies a report that is newer than everything heard of this life before; returns what is new in it. */
   apply(life: CellLife, report: BudgetReport, nowMs: number): LeaseChange {
     const change: LeaseChange = { bucketTokens: 0, charges: [] };
     const taken = new Map<string | null, Amounts>();
     for (const word of report.leases) {
       const lease = life.leases.get(word.n) ?? this.#open(life, word, taken);
-      if (lease !== null) this.#applyWord(life, lease, word, change, nowMs);
+      if (lease !== null) this.#applyReport(life, lease, word, change, nowMs);
     }
     for (const [pool, drawn] of taken) this.#takeOver(life, pool, drawn);
     if (this.#leases.isNewest(life)) takeVoid(life, report, change);
@@ -51,35 +51,36 @@ export class LeaseReportApplier {
     return change;
   }
 
-  #applyWord(life: CellLife, lease: OutstandingLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
+  #applyReport(life: CellLife, lease: OutstandingLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
     const { opened, request } = word;
-    const told = use(lease, word.used);
+    const newlyUsed = use(lease, word.used);
     const ends = word.ended && !lease.ended;
     lease.ended ||= word.ended;
     if (lease.settled) {
-      if (told.length === 0) return;
+      if (newlyUsed.length === 0) return;
       // What it used may be in the ledger's answer already.
-      lease.granted = plus(lease.granted, reservedFor(told));
+      lease.granted = plus(lease.granted, reservedFor(newlyUsed));
       lease.lostAtMs ??= nowMs;
     } else if (request === null || opened === null) {
       const before = lease.released;
       lease.released = larger(before, smaller(word.released, lease.granted));
       change.bucketTokens += minus(lease.released, before).bucketTokens;
-      change.charges.push(...told);
+      change.charges.push(...newlyUsed);
     } else if (ends) {
       const since = opened.as === "readmitted";
-      const used = told[0]?.used ?? NOTHING_USED;
+      const used = newlyUsed[0]?.used ?? NOTHING_USED;
       const drawnTokens = opened.granted.bucketTokens;
       const due = this.#charged.reported({ ...request, since, used, drawnTokens }, life.life);
       if (due.releases) lease.released = lease.granted;
       change.bucketTokens += due.returnedTokens;
-      change.charges.push(...told.slice(0, 1).map((line) => ({ ...line, used: due.used })));
+      change.charges.push(...newlyUsed.slice(0, 1).map((line) => ({ ...line, used: due.used })));
     }
   }
 
   /**
-   * A lease that the Cell opened. Null: it is over and forgotten, or it was asked for and never granted. What a request holds
-   * that has a lease of its own now is held by that, and no longer by what it was drawn from.
+   * A lease that the Cell opened itself. Null: it is over and forgotten, or it was requested and never granted. What a
+   * request with a lease of its own holds is counted in that lease from now on, and no longer in the lease that it was
+   * drawn from.
    */
   #open(life: CellLife, word: LeaseReport, taken: Map<string | null, Amounts>): OutstandingLease | null {
     const { n, pool, opened } = word;
@@ -97,7 +98,7 @@ export class LeaseReportApplier {
   ): Amounts {
     if (request === null || isNothing(granted)) return as === "counted" ? NO_AMOUNTS : granted;
     if (as === "drawn") {
-      // Also when a newer life holds it already: what this one holds besides is not released, and awaits the ledger.
+      // Also when a newer life holds it already: what this life holds in addition is not released, and awaits the ledger.
       const drawnFrom = from === null ? undefined : life.leases.get(from);
       return drawnFrom === undefined ? NO_AMOUNTS : minus(granted, moveOut(drawnFrom, granted));
     }
@@ -106,7 +107,7 @@ export class LeaseReportApplier {
     return where === "newer" ? NO_AMOUNTS : granted;
   }
 
-  /** Takes what requests drew in earlier lives of the cell out of whatever leases those have of the pool. */
+  /** Takes what requests drew in earlier lives of the Cell out of the leases of the pool that those lives have. */
   #takeOver({ cell, life }: CellLife, pool: string | null, drawn: Amounts): void {
     let missing = drawn;
     for (const older of this.#leases.lives) {
@@ -119,7 +120,10 @@ export class LeaseReportApplier {
   }
 }
 
-/** A lease that its Cell asked for before the report and does not know: its answer got lost, nothing was drawn from it. */
+/**
+ * Releases leases that the Cell requested before the report and does not know: their answer was lost, and nothing was
+ * drawn.
+ */
 function takeVoid(life: CellLife, { sequence, open }: BudgetReport, change: LeaseChange): void {
   const known = new Set(open);
   for (const lease of life.leases.values()) {
@@ -130,22 +134,24 @@ function takeVoid(life: CellLife, { sequence, open }: BudgetReport, change: Leas
   }
 }
 
-/** Takes note of what was used of a lease; answers what is new of it. */
+/** Records what was used of a lease; returns the part that is new. */
 function use(lease: OutstandingLease, lines: readonly UsedLine[]): readonly UsedLine[] {
-  const told: UsedLine[] = [];
+  const newlyUsed: UsedLine[] = [];
   const used: Record<string, ActualUsage> = { ...lease.used };
   for (const line of lines) {
     const name = JSON.stringify([line.limits.key.id, line.tags.tenant, line.tags.key]);
     const beyond = beyondUsed(line.used, used[name] ?? NOTHING_USED);
     if (beyond.tokens === 0 && beyond.nanoUsd === 0) continue;
     used[name] = line.used;
-    told.push({ ...line, used: beyond });
+    newlyUsed.push({ ...line, used: beyond });
   }
-  if (told.length > 0) lease.used = used;
-  return told;
+  if (newlyUsed.length > 0) lease.used = used;
+  return newlyUsed;
 }
 
-/** What was used, as it would be reserved; nothing of the bucket, which was debited when the lease was granted. */
+/**
+ * What was used, as amounts that would be reserved; nothing of the bucket, which was debited when the lease was granted.
+ */
 function reservedFor(lines: readonly UsedLine[]): Amounts {
   return lines.reduce(
     (sum, { used }) => plus(sum, { bucketTokens: 0, termTokens: used.tokens, nanoUsd: used.nanoUsd }),

@@ -1,4 +1,6 @@
-/** Asks for leases of several pools that arrive late, twice, or in another order than they left, also around restarts. */
+/**
+ * Lease requests of several pools that arrive late, twice, or in another order than they were sent, also around restarts.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
@@ -33,7 +35,7 @@ function sequenceOf<T extends string>(...kinds: readonly (readonly [weight: numb
   return fc.array(fc.oneof(...steps), { maxLength: 120, size: "max" });
 }
 
-describe("asks for leases of several pools", () => {
+describe("lease requests of several pools", () => {
   it("are decided, though others overtake them, answers are lost and the authority starts again", () => {
     const calls = REQUEST_STEPS.filter(([, what]) => what !== "lose" && what !== "giveUp");
     fc.assert(

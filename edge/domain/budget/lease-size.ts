@@ -1,8 +1,8 @@
 /**
- * What every limit of a request still has, and how much a lease takes and how long it lives
- * (docs/rules/budgets.md#leases): what the cell can use, at most an eighth of what a limit still has, and never less
- * than the request that needs it. So leases shrink to exactly `need` near a limit, where what one cell holds could be
- * missed by another, and live short there.
+ * What every limit of a request still has, how much a lease takes of it, and how long it lives
+ * (docs/rules/budgets.md#leases): as much as the Cell can use, at most an eighth of what a limit still has, and never less
+ * than the request needs. Near a limit, where another Cell could miss what this one holds, leases shrink to exactly `need`
+ * and live short.
  */
 import type { Amounts } from "./amounts.ts";
 import type { BudgetLimits } from "./limits.ts";
@@ -11,23 +11,23 @@ import { type Headroom, headroomOf, isExhausted } from "./term-budget.ts";
 import type { TermCounters } from "./term-counters.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 
-/** What the applicable limits still have, all positive; Infinity where no cap binds. */
+/** What the applicable limits still have, all positive; Infinity where there is no cap. */
 interface LeaseHeadroom extends Headroom {
   readonly kind: "room";
   readonly bucketTokens: number;
 }
 
-/** A lease of that size. */
+/** Size and lifetime of a lease. */
 interface LeaseSize {
   readonly grant: Amounts;
   readonly ttlMs: number;
-  /** Of every limit a good part of what is wanted: none is near. */
+  /** A good part of what is wanted was had from every limit: none is near. */
   readonly ample: boolean;
 }
 
 const NO_BOUNDS: Headroom = { tokens: Infinity, nanoUsd: Infinity };
 const SHARE = 8;
-/** A cell that gets less than this part of what it wants comes back soon: the limit is near. */
+/** A Cell that gets less than this part of what it wants is near a limit, and gets a short lease. */
 const AMPLE_PART = 1 / 8;
 const NEAR_TTL_MS = 2_000;
 const FAR_TTL_MS = 20_000;
@@ -35,8 +35,8 @@ const FAR_TTL_MS = 20_000;
 export const LEASE_MAX_MS = FAR_TTL_MS;
 
 /**
- * The room for a lease, or the first limit that refuses, in the order of docs/rules/budgets.md#one-decision: bucket,
- * key, tenant. Takes nothing. `out`: what is out on lease of the tenant's budgets (null) or of a key's.
+ * What a lease may take, or the first limit that refuses, in the order of docs/rules/budgets.md#one-decision: bucket, key,
+ * tenant. Takes nothing. `out`: what is out on lease of the tenant's budgets (null) or of a key's.
  */
 export function leaseHeadroom(
   { need, pool }: LeaseRequest,

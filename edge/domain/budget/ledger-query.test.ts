@@ -7,7 +7,7 @@ import { ledgerQuery, readLedgerAnswer } from "./ledger-query.ts";
 const ID = "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81";
 const NOW_MS = Date.UTC(2026, 10, 22);
 
-describe("the question to the ledger", () => {
+describe("the ledger query", () => {
   it("is asked since any instant up to now, and not about a period that is still to begin", () => {
     expect(ledgerQuery("db", "tenant", ID, null, NOW_MS)).toContain(
       "fromUnixTimestamp64Milli(toInt64(0), 'UTC') AS since",
@@ -18,13 +18,13 @@ describe("the question to the ledger", () => {
     expect(ledgerQuery("db", "tenant", ID, Date.UTC(2150, 0), NOW_MS)).toBeNull();
   });
 
-  it("is asked about nobody but an id", () => {
+  it("is made for valid ids only", () => {
     expect(ledgerQuery("db", "key", "' OR 1", null, NOW_MS)).toBeNull();
   });
 });
 
 describe("the answer of the ledger", () => {
-  it("is amounts, whatever the sums are, or none", () => {
+  it("is read as amounts, whatever the sums are, or as unusable", () => {
     const text = fc.oneof(anyNumber.map(String), fc.constantFrom("inf", "-inf", "nan", "", "\\N"));
     fc.assert(
       fc.property(text, text, (tokens, cost) => {

@@ -1,8 +1,8 @@
 /**
- * The question to the ledger what a tenant or key has used since an instant
- * (docs/rules/budgets.md#check-against-the-ledger), and the reading of its answer: from usage_raw while it reaches back
- * that far, else from usage_daily from that UTC day on. How far usage_raw reaches is read off the tables themselves.
- * What ended lately may be left out: cells that live tell it, and it would count twice.
+ * The query for what a tenant or key has used since an instant (docs/rules/budgets.md#check-against-the-ledger), and the
+ * reading of its answer: from usage_raw while it reaches back that far, else from usage_daily from that UTC day on. The
+ * tables themselves show how far usage_raw reaches. What ended lately may be left out: live Cells report it, and it would
+ * count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "./amounts.ts";
 import type { BudgetOwner } from "./term-counters.ts";
@@ -11,8 +11,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * The statement, answered as TabSeparated: what ended at `sinceMs` or later (null: ever) and before `untilMs`. Null: `id`
- * is no id, or the period is still to begin, so nothing is its own. Sums are of floating point, so that none of them overflows: it
- * is exact up to the largest amount.
+ * is no valid id, or the period has not begun, so it has no usage. Sums are of floating point, so that none of them
+ * overflows: they are exact up to the largest amount.
  */
 export function ledgerQuery(
   db: string,
@@ -21,7 +21,7 @@ export function ledgerQuery(
   sinceMs: number | null,
   untilMs: number,
 ): string | null {
-  // Also because the days of the analytics store begin anew after 2149: a later period would be one of long ago.
+  // Also because the dates of the analytics store start over after 2149: a later period would be read as one long ago.
   const begins = sinceMs === null || sinceMs <= untilMs;
   if (!begins || !UUID.test(id)) return null;
   const instant = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${Math.max(0, Math.floor(ms))}), 'UTC')`;
@@ -47,14 +47,14 @@ export function ledgerQuery(
     ) FORMAT TabSeparated`;
 }
 
-/** The sums, capped; null when the answer is none. */
+/** The sums, capped; null when the answer is unusable. */
 export function readLedgerAnswer(text: string): ActualUsage | null {
   const [tokens, cost] = text.trim().split("\t").map(numberOf);
   if (tokens === undefined || cost === undefined || Number.isNaN(tokens) || Number.isNaN(cost)) return null;
   return { tokens: Math.max(0, clamped(Math.round(tokens))), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
 }
 
-/** NaN for what is no number. Sums of floating point may have left all bounds. */
+/** NaN for text that is no number. Sums of floating point may be larger than any amount. */
 function numberOf(text: string): number {
   if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
   return text === "" ? Number.NaN : Number(text);

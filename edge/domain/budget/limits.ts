@@ -1,11 +1,11 @@
 /**
  * The limits that bind one request, as its own records state them (docs/rules/storage-layouts.md#resolved-key). Every
- * message carries them, so neither a Cell nor the budget object ever looks one up; the higher `rev` wins.
+ * message carries them, so neither a Cell nor the budget object looks one up; the higher `rev` wins.
  */
 import type { ResolvedBudget, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
 import { type Amounts, nanoUsdOf } from "./amounts.ts";
 
-/** One term budget (docs/rules/budgets.md#term-budgets); null caps are none, period null is a lifetime. */
+/** One term budget (docs/rules/budgets.md#term-budgets). A null cap is no cap; a null period is a lifetime. */
 export interface TermLimits {
   readonly tokens: number | null;
   readonly nanoUsd: number | null;
@@ -45,7 +45,7 @@ function termLimits(budget: ResolvedBudget): TermLimits {
   };
 }
 
-/** In place of a key where only the tenant is meant; no counter is kept for it. */
+/** Stands for a key where only the tenant is meant; no counter is kept for it. */
 export const NO_KEY: KeyLimits = {
   id: "",
   label: "",
@@ -61,7 +61,7 @@ export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimit
   return { tenant: tenantLimits(tenant), key: key === null ? NO_KEY : keyLimits(key) };
 }
 
-/** What binds all keys of a tenant. */
+/** The limits of all keys of a tenant together. */
 function tenantLimits(tenant: TenantFacts): TenantLimits {
   return {
     id: tenant.id,
@@ -73,7 +73,7 @@ function tenantLimits(tenant: TenantFacts): TenantLimits {
   };
 }
 
-/** What binds one key besides. */
+/** The limits of one key, besides those of its tenant. */
 function keyLimits(key: KeyFacts): KeyLimits {
   return {
     id: key.key_id,
@@ -83,7 +83,7 @@ function keyLimits(key: KeyFacts): KeyLimits {
   };
 }
 
-/** Whether limits are newer than others for a pool: those of a key bind its own pool only. */
+/** Whether limits are newer than others for a pool: limits of a key apply to its own pool only. */
 export function isNewerFor(pool: string | null, limits: BudgetLimits, than: BudgetLimits): boolean {
   return limits.tenant.rev > than.tenant.rev || (pool !== null && limits.key.rev > than.key.rev);
 }
@@ -93,12 +93,12 @@ export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;
 }
 
-/** Whether anything binds at all: without it requests need no lease and are only reported. */
+/** Whether any limit applies: without one, requests need no lease and are only reported. */
 export function needsLease(limits: BudgetLimits): boolean {
   return limits.tenant.tokensPerMinute > 0 || isCapped(limits.tenant.term) || isCapped(limits.key.term);
 }
 
-/** The amounts that count under the limits: nothing of a bucket that is none. */
+/** The amounts that count under the limits: without a bucket, no bucket tokens. */
 export function countedBy(limits: BudgetLimits, amounts: Amounts): Amounts {
   return limits.tenant.tokensPerMinute > 0 ? amounts : { ...amounts, bucketTokens: 0 };
 }
@@ -109,7 +109,7 @@ export function poolOf(limits: BudgetLimits): string | null {
 }
 
 /**
- * What a request is answered with when the budget object is beyond reach and failing open is off
+ * The error code of a request when the budget object cannot be reached and failing open is off
  * (docs/rules/budgets.md#unreachable).
  */
 export function unavailableCode(limits: BudgetLimits): "budget_check_failed" | "key_budget_check_failed" {

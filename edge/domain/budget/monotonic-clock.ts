@@ -1,7 +1,7 @@
 /**
- * Time for spans (how long a lease lives, when a message is due, how much a bucket refills), made from a clock that may be
- * set. It passes as the clock moves ahead and stands still while the clock is set back: so no span grows by a clock that is
- * set back, and none ends early but by a clock that is set ahead. It is never behind the clock. What depends on the date
+ * Time for durations (how long a lease lives, when a message is due, how much a bucket refills), made from a clock that may
+ * be set. It advances with the clock, and stands still while the clock is set back. So setting the clock back never makes a
+ * duration longer, and only setting it ahead can end one early. It is never behind the clock. What depends on the date
  * (period tags) is decided by the clock itself.
  */
 export class MonotonicClock {
@@ -19,7 +19,7 @@ export class MonotonicClock {
     return this.#steadyMs;
   }
 
-  /** What the clock, as read last, will show at a time if nobody sets it; a time that has passed is now. */
+  /** What the clock, as read last, will show at a time, unless it is set meanwhile; a time that has passed is now. */
   clockAt(steadyMs: number): number {
     return (this.#clockMs ?? 0) + Math.max(0, steadyMs - this.#steadyMs);
   }

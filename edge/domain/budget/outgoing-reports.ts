@@ -1,64 +1,64 @@
 /**
- * The leases that one cell has of a tenant, and what the authority is still to be told of them. A report carries the whole
- * word on every lease of which the authority may lack the newest, so that it may be lost, repeated or overtaken. A lease is
- * forgotten once it is over and the authority has stored that. Times here are of the Cell's MonotonicClock.
+ * The leases that one Cell has of a tenant, and what is still to be reported of them to the authority. A report carries the
+ * complete state of every lease whose newest state the authority may lack, so it may be lost, repeated or overtaken. A
+ * lease is forgotten once it is over and the authority has stored that. Times are of the Cell's MonotonicClock.
  */
 import type { BudgetAlert } from "./alerts.ts";
 import { CellLease } from "./cell-lease.ts";
 import type { BudgetReport, LeaseRequestEnd, OpenedLease, ReportAnswer } from "./rpc.ts";
 
-/** After so long without a word the authority is asked whether it has stored what it applied. */
+/** After this time without a report, the authority is asked whether it has stored what it applied. */
 const CONFIRM_MS = 10_000;
-/** A cell of which leases are out says at least this often that it lives. */
+/** A Cell with outstanding leases reports at least this often, to show that it lives. */
 const HEARTBEAT_MS = 60_000;
 const RETRY_MS = 1_000;
 const ALERTS_REMEMBERED = 1_000;
 
-/** Which cell it is that has leases, and what numbers them. */
+/** Which Cell holds the leases, and how it numbers them. */
 export interface LeaseHolder {
   readonly cell: string;
   /**
-   * Which life of it, counted on its disk; larger than any before, whatever clocks say
+   * The life of the Cell, counted on its disk; larger than all earlier ones, whatever clocks show
    * (docs/rules/budgets.md#lives-of-a-cell).
    */
   readonly life: number;
-  /** A number that is larger than any that it answered before in this life: of a lease, or of a change. */
+  /** Returns a number, of a lease or of a change, that is larger than all it returned before in this life. */
   readonly nextN: () => number;
 }
 
 export class OutgoingReports {
   readonly #lessee: LeaseHolder;
   readonly #leases = new Map<number, CellLease>();
-  /** Number of the newest change that the authority is to be told, and of the newest that a message has told of. */
+  /** Number of the newest change, and of the newest change that a message has reported. */
   changedN = 0;
   reportedN = 0;
-  /** Of the newest change that the authority has heard of, and of the newest that it has stored. */
+  /** Number of the newest change that the authority has received, and of the newest that it has stored. */
   #heardN = 0;
   #storedN = 0;
-  /** Tokens that the bucket gains (or loses, when negative) by all that was ever changed here. */
+  /** Tokens that the bucket gains (or loses, when negative) by all changes made here. */
   gainTokens = 0;
-  /** Since when the authority has not answered; null while it does. */
+  /** Since when the authority has not answered; null while it answers. */
   failingSinceMs: number | null = null;
   readonly #gainAt = new WeakMap<BudgetReport, number>();
   #dueMs: number | null = null;
   #lastTalkMs = 0;
   #retryMs: number | null = null;
-  /** Alerts that were heard of, and whether they are in hands that outlive this Cell. */
+  /** Alerts that were received, and whether each is durable elsewhere. */
   readonly #alertsSeen = new Map<string, boolean>();
   readonly #alertsToAck = new Set<string>();
-  /** A report is under way; asks carry reports as well and do not count here. */
+  /** A report is under way. Lease requests carry reports as well and do not count here. */
   isReporting = false;
 
   constructor(lessee: LeaseHolder) {
     this.#lessee = lessee;
   }
 
-  /** No lease is out, and everything was said and stored. */
+  /** True when no lease is outstanding, and everything has been reported and stored. */
   get empty(): boolean {
     return this.#leases.size === 0 && this.#alertsToAck.size === 0 && !this.isReporting;
   }
 
-  /** A lease that is about to be asked for, or one that is opened without asking. */
+  /** Adds a lease that is about to be requested, or that the Cell opens itself. */
   begin(
     nowMs: number,
     pool: string | null,
@@ -71,17 +71,17 @@ export class OutgoingReports {
     return lease;
   }
 
-  /** The ask for it was not granted: there is nothing to tell. */
+  /** Removes a lease whose request was not granted: there is nothing to report. */
   drop(lease: CellLease): void {
     this.#leases.delete(lease.n);
   }
 
-  /** How much of {@link gainTokens} a report told of that was made here. */
+  /** How much of {@link gainTokens} a report of this life included. */
   gainReportedIn(report: BudgetReport): number {
     return this.#gainAt.get(report) ?? this.gainTokens;
   }
 
-  /** Takes note that the lease changed, and how many tokens the bucket gains by that; the authority is told by `dueMs`. */
+  /** Records that a lease changed, and how many tokens the bucket gains by that; to be reported by `dueMs`. */
   changed(lease: CellLease, dueMs: number, gainTokens = 0): void {
     this.gainTokens += gainTokens;
     this.changedN = this.#lessee.nextN();
@@ -101,7 +101,7 @@ export class OutgoingReports {
       sequence: this.changedN,
       leases: leases
         .filter((lease) => lease.granted !== null && lease.changedN > this.#storedN)
-        .map(({ word }) => word),
+        .map(({ report }) => report),
       open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
       alertsSeen: [...this.#alertsToAck],
     };
@@ -110,7 +110,9 @@ export class OutgoingReports {
     return report;
   }
 
-  /** Takes an answer to any message, null: there was none; answers the alerts that are new. Answers may come in any order. */
+  /**
+   * Takes the answer to any message, null: there was none. Returns the alerts that are new. Answers may come in any order.
+   */
   answered({ sequence, alertsSeen }: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetAlert[] {
     if (answer === null) {
       this.failingSinceMs ??= nowMs;
@@ -132,13 +134,13 @@ export class OutgoingReports {
     return this.#freshAmong(alerts);
   }
 
-  /** The alert will arrive whatever becomes of this Cell: the authority need not keep it. */
+  /** Notes that the alert will arrive even if this Cell is lost: the authority need not keep it. */
   alertDelivered(id: string): void {
     this.#alertsSeen.set(id, true);
     this.#alertsToAck.add(id);
   }
 
-  /** When a report should leave; null: nothing to say, or one is under way. */
+  /** When a report should leave; null: nothing to report, or a report is under way. */
   nextMs(): number | null {
     if (this.isReporting) return null;
     const confirms = this.#alertsToAck.size > 0 || this.#heardN > this.#storedN;

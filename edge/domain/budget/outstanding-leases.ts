@@ -1,21 +1,21 @@
 /**
- * The leases of one tenant that are out, by cell and life of the cell, and what they reserve of each term budget.
- * Nothing comes back by the passing of time alone: the Cell says what became of a lease, and a life that falls silent
- * counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times here are of the
- * authority's MonotonicClock.
+ * The outstanding leases of one tenant, by Cell and life of the Cell, and what they reserve of each term budget. Nothing
+ * comes back by the passing of time alone: the Cell reports what became of a lease, and a life that stops reporting counts
+ * as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are of the authority's
+ * MonotonicClock.
  */
 import { type Amounts, MAX_AMOUNTS, NO_AMOUNTS, plus } from "./amounts.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type CellLife, isOver, lossDueMs, newLease, type OutstandingLease, unreturned } from "./outstanding-lease.ts";
 import type { StoredLife, StoredState } from "./stored.ts";
 
-/** The cell of a lease that nobody can say whose it was. No cell has this name. */
-const NOBODY = "";
+/** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
+const UNKNOWN_CELL = "";
 
 export class OutstandingLeases {
   #lives: CellLife[] = [];
 
-  /** As it was stored, with every lease granted since. */
+  /** The stored state, with every lease granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
     for (const { cell, life, seenN, awaited, heardN, leases } of tenant?.lives ?? []) {
       const restored = this.#life(cell, life, nowMs);
@@ -25,21 +25,22 @@ export class OutstandingLeases {
     for (const { cell, life, lease } of grants.flatMap((row) => row.leases)) {
       restore(this.#life(cell, life, nowMs), lease, nowMs);
     }
-    // What is out is not known any more, because a row was damaged: everything, until the ledger has been asked.
-    if (untracked) restore(this.#life(NOBODY, 0, nowMs), { ...newLease(0, null, MAX_AMOUNTS), lostAtMs: nowMs }, nowMs);
+    // A row was damaged, so what is outstanding is not known: assume everything until the ledger has been asked.
+    if (untracked)
+      restore(this.#life(UNKNOWN_CELL, 0, nowMs), { ...newLease(0, null, MAX_AMOUNTS), lostAtMs: nowMs }, nowMs);
   }
 
-  /** Every life that is known. */
+  /** Every known life. */
   get lives(): readonly CellLife[] {
     return this.#lives;
   }
 
-  /** Out on lease of a key's own budget; of the tenant's, for null. */
+  /** What is out on lease of a key's own budget; null: of the tenant's. */
   leasedOut(keyId: string | null): Amounts {
     let sum = NO_AMOUNTS;
     for (const { cell, leases } of this.#lives)
       for (const lease of leases.values())
-        if (keyId === null || lease.pool === keyId || cell === NOBODY) sum = plus(sum, unreturned(lease));
+        if (keyId === null || lease.pool === keyId || cell === UNKNOWN_CELL) sum = plus(sum, unreturned(lease));
     return sum;
   }
 
@@ -52,7 +53,10 @@ export class OutstandingLeases {
     return !this.#lives.some((known) => known.cell === cell && known.life > life);
   }
 
-  /** A word from a life of a cell: it lives, and older lives of the cell are over. Null: it is over and forgotten itself. */
+  /**
+   * Notes a message of a life of a Cell: that life runs, and older lives of the Cell are over. Null: the life itself is
+   * over and forgotten.
+   */
   heardFrom(cell: string, life: number, nowMs: number): CellLife | null {
     const newest = this.isNewest({ cell, life });
     if (!newest && this.find(cell, life) === undefined) return null;
@@ -68,7 +72,9 @@ export class OutstandingLeases {
     return heard;
   }
 
-  /** Takes leases for lost whose Cell did not say in time that they ended, and all of a Cell that has long said nothing. */
+  /**
+   * Takes leases for lost whose Cell did not report their end in time, and all leases of a Cell that has long been silent.
+   */
   declareLost(nowMs: number): void {
     for (const life of this.#lives)
       for (const lease of life.leases.values())
@@ -80,12 +86,12 @@ export class OutstandingLeases {
     return this.#soonest(lossDueMs);
   }
 
-  /** When the oldest lost lease was lost that the ledger has not been asked about; null: there is none. */
+  /** When the oldest lost lease was lost about which the ledger has not been asked; null: there is none. */
   oldestLossMs(): number | null {
     return this.#soonest((_, { lostAtMs }) => lostAtMs);
   }
 
-  /** The pools of leases that were lost at or before `atMs` and that the ledger has not been asked about. */
+  /** The pools of leases that were lost at or before `atMs` and about which the ledger has not been asked. */
   lostPools(atMs: number): ReadonlySet<string | null> {
     const pools = new Set<string | null>();
     for (const { leases } of this.#lives)
@@ -94,8 +100,8 @@ export class OutstandingLeases {
   }
 
   /**
-   * The ledger has spoken for leases that were lost at or before `atMs`: nothing of them is out any more. One that was heard of
-   * meanwhile is left.
+   * Notes that the ledger has answered for leases that were lost at or before `atMs`: nothing of them is outstanding any
+   * more. A lease that was reported meanwhile stays.
    */
   ledgerSettled(atMs: number): void {
     for (const { leases } of this.#lives)
@@ -104,7 +110,7 @@ export class OutstandingLeases {
           Object.assign(lease, { released: lease.granted, lostAtMs: null, settled: true });
   }
 
-  /** Forgets what is over, older lives of which nothing is out as well; answers the rest, to be stored now. */
+  /** Forgets what is over, also older lives without outstanding leases; returns the rest, to be stored now. */
   toStore(): readonly StoredLife[] {
     const rests = ({ settled, lostAtMs }: OutstandingLease) => settled && lostAtMs === null;
     for (const life of this.#lives) {
@@ -112,14 +118,14 @@ export class OutstandingLeases {
       for (const lease of life.leases.values()) if (isOver(lease)) life.leases.delete(lease.n);
     }
     this.#lives = this.#lives.filter(
-      (life) => (life.cell !== NOBODY && this.isNewest(life)) || ![...life.leases.values()].every(rests),
+      (life) => (life.cell !== UNKNOWN_CELL && this.isNewest(life)) || ![...life.leases.values()].every(rests),
     );
     return this.#lives.map(({ cell, life, seenN, awaited, heardN, leases }) => {
       return { cell, life, seenN, awaited: [...awaited], heardN, leases: [...leases.values()] };
     });
   }
 
-  /** The life, which may not be known yet. */
+  /** The record of a life; it is created when the life is new. */
   #life(cell: string, life: number, nowMs: number): CellLife {
     const known = this.find(cell, life);
     if (known !== undefined) return known;
@@ -149,8 +155,8 @@ export class OutstandingLeases {
 }
 
 /**
- * A lease from storage, unless a newer word on it is known. Its times are never later than now: the clock of an earlier life of
- * the object may have been another one, or was ahead.
+ * Takes in a lease from storage, unless a newer state of it is known. Its times become now at the latest: an earlier life
+ * of the object may have had another clock, or one that was ahead.
  */
 function restore(life: CellLife, lease: OutstandingLease, nowMs: number): void {
   if (life.leases.has(lease.n)) return;

@@ -1,9 +1,9 @@
 /**
- * What travels between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated,
- * delayed or overtaken: an ask is decided once per number, and what a Cell says of a lease is its whole word on it so far.
- * The Cell numbers its leases and everything that changes about them; these numbers rise within its life, and each is given
- * once. A report has the number of the newest change, and all that has changed of which the object may have stored nothing: so
- * a newer report replaces an older one, and the same report twice changes nothing. The Cell repeats its words until the object
+ * The messages between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated,
+ * delayed or overtaken: a lease request is decided once per number, and what a Cell reports of a lease is its complete
+ * state so far. The Cell numbers its leases and every change of them; these numbers rise within its life, and each is given
+ * once. A report has the number of the newest change, and every change that the object may not have stored. So a newer
+ * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
  * has stored them.
  */
 import type { BudgetAlert } from "./alerts.ts";
@@ -13,66 +13,68 @@ import type { PeriodTags } from "./term-budget.ts";
 import type { BucketLevel, TokenBucket } from "./token-bucket.ts";
 import type { BudgetUsage } from "./usage-view.ts";
 
-/** What requests of one key and period used of a lease, in all. */
+/** What requests of one key and period used of a lease, in total. */
 export interface UsedLine {
-  /** Whose counters are charged. */
+  /** The limits whose counters are charged. */
   readonly limits: BudgetLimits;
   readonly tags: PeriodTags;
   readonly used: ActualUsage;
 }
 
 /**
- * A lease that the Cell opened without asking. `counted`: use of which nothing was reserved, of any number of requests. The
- * others are of one request. `adopted`: it goes on in this life of the Cell, and `granted` is what it drew in an earlier one.
- * `drawn`: it drew `granted` in this life, and the Cell lost sight of it; or it drew nothing and is told by itself.
- * `readmitted`: it was told before in this life, and what it used is counted from then on.
+ * A lease that the Cell opened without a lease request. `counted`: unreserved use, of any number of requests. The other
+ * kinds are of one request. `adopted`: the request goes on in this life of the Cell, and `granted` is what it drew in an
+ * earlier one. `drawn`: the request drew `granted` in this life and the Cell lost contact with it; or it drew nothing and
+ * is reported singly. `readmitted`: the request was reported before in this life, and what it used is counted from then on.
  */
 export interface OpenedLease {
   readonly as: "counted" | "adopted" | "drawn" | "readmitted";
   readonly granted: Amounts;
-  /** The lease of this life that a request drew `granted` from; null: from none. */
+  /** The lease of this life from which the request drew `granted`; null: from none. */
   readonly from: number | null;
 }
 
-/** A request of which more than one life of a Cell may tell; it has a lease of its own. */
+/** A request that more than one life of a Cell may report; it has a lease of its own. */
 export interface LeaseRequestEnd {
   readonly id: string;
-  /** It may still run, and be told of again. False: it has ended. */
+  /** It may still run, and be reported again. False: it has ended. */
   readonly goesOn: boolean;
 }
 
-/** The Cell's whole word on one lease. */
+/** The complete state of one lease, as its Cell reports it. */
 export interface LeaseReport {
   readonly n: number;
-  /** Key id of a key with caps of its own; null: the tenant's. */
+  /** Id of a key with caps of its own; null: the tenant's pool. */
   readonly pool: string | null;
-  /** Reservations that ended and amounts that were given back, in all. */
+  /** Ended reservations and amounts that were given back, in total. */
   readonly released: Amounts;
   readonly used: readonly UsedLine[];
-  /** Nothing more will be drawn from it, and of a request's own lease: it is told. */
+  /** Nothing more will be drawn from it; for the lease of one request: the request's end is reported. */
   readonly ended: boolean;
-  /** Null for a lease that was asked for. */
+  /** Null for a lease that was requested. */
   readonly opened: OpenedLease | null;
-  /** Null for a lease that is not one request's. */
+  /** Null for a lease that does not belong to one request. */
   readonly request: LeaseRequestEnd | null;
 }
 
 export interface BudgetReport {
   readonly cell: string;
-  /** Which life of the Cell: a counter that it keeps on its disk (docs/rules/budgets.md#lives-of-a-cell). */
+  /** The life of the Cell: a counter that it keeps on its disk (docs/rules/budgets.md#lives-of-a-cell). */
   readonly life: number;
-  /** Number of the newest change that it tells of. */
+  /** Number of the newest change that it contains. */
   readonly sequence: number;
-  /** Every lease that has changed and of which the object may not have stored the newest word, by ascending `n`. */
+  /** Every changed lease whose newest state the object may not have stored, by ascending `n`. */
   readonly leases: readonly LeaseReport[];
-  /** Every lease that was asked for and that the Cell still knows. One with a number below `sequence` that is not here is void. */
+  /**
+   * Every requested lease that the Cell still knows. A lease with a number below `sequence` that is missing here is void.
+   */
   readonly open: readonly number[];
-  /** Ids of alerts that have left the Cell for hands that outlive it. */
+  /** Ids of alerts that are durable outside the Cell. */
   readonly alertsSeen: readonly string[];
 }
 
 export interface ReportAnswer {
-  /** What this life of the Cell told up to a report of this sequence is stored. */
+  /** What this life of the Cell reported up to this sequence is stored. */
   readonly stored: number;
   readonly alerts: readonly BudgetAlert[];
 }
@@ -87,7 +89,7 @@ export interface LeaseRequest {
   readonly want: Amounts;
 }
 
-/** The limit that refuses: the bucket, the key's budget, the tenant's. */
+/** The limit that refuses: the bucket, the key's budget, the tenant's budget. */
 export type BindingLimit = "rate" | "key" | "tenant";
 
 export type LeaseVerdict =
@@ -99,10 +101,10 @@ export type LeaseVerdict =
       readonly ample: boolean;
     }
   | { readonly kind: "refused"; readonly reason: BindingLimit }
-  /** The Cell no longer waits for it, as far as is known, or a newer life of this cell is known. */
+  /** The Cell seems not to wait for it any more, or a newer life of this Cell is known. */
   | { readonly kind: "stale" }
   /**
-   * A number of the ask is none to decide by, which is a defect of ours (docs/rules/budgets.md#amounts): nothing was
+   * A number of the lease request is invalid, which is a defect of the gateway (docs/rules/budgets.md#amounts): nothing was
    * decided.
    */
   | { readonly kind: "invalid"; readonly field: string };
@@ -110,7 +112,7 @@ export type LeaseVerdict =
 export interface LeaseAnswer {
   readonly report: ReportAnswer;
   readonly verdict: LeaseVerdict;
-  /** After the verdict; cap 0 without a per-minute cap. */
+  /** The bucket after the verdict; its cap is 0 without a per-minute cap. */
   readonly bucket: TokenBucket;
 }
 
@@ -123,8 +125,8 @@ export interface TenantBudgetApi {
   /** How much of a budget is used (docs/rules/budgets.md#usage-read). */
   usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;
   /**
-   * Holds a counter against the ledger, which can only raise it (docs/rules/budgets.md#check-against-the-ledger).
-   * False: the ledger did not answer.
+   * Compares a counter with the ledger, which can only raise it (docs/rules/budgets.md#check-against-the-ledger). False:
+   * the ledger did not answer.
    */
   rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean>;
 }

@@ -22,7 +22,7 @@ describe("a disk of a budget object", () => {
     return { rows: object.disk.rows, nowMs: object.nowMs };
   });
 
-  /** Every number of a row may be another, none or null. */
+  /** Every number of a row may be replaced by another number, by an invalid one, or by null. */
   function altered(value: unknown, numbers: readonly (number | null)[], at = { place: 0 }): unknown {
     if (typeof value === "number" || (typeof value === "string" && /^\d+$/.test(value))) {
       at.place += 1;
@@ -40,7 +40,7 @@ describe("a disk of a budget object", () => {
     object.nowMs = nowMs;
     object.core = new TenantBudgetAuthority(state, thirtyDayMonthOf, nowMs);
     object.check(PLAIN);
-    // What cannot be read counts as spent until the ledger has been asked: then it is let go.
+    // What cannot be read counts as spent until the ledger has been asked; then it no longer counts.
     const report = { cell: "z", life: 9, sequence: 2, leases: [], open: [1], alertsSeen: [] };
     object.core.lease({ report, limits: PLAIN, pool: null, n: 1, need: NO_AMOUNTS, want: NO_AMOUNTS }, nowMs);
     for (let turn = 0; turn < 4; turn += 1) object.wait(16 * 60_000);
@@ -50,7 +50,7 @@ describe("a disk of a budget object", () => {
     object.check(PLAIN);
   }
 
-  it("may be damaged anywhere: the object starts, and in the end lets go of what cannot be read", () => {
+  it("may be damaged anywhere: the object starts, and in the end what cannot be read no longer counts", () => {
     const number = fc.oneof(fc.constant(null), anyNumber);
     fc.assert(
       fc.property(

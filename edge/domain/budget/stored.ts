@@ -1,12 +1,12 @@
 /**
- * What a TenantBudget writes down, so that a crash forgets nothing that binds. A lease is stored before it is answered;
- * everything else follows in a checkpoint, and Cells repeat their word until then. After a crash the state is that of the
- * checkpoint with every lease granted since.
+ * What a TenantBudget stores, so that a crash loses nothing that limits requests. A lease is stored before it is answered;
+ * everything else follows in a checkpoint, and Cells repeat their reports until then. After a crash the state is that of
+ * the checkpoint with every lease granted since.
  *
- * A row that is damaged stops nothing, and what cannot be read counts as spent where that is known to end
- * (docs/rules/budgets.md#lost-leases): a bucket is empty and refills; what is out on lease is everything, until the
- * ledger has been asked. A counter that cannot be read starts at 0: the ledger is its authority, and is asked by an
- * object that starts before it decides (docs/rules/budgets.md#check-against-the-ledger).
+ * A damaged row stops nothing. What cannot be read counts as spent where that state is known to end
+ * (docs/rules/budgets.md#lost-leases): a bucket is empty and refills; everything counts as out on lease until the ledger
+ * has been asked. A counter that cannot be read starts at 0: the ledger is its authority, and an object that starts asks it
+ * before it decides (docs/rules/budgets.md#check-against-the-ledger).
  */
 import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";
@@ -43,7 +43,7 @@ export interface StoredLife {
 }
 
 interface StoredTenant {
-  /** Counts the checkpoints of the object. */
+  /** Number of checkpoints that the object has made. */
   readonly checkpoint: number;
   readonly bucket: TokenBucket;
   /** See TenantBucket. */
@@ -57,17 +57,17 @@ interface StoredTenant {
 /** Leases of one pool that were granted since a checkpoint. */
 export interface StoredGrants {
   readonly pool: string | null;
-  /** The checkpoint before them; one that is stored later has them. */
+  /** The checkpoint before these leases; a later checkpoint contains them. */
   readonly checkpoint: number;
   /** Cap of the bucket that they were taken from. */
   readonly capTokens: number;
   readonly leases: readonly PlacedLease[];
 }
 
-/** What is known of requests of which more than one life of a Cell may tell, by request id, the latest last. */
+/** What is known of requests that more than one life of a Cell may report, by request id, the latest last. */
 export type StoredCharged = readonly (readonly [requestId: string, charged: RequestCharge])[];
 
-/** The changes since the last checkpoint; all of it must be stored in one transaction. */
+/** The changes since the last checkpoint; they must be stored in one transaction. */
 export interface Checkpoint {
   readonly tenant: StoredTenant;
   readonly keys: readonly KeyCounter[];
@@ -79,10 +79,10 @@ export interface Checkpoint {
 export interface StoredState {
   readonly tenant: StoredTenant | null;
   readonly keys: readonly KeyCounter[];
-  /** Those since the checkpoint. */
+  /** Leases granted since the checkpoint. */
   readonly grants: readonly StoredGrants[];
   readonly charged: StoredCharged;
-  /** A row could not be read: what the bucket has and what is out on lease is not known. */
+  /** A row could not be read: the level of the bucket and what is out on lease are not known. */
   readonly untracked: boolean;
 }
 
@@ -94,7 +94,7 @@ export interface StoredRows {
   readonly grants: readonly string[];
 }
 
-/** What rows say, and how many of them cannot be read. Never throws. */
+/** The content of the rows, and how many rows cannot be read. Never throws. */
 export function readStored(rows: StoredRows): { readonly state: StoredState; readonly damaged: number } {
   let damaged = 0;
   const read = <T>(row: string, is: Guard<T>, missing = {}): readonly T[] => {
@@ -107,14 +107,14 @@ export function readStored(rows: StoredRows): { readonly state: StoredState; rea
   const [tenant = null] = rows.tenant === null ? [] : read(rows.tenant, isTenant, NOT_IN_VERSION_2);
   const granted = rows.grants.flatMap((row) => read(row, isGrants));
   const untracked = damaged > 0;
-  // Of a checkpoint that cannot be read nobody knows which grants it has.
+  // A checkpoint that cannot be read does not show which grants it contains, so all grants are kept.
   const grants = granted.filter(({ checkpoint }) => tenant === null || checkpoint === tenant.checkpoint);
   const keys = rows.keys.flatMap((row) => read(row, isKey));
   const [charged = []] = rows.charged === null ? [] : read(rows.charged, arrayOf(pairOf(isString, isCharged)));
   return { state: { tenant, keys, grants, charged, untracked }, damaged };
 }
 
-/** Null for what is no JSON. */
+/** Null for text that is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,7 @@
-/** The bucket of a tenant as its budget object keeps it, through crashes of the object. Times are of its MonotonicClock. */
+/**
+ * The bucket of a tenant as its budget object keeps it, through crashes of the object. Times are of the object's
+ * MonotonicClock.
+ */
 import { clamped } from "./amounts.ts";
 import type { StoredState } from "./stored.ts";
 import { adjustBucket, fullBucket, SPENT_BUCKET, type TokenBucket, touchBucket } from "./token-bucket.ts";
@@ -7,15 +10,15 @@ export class TenantBucket {
   #level: TokenBucket;
   #uncoveredTokens: number;
 
-  /** As it was stored, refilled up to now, less what was granted since. */
+  /** The stored bucket, refilled up to now, less what was granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
     const stored = tenant?.bucket ?? (untracked ? SPENT_BUCKET : fullBucket(0, nowMs));
     // A bucket that is younger than the checkpoint started full.
     const capTokens = stored.capTokens === 0 ? Math.max(0, ...grants.map((row) => row.capTokens)) : stored.capTokens;
-    // Its time is never later than now: the clock of an earlier life may have been another one, or was ahead.
+    // Its time becomes now at the latest: an earlier life may have had another clock, or one that was ahead.
     const refilled = touchBucket({ ...stored, atMs: Math.min(stored.atMs, nowMs) }, capTokens, nowMs);
     const granted = grants.flatMap(({ leases }) => leases).map(({ lease }) => lease.granted.bucketTokens);
-    // What was granted in a row that is damaged may have been all of it.
+    // What was granted in a damaged row may have been all of it.
     const spent = untracked ? Math.max(0, refilled.levelTokens) : clamped(granted.reduce((a, b) => a + b, 0));
     this.#level = adjustBucket(refilled, -spent);
     const missing = this.#level.levelTokens - (refilled.levelTokens - spent);
@@ -28,14 +31,14 @@ export class TenantBucket {
   }
 
   /**
-   * Tokens that were granted and that no bucket covers, not even one in debt: more was granted since the checkpoint than there
-   * was, because some had come back. What comes back once more goes here first.
+   * Granted tokens that the bucket does not cover even at its largest debt: more was granted since the checkpoint than it
+   * had, because some tokens had come back in between. Tokens that come back again reduce this first.
    */
   get uncoveredTokens(): number {
     return this.#uncoveredTokens;
   }
 
-  /** Refills it up to now, under the cap of now. */
+  /** Refills it up to now, under the current cap. */
   touch(capTokens: number, atMs: number): void {
     this.#level = touchBucket(this.#level, capTokens, atMs);
   }
@@ -45,7 +48,7 @@ export class TenantBucket {
     this.#level = adjustBucket(this.#level, -tokens);
   }
 
-  /** Tokens come back; or more were used than had been drawn, when negative. */
+  /** Adds tokens that come back; negative: more was used than had been drawn. */
   settle(deltaTokens: number): void {
     const covered = Math.max(0, Math.min(deltaTokens, this.#uncoveredTokens));
     this.#uncoveredTokens -= covered;

@@ -1,7 +1,7 @@
 /**
- * Several cells against one authority, with messages lost, repeated and delayed, crashes on both sides, requests that are lost
- * sight of and come back, clocks that are set, and amounts up to the largest: what must hold at every moment, and what must have
- * come back once all is calm.
+ * Several Cells against one authority, with messages lost, repeated and delayed, crashes on both sides, requests that lose
+ * contact and come back, clocks that are set, and amounts up to the largest: what must hold at every moment, and what must
+ * have come back when everything is delivered.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -49,7 +49,7 @@ const steps = sequenceOf(doing(...REQUEST_STEPS, ...CLOCK_STEPS));
 function holds(world: BudgetSimulation, limits: BudgetLimits): void {
   expect(passedCap(world, limits)).toBeNull();
   if (!needsLease(limits)) return;
-  // Whatever a live request holds is out on lease.
+  // What live requests hold is out on lease.
   const { reserved } = world.core.read("tenant", limits, world.coreMs);
   const { termTokens, nanoUsd } = amountsOf(world.drawn);
   expect(covers(reserved, { bucketTokens: 0, termTokens, nanoUsd })).toBe(true);
@@ -70,7 +70,7 @@ function restsIn(world: BudgetSimulation, limits: BudgetLimits): void {
   expect(world.disk.load().damaged).toBe(0);
 }
 
-/** Whatever dead cells held counts no longer, and no counter has more than the ledger. */
+/** What dead Cells held no longer counts, and no counter has more than the ledger. */
 function restsInTheLedger(world: BudgetSimulation, limits: BudgetLimits): void {
   drain(world);
   for (const cell of world.cells) {
@@ -105,7 +105,7 @@ describe("leases of several cells over an unreliable network", () => {
     );
   });
 
-  it("do the same with amounts of which a few, or one, are all that can be counted", () => {
+  it("do the same with amounts so large that only a few, or one, can be counted", () => {
     const scale = fc.constantFrom(2 ** 44, 2 ** 47, 2 ** 50, 2 ** 52, AMOUNT_MAX);
     fc.assert(
       fc.property(caps, cells, steps, fc.boolean(), scale, (given, count, sequence, overuse, large) => {
@@ -129,7 +129,7 @@ describe("leases of several cells over an unreliable network", () => {
     );
   });
 
-  it("count in the authority's month whatever cells take for the month", () => {
+  it("count in the authority's month whatever month the cells use", () => {
     const clocks = sequenceOf(doing(...REQUEST_STEPS, [3, "setCellClock"]));
     fc.assert(
       fc.property(caps, cells, clocks, (given, count, sequence) => {

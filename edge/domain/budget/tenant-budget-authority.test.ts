@@ -1,4 +1,4 @@
-/** The authority by example: cells that fall silent or die, answers that are lost, crashes of its own. */
+/** The authority by example: Cells that fall silent or die, lost answers, and crashes of its own. */
 import { describe, expect, it } from "vitest";
 import { NO_AMOUNTS } from "./amounts.ts";
 import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
@@ -7,7 +7,7 @@ import type { ReservationVerdict } from "./verdict.ts";
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
 
 /** One request in a world where every message arrives at once. */
-function ask(
+function tryRequest(
   world: BudgetSimulation,
   caps: Caps,
   tokens: number,
@@ -24,7 +24,7 @@ describe("the authority, while the ledger is asked about a cell that fell silent
   ])("%s", (_name, speaks, reserved) => {
     const world = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 100 });
-    ask(world, { tenantTokens: 100 }, 60);
+    tryRequest(world, { tenantTokens: 100 }, 60);
     // Its reports are under way for a long time.
     for (let second = 0; second < 60; second += 1) world.advance(1_000);
     expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(1);
@@ -35,10 +35,10 @@ describe("the authority, while the ledger is asked about a cell that fell silent
 });
 
 describe("the authority", () => {
-  it("has nothing to store of a word that it has heard before, or that an older one overtook", () => {
+  it("has nothing to store of a report that it received before, or of an older one that arrives late", () => {
     const world = new BudgetSimulation(1);
-    const { id } = ask(world, { tenantTokens: 1_000 }, 60);
-    ask(world, { tenantTokens: 1_000 }, 60);
+    const { id } = tryRequest(world, { tenantTokens: 1_000 }, 60);
+    tryRequest(world, { tenantTokens: 1_000 }, 60);
     world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
     const reports = [0, 1].map(() => {
       world.advance(20_000);
@@ -55,10 +55,10 @@ describe("the authority", () => {
     expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
   });
 
-  it("reserves what a cell tells of a lease after all that the ledger was asked about, and asks it again", () => {
+  it("reserves what a cell reports late of a lease that the ledger was asked about, and asks the ledger again", () => {
     const world = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 100 });
-    const { id } = ask(world, { tenantTokens: 100 }, 60);
+    const { id } = tryRequest(world, { tenantTokens: 100 }, 60);
     for (let second = 0; second < 60; second += 1) world.advance(1_000);
     expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(1);
     world.core.applyLedgerSum("tenant", limits, "l:0", { tokens: 40, nanoUsd: 0 }, world.coreMs);
@@ -72,7 +72,7 @@ describe("the authority", () => {
     expect(read()).toMatchObject({ account: { usedTokens: 40 }, reserved: { termTokens: 0 } });
   });
 
-  it("takes a lease back that its cell does not know, because no answer to its ask was heard", () => {
+  it("takes back a lease that its cell does not know, because the answer to its request was lost", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600, tenantTokens: 1_000 };
     const limits = limitsWith(caps);
@@ -93,7 +93,7 @@ describe("the authority", () => {
   });
 });
 
-describe("an ask that arrives after its cell has given it up", () => {
+describe("a lease request that arrives after its cell has given it up", () => {
   it("is granted nothing, whatever else the cell still waits for", () => {
     const { core, coreMs } = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 1_000 });
@@ -114,7 +114,7 @@ describe("tens of thousands of requests whose cell is reset twice", () => {
     const cell = world.cell(0);
     const limits = limitsWith({ tenantTokens: 1e9 });
     const count = 30_000;
-    for (let at = 0; at < count; at += 1) ask(world, { tenantTokens: 1e9 }, 1);
+    for (let at = 0; at < count; at += 1) tryRequest(world, { tenantTokens: 1e9 }, 1);
     for (let reset = 0; reset < 2; reset += 1) {
       world.crashCell(cell, true);
       for (let at = 0; at < count; at += 1) cell.budget.nextWakeMs();
@@ -145,7 +145,7 @@ describe("the authority after a crash", () => {
     expect(world.core.lease(request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
   });
 
-  it("grants nothing that a newer lease of the pool overtook, and still what another pool waits for", () => {
+  it("does not grant what a newer lease of the pool overtook, and still grants what another pool waits for", () => {
     const world = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 1_000 });
     const verdictOf = (n: number, pool: string | null, open: readonly number[]) => {
@@ -163,20 +163,20 @@ describe("the authority after a crash", () => {
   it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 300 };
-    const spent = ask(world, caps, 100);
+    const spent = tryRequest(world, caps, 100);
     world.settle(world.cell(0), spent.id, { tokens: 100, nanoUsd: 0 });
     for (let turn = 0; turn < 10; turn += 1) {
-      const { id } = ask(world, caps, 150);
+      const { id } = tryRequest(world, caps, 150);
       world.settle(world.cell(0), id, { tokens: 0, nanoUsd: 0 });
     }
     world.crashAuthority();
-    expect(ask(world, caps, 200).verdict?.kind).toBe("ok");
+    expect(tryRequest(world, caps, 200).verdict?.kind).toBe("ok");
     expect(world.core.bucket(limitsWith(caps), world.coreMs).levelTokens).toBe(0);
   });
 
   it("counts nothing again of a life of a cell that it has forgotten", () => {
     const world = new BudgetSimulation(1);
-    const { id } = ask(world, {}, 50);
+    const { id } = tryRequest(world, {}, 50);
     world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
     world.advance(10_000);
     const late = world.nextCall();
@@ -190,9 +190,9 @@ describe("the authority after a crash", () => {
     expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
   });
 
-  it("sleeps while it knows nobody to ask the ledger about, and asks once it hears of somebody", () => {
+  it("waits while it knows no limits to ask the ledger about, and asks when a message brings some", () => {
     const world = new BudgetSimulation(2);
-    ask(world, { tenantTokens: 100 }, 60);
+    tryRequest(world, { tenantTokens: 100 }, 60);
     world.crashAuthority();
     world.crashCell(world.cell(0), false);
     world.advance(100_000);

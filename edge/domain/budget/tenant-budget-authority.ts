@@ -1,11 +1,11 @@
 /**
  * The authority over one tenant's per-minute bucket and term budgets, and over those of its keys
- * (docs/rules/budgets.md#one-decision, docs/rules/budgets.md#leases). Decides leases and applies what Cells report of
- * them. Deterministic: the same calls at the same times give the same answers; the shell stores what it is told to and
- * asks the ledger. Invariants: what is granted is debited before it is answered; a denial takes nothing; a report
- * counts once; what is out on lease never comes back by time alone. `nowMs` is what the object's clock shows: it
- * decides period tags, and MonotonicClock makes of it the time by which everything else lasts. A number that is no
- * amount is refused with the ask, or the word on a lease, that it is part of.
+ * (docs/rules/budgets.md#one-decision, docs/rules/budgets.md#leases). Decides leases and applies what Cells report of them.
+ * Deterministic: the same calls at the same times give the same answers; the object around it stores what it returns and
+ * asks the ledger. Invariants: what is granted is debited before it is answered; a denial takes nothing; a report counts
+ * once; what is out on lease never comes back by time alone. `nowMs` is what the object's clock shows: it decides period
+ * tags; MonotonicClock turns it into the time that measures all durations. A number that is no amount is refused together
+ * with the lease request or lease report that contains it.
  */
 import { saturated } from "../../../shared/amount.ts";
 import type { ActualUsage, Amounts } from "./amounts.ts";
@@ -25,10 +25,10 @@ import type { TokenBucket } from "./token-bucket.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 import { faultInLeaseReport, faultInLeaseRequest, faultInLimits, faultInReport, faultInUsed } from "./validity.ts";
 
-/** How long after a cell's death its last rows may still be on their way to the ledger. */
+/** How long after a Cell's death its last rows may still be on their way to the ledger. */
 const LEDGER_DELAY_MS = 30_000;
 
-/** A lease's answer; `grants` must be stored before it leaves. */
+/** The answer to a lease request; `grants` must be stored before it is sent. */
 interface LeaseResult {
   readonly answer: LeaseAnswer;
   readonly grants: StoredGrants | null;
@@ -38,13 +38,13 @@ export class TenantBudgetAuthority {
   readonly #counters: TermCounters;
   readonly #charged: ChargedRequests;
   readonly #leases: OutstandingLeases;
-  readonly #words: LeaseReportApplier;
+  readonly #leaseReports: LeaseReportApplier;
   readonly #alerts: UndeliveredAlerts;
   readonly #time = new MonotonicClock();
   readonly #bucket: TenantBucket;
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
-  /** The ledger is being asked about leases that were lost until then. */
+  /** The ledger is being asked about leases that were lost until this time. */
   #askedAboutMs = Number.NEGATIVE_INFINITY;
   #checkpoint: number;
   #dirty: boolean;
@@ -57,19 +57,19 @@ export class TenantBudgetAuthority {
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new OutstandingLeases(stored, atMs);
-    this.#words = new LeaseReportApplier(this.#leases, this.#charged);
+    this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
     // A row that cannot be read is replaced.
     this.#dirty = untracked;
   }
 
-  /** Whether a checkpoint is due: something changed that is not stored. */
+  /** True when a checkpoint is due, because a change is not stored. */
   get dirty(): boolean {
     return this.#dirty;
   }
 
-  /** Applies the report that rides along, then grants between need and want of every limit at once, or nothing. */
+  /** Applies the report that comes with it, then grants between need and want of every limit at once, or nothing. */
   lease(request: LeaseRequest, nowMs: number): LeaseResult {
     const life = this.#hear(request.report, nowMs);
     const verdict = this.#verdict(request, life, nowMs);
@@ -82,18 +82,18 @@ export class TenantBudgetAuthority {
     };
   }
 
-  /** Applies what the object does not have yet. */
+  /** Applies what is new in a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
     return this.#answer(report, this.#hear(report, nowMs), nowMs);
   }
 
-  /** The bucket as of now, under the newest cap heard. */
+  /** The bucket as of now, under the newest known cap. */
   bucket(limits: BudgetLimits, nowMs: number): TokenBucket {
     if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
     return this.#bucket.level;
   }
 
-  /** A counter under the newest limits heard, and what is out on lease of it. */
+  /** A counter under the newest known limits, and what is out on lease of it. */
   read(
     whose: BudgetOwner,
     limits: BudgetLimits,
@@ -105,7 +105,7 @@ export class TenantBudgetAuthority {
     return { limits: newest, account: this.#counters.read(whose, newest), reserved };
   }
 
-  /** What the ledger has since the period `tag` began: it can only raise a counter. */
+  /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultInUsed(sum) ?? faultInLimits(limits);
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
@@ -114,8 +114,8 @@ export class TenantBudgetAuthority {
   }
 
   /**
-   * The counters whose ledger sums are wanted, because dead cells held something of them and their last rows are in. Ask the
-   * ledger about all of them, then call {@link ledgerSettled}.
+   * The counters whose ledger sums are needed: dead Cells held something of them, and their last rows are in the ledger by
+   * now. Ask the ledger about all of them, then call {@link ledgerSettled}.
    */
   countersAwaitingLedger(nowMs: number): readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[] {
     this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
@@ -126,27 +126,33 @@ export class TenantBudgetAuthority {
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
   }
 
-  /** The ledger has said everything that {@link countersAwaitingLedger} wanted: what those dead cells held counts no longer. */
+  /**
+   * Notes that the ledger has answered for all of {@link countersAwaitingLedger}: what those dead Cells held no longer
+   * counts.
+   */
   ledgerSettled(): void {
     this.#leases.ledgerSettled(this.#askedAboutMs);
     this.#dirty = true;
   }
 
-  /** Takes silent cells for dead. */
+  /** Takes Cells for dead that have been silent for too long. */
   tick(nowMs: number): void {
     this.#leases.declareLost(this.#time.at(nowMs));
   }
 
-  /** When the clock, as shown last, calls for {@link tick} or {@link countersAwaitingLedger}; null: not before the next message. */
+  /**
+   * When {@link tick} or {@link countersAwaitingLedger} is to be called, by the clock as last shown; null: not before the
+   * next message.
+   */
   nextWakeMs(): number | null {
-    // After a crash that left no limits behind there is nobody to ask about; the next message brings some.
+    // After a crash that lost all limits there is no counter to ask about; the next message brings limits.
     const lostMs = this.#counters.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
     const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextLossMs()];
     const all = times.filter((atMs) => atMs !== null);
     return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
   }
 
-  /** The changes since the last one, which are to be stored at once: from now on Cells are told that they are. */
+  /** The changes since the last checkpoint, to be stored at once: from now on Cells are told that they are stored. */
   checkpoint(): Checkpoint {
     this.#dirty = false;
     this.#checkpoint += 1;
@@ -204,7 +210,7 @@ export class TenantBudgetAuthority {
     return { kind: "granted", grant, ttlMs, ample };
   }
 
-  /** Null: the life of the cell is over and forgotten, or the report is none to go by. */
+  /** Null: the life of the Cell is over and forgotten, or the report is invalid. */
   #hear(report: BudgetReport, nowMs: number): CellLife | null {
     if (this.#isRefused(faultInReport(report), "the report is not applied", nowMs)) return null;
     for (const id of report.alertsSeen) if (this.#alerts.acknowledge(id)) this.#dirty = true;
@@ -212,14 +218,14 @@ export class TenantBudgetAuthority {
     const atMs = this.#time.at(nowMs);
     const life = this.#leases.heardFrom(report.cell, report.life, atMs);
     if (life === null) return null;
-    // Stored before an older life is forgotten: else what that one told would count again after a crash.
+    // Stored before an older life is forgotten: otherwise that life's reports would count again after a crash.
     if (isNew) this.#dirty = true;
     noteAwaited(life, report);
     if (report.sequence <= life.heardN) return life;
     const leases = report.leases.filter(
       (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
     );
-    const { bucketTokens, charges } = this.#words.apply(life, { ...report, leases }, atMs);
+    const { bucketTokens, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     let gainTokens = bucketTokens;
     for (const { limits, tags, used } of charges) {
       const newest = this.#touch(limits, nowMs);
@@ -232,7 +238,7 @@ export class TenantBudgetAuthority {
   }
 
   #answer({ cell, sequence }: BudgetReport, life: CellLife | null, nowMs: number): ReportAnswer {
-    // What is not listened to need not be said again.
+    // A report that is ignored need not be repeated.
     const stored = life === null ? saturated(sequence) : life.storedN;
     return { stored, alerts: this.#alerts.assignTo(cell, this.#time.at(nowMs)) };
   }
@@ -243,7 +249,7 @@ export class TenantBudgetAuthority {
     return newest;
   }
 
-  /** Raises the alert of a fault, if it is one. */
+  /** Raises the alert of a fault; false when there is none. */
   #isRefused(field: string | null, consequence: string, nowMs: number): boolean {
     if (field === null) return false;
     this.#alerts.addRefused(field, consequence, nowMs);

@@ -1,12 +1,12 @@
 /**
- * One term budget counter (tenant or key, docs/rules/budgets.md#term-budgets): period tags, the gate, rollover, ratio
- * and the alerts that it owes. It counts also without caps, so that a later cap sees the usage of its period. What is
- * reserved is not in here: live reservations belong to no period and move along.
+ * One term budget counter (of a tenant or key, docs/rules/budgets.md#term-budgets): period tags, the gate, rollover, ratio
+ * and the alerts that are due. It counts also without caps, so that a later cap sees the usage of its period. Reservations
+ * are not in it: live reservations belong to no period and carry over.
  */
 import { type ActualUsage, type Amounts, clamped } from "./amounts.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
 
-/** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. Handed in by the shell. */
+/** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. The caller provides it. */
 export type MonthOf = (epochMs: number, zone: string) => string;
 
 export type AlertLevel = "warn" | "exhausted";
@@ -19,7 +19,7 @@ export interface TermAccount {
   readonly raised: readonly AlertLevel[];
 }
 
-/** The tag of the period that an instant lies in; another tag is another period. */
+/** The tag of the period that an instant lies in; each period has another tag. */
 export function periodTag(limits: TermLimits, zone: string, atMs: number, monthOf: MonthOf): string {
   if (limits.period === "monthly") return `m:${monthOf(atMs, zone)}`;
   const startedAtSecs = limits.startedAtMs === null ? 0 : Math.floor(limits.startedAtMs / 1000);
@@ -44,13 +44,13 @@ export function emptyAccount(tag: string): TermAccount {
   return { tag, usedTokens: 0, usedNanoUsd: 0, raised: [] };
 }
 
-/** Clocks of machines that keep time are no further apart: less is no reason to go back to the month before. */
+/** Correct clocks differ by less than this: a smaller difference is no reason to go back to the month before. */
 const CLOCKS_APART_MS = 60 * 60_000;
 /**
- * A request has ended, and has been told of, this long after it began (docs/rules/models.md#timeouts-and-retries: a day
- * at most).
+ * A request has ended, and its end has been reported, within this time after its start
+ * (docs/rules/models.md#timeouts-and-retries: a day at most).
  */
-const TOLD_WITHIN_MS = 25 * 60 * 60_000;
+const REPORTED_WITHIN_MS = 25 * 60 * 60_000;
 
 /** How one counter reads the clock of the object that keeps it. */
 export class TermPeriod {
@@ -64,8 +64,8 @@ export class TermPeriod {
   }
 
   /**
-   * The account in the period of now: emptied by a new one, or when there is none yet. A month goes back only by a clock that was set back for sure; what
-   * was used in that month is in the ledger.
+   * The account in the current period: a new period, or a missing account, starts empty. The month goes back only when the
+   * clock was certainly set back; what was used in that month is in the ledger.
    */
   roll(account: TermAccount | null | undefined): TermAccount {
     const tag = this.#tagAt(this.#nowMs);
@@ -76,9 +76,9 @@ export class TermPeriod {
   }
 
   /**
-   * Adds what a request used that began in the period `tag`. It is left out when that period is over, or is another one than
-   * the counter's now. A month that cannot have been that of the request - it is still to come, or it ended too long ago - is
-   * told by a clock that is wrong, and counts as the month of now: nothing that was used is left out for that.
+   * Adds what a request used whose start lies in the period `tag`. It is left out when that period is over, or differs from
+   * the counter's current one. A month that cannot be the request's (it has not begun, or it ended too long ago) comes from
+   * a wrong clock and counts as the current month: use is never left out because of a wrong clock.
    */
   charge(account: TermAccount, tag: string, used: ActualUsage): TermAccount {
     if (tag !== account.tag && !this.#isWrong(tag, account.tag)) return account;
@@ -92,7 +92,7 @@ export class TermPeriod {
   #isWrong(tag: string, current: string): boolean {
     if (!isMonth(tag) || !isMonth(current)) return false;
     if (tag > current || this.#tagAt(this.#nowMs) !== current) return true;
-    return tag < this.#tagAt(this.#nowMs - TOLD_WITHIN_MS);
+    return tag < this.#tagAt(this.#nowMs - REPORTED_WITHIN_MS);
   }
 }
 
@@ -100,7 +100,7 @@ function isMonth(tag: string): boolean {
   return tag.startsWith("m:");
 }
 
-/** The ledger's word: it can only raise what the account knows (docs/rules/budgets.md#check-against-the-ledger). */
+/** Raises the account to the ledger's sum; never lowers it (docs/rules/budgets.md#check-against-the-ledger). */
 export function raiseTo(account: TermAccount, sum: ActualUsage): TermAccount {
   return {
     ...account,
@@ -109,7 +109,7 @@ export function raiseTo(account: TermAccount, sum: ActualUsage): TermAccount {
   };
 }
 
-/** What is left before the gate closes, per dimension; Infinity without a cap, negative when overshot. */
+/** What is left before the gate closes, per dimension; Infinity without a cap, negative when more was used. */
 export interface Headroom {
   readonly tokens: number;
   readonly nanoUsd: number;
@@ -140,7 +140,10 @@ export function usedRatio(
   return cost === null || tokens >= cost ? { ratio: tokens, unit: "tokens" } : { ratio: cost, unit: "USD" };
 }
 
-/** The alert levels that the account has reached and not yet raised in its period, and the account that has. */
+/**
+ * The alert levels that the account has reached and not yet raised in its period, and the account with them marked as
+ * raised.
+ */
 export function raiseAlerts(
   account: TermAccount,
   limits: TermLimits,

@@ -1,5 +1,5 @@
 /**
- * The term counters of one tenant and its keys under the newest limits heard of each. Every access names its limits and
+ * The term counters of one tenant and its keys, under the newest known limits of each. Every access names its limits and
  * the time, so that no counter is read under an old cap or in an old period.
  */
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
@@ -41,14 +41,17 @@ export class TermCounters {
     this.#keys = new Map(keys.map((key) => [key.limits.id, key]));
   }
 
-  /** The limits of a key and its tenant as last heard; of any key when null. */
+  /** The newest known limits of a key and its tenant; null: of any key. */
   limitsOf(keyId: string | null): BudgetLimits | undefined {
     const [first] = this.#keys.values();
     const key = keyId === null ? first : this.#keys.get(keyId);
     return this.tenant === null || key === undefined ? undefined : { tenant: this.tenant, key: key.limits };
   }
 
-  /** Learns limits, unless newer ones are known, and brings both counters to the period of now; answers what holds. */
+  /**
+   * Takes limits, unless newer ones are known, and brings both counters to the current period; returns the limits that
+   * apply.
+   */
   touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
     const known = this.#keys.get(limits.key.id);
     const newest = { tenant: newer(this.tenant, limits.tenant), key: newer(known?.limits, limits.key) };
@@ -61,13 +64,15 @@ export class TermCounters {
     return newest;
   }
 
-  /** The account as last touched. */
+  /** The account as of the last touch. */
   read(whose: BudgetOwner, limits: BudgetLimits): TermAccount {
     const account = whose === "tenant" ? this.account : this.#keys.get(limits.key.id)?.account;
     return account ?? emptyAccount("");
   }
 
-  /** Charges what a request used to the periods it started in; answers the alerts that are owed now. Call touch before it. */
+  /**
+   * Charges what a request used to the periods in which it started; returns the alerts that are due. Call touch before it.
+   */
   charge(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage, nowMs: number): readonly BudgetAlert[] {
     return (["tenant", "key"] as const).flatMap((whose) => {
       const charged = this.#periods(whose, limits, nowMs).charge(this.read(whose, limits), tags[whose], used);
@@ -77,7 +82,7 @@ export class TermCounters {
     });
   }
 
-  /** The ledger's sum since the period `tag` began; ignored when that period is over. */
+  /** Takes the ledger's sum since the period `tag` began; ignored when that period is over. */
   raise(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage): void {
     const account = this.read(whose, limits);
     if (account.tag === tag) this.#write(whose, limits, raiseTo(account, sum));

@@ -1,7 +1,7 @@
 /**
  * The per-minute token bucket of one tenant (docs/rules/budgets.md#lives-of-a-cell): arithmetic only. It starts full,
- * refills continuously, never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that
- * there is no bucket. Whoever holds one gives it times of a MonotonicClock: only forward steps of a clock refill it.
+ * refills continuously, never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that there
+ * is no bucket. Callers give it times of a MonotonicClock: only forward steps of a clock refill it.
  */
 
 export interface TokenBucket {
@@ -13,7 +13,7 @@ export interface TokenBucket {
   readonly atMs: number;
 }
 
-/** What the x-ratelimit headers say (docs/rules/headers.md#budget-headers). */
+/** The numbers of the x-ratelimit headers (docs/rules/headers.md#budget-headers). */
 export interface BucketLevel {
   readonly limitTokens: number;
   /** max(0, floor(level)). */
@@ -24,14 +24,16 @@ export interface BucketLevel {
 
 const MINUTE_MS = 60_000;
 
-/** A bucket that is not known any more: all but empty at the next touch, whatever its cap is then. */
+/** A bucket whose state is lost: nearly empty at the next touch, whatever its cap is then. */
 export const SPENT_BUCKET: TokenBucket = { capTokens: 1, levelTokens: 0, atMs: 0 };
 
 export function fullBucket(capTokens: number, nowMs: number): TokenBucket {
   return { capTokens, levelTokens: capTokens, atMs: nowMs };
 }
 
-/** The bucket as of now under the cap of now: refilled at its old rate, then cut to a changed cap; a new bucket is full. */
+/**
+ * The bucket as of now under the current cap: refilled at its old rate, then cut to a changed cap; a new bucket is full.
+ */
 export function touchBucket(bucket: TokenBucket, capTokens: number, nowMs: number): TokenBucket {
   if (bucket.capTokens === 0) return fullBucket(capTokens, Math.max(nowMs, bucket.atMs));
   const elapsedMs = Math.max(0, nowMs - bucket.atMs);
@@ -46,7 +48,7 @@ export function adjustBucket(bucket: TokenBucket, deltaTokens: number): TokenBuc
   return { ...bucket, levelTokens: level };
 }
 
-/** ms until the level reaches `tokens`, or the cap when `tokens` lies above it; 0 when it already does. */
+/** ms until the level reaches `tokens`, or the cap when `tokens` is above the cap; 0 when it has reached it already. */
 export function msUntil(bucket: TokenBucket, tokens: number): number {
   if (bucket.capTokens === 0) return 0;
   const missing = Math.min(tokens, bucket.capTokens) - bucket.levelTokens;
@@ -61,7 +63,7 @@ export function bucketRetryAfterMs(bucket: TokenBucket, tokens: number): number 
   return Math.max(1, Math.ceil(msUntil(bucket, tokens)));
 }
 
-/** The headers' numbers; null without a bucket. */
+/** The numbers for the headers; null without a bucket. */
 export function bucketLevel(bucket: TokenBucket): BucketLevel | null {
   if (bucket.capTokens === 0) return null;
   return {

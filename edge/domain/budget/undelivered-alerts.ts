@@ -1,16 +1,18 @@
 /**
- * The alerts of a budget object until they are in hands that outlive a Cell. Each is told to one cell, and to another only when
- * that one has said nothing of it for a while. Times are of the object's MonotonicClock.
+ * The alerts of a budget object until they are durable outside a Cell. Each alert is sent to one Cell, and to another one
+ * only when the first has not reported about it for a while. Times are of the object's MonotonicClock.
  */
 import { issues } from "../../../shared/alerts.ts";
 import type { BudgetAlert } from "./alerts.ts";
 
-/** An alert that a cell was told of is told to no other for this long after its last word: that one sees to it. */
+/**
+ * An alert that was sent to a Cell is sent to no other for this long after that Cell's last message: the Cell handles it.
+ */
 const HELD_MS = 60_000;
 
 export class UndeliveredAlerts {
   readonly #alerts: Map<string, BudgetAlert>;
-  /** By alert: the cell that sees to it. */
+  /** By alert id: the Cell that handles it. */
   readonly #held = new Map<string, { readonly cell: string; readonly untilMs: number }>();
 
   constructor(stored: readonly BudgetAlert[]) {
@@ -26,8 +28,8 @@ export class UndeliveredAlerts {
   }
 
   /**
-   * Adds the alert of a number that is no amount and was refused (docs/rules/budgets.md#amounts), unless one waits
-   * already. `nowMs` is a part of its id, so that it is told again when it happens again.
+   * Adds the alert of a number that is no amount and was refused (docs/rules/budgets.md#amounts), unless one waits already.
+   * `nowMs` is part of its id, so that it is reported again when it happens again.
    */
   addRefused(field: string, consequence: string, nowMs: number): void {
     const issue = issues.budgetAmountRefused("budget object", field, consequence);
@@ -35,13 +37,13 @@ export class UndeliveredAlerts {
     if (!waits) this.add({ id: `${issue.issueKey}@${nowMs}`, ...issue });
   }
 
-  /** A cell says that an alert is safe; whether that was news. */
+  /** Notes that a Cell has made an alert durable; true when that was new. */
   acknowledge(id: string): boolean {
     this.#held.delete(id);
     return this.#alerts.delete(id);
   }
 
-  /** Those that no other cell sees to: from now on this one does. */
+  /** The alerts that no other Cell handles; from now on this Cell does. */
   assignTo(cell: string, atMs: number): readonly BudgetAlert[] {
     const own = this.all.filter(({ id }) => {
       const held = this.#held.get(id);

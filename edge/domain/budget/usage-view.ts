@@ -1,4 +1,4 @@
-/** The budget usage read (docs/rules/budgets.md#usage-read), from counters that someone else keeps. */
+/** The budget usage read (docs/rules/budgets.md#usage-read), from counters that the caller keeps. */
 import { type Amounts, usdOf } from "./amounts.ts";
 import type { TermLimits } from "./limits.ts";
 import { type TermAccount, usedRatio } from "./term-budget.ts";
@@ -20,10 +20,10 @@ export interface BudgetUsage {
   readonly state: "none" | "ok" | "warned" | "exhausted";
 }
 
-/** Bounds of the local month that an instant lies in. Handed in by the shell. */
+/** Bounds of the local month that an instant lies in. The caller provides it. */
 export type MonthBounds = (epochMs: number, zone: string) => { readonly startMs: number; readonly endMs: number };
 
-/** When the period began, for reads and for sums over the ledger; null: at the beginning of time. */
+/** When the period began, for reads and for sums over the ledger; null: it has no beginning. */
 export function periodStartMs(term: TermLimits, zone: string, nowMs: number, bounds: MonthBounds): number | null {
   return term.period === "monthly" ? bounds(nowMs, zone).startMs : term.startedAtMs;
 }
@@ -35,8 +35,7 @@ function stateOf(ratio: number | null): BudgetUsage["state"] {
 }
 
 /**
- * The read of one account; `period` as of docs/rules/budgets.md#usage-read (a `term` ends with the tenant's
- * active_until).
+ * The usage of one account; `period` as in docs/rules/budgets.md#usage-read (a `term` ends with the tenant's active_until).
  */
 export function budgetUsageOf(
   term: TermLimits,

@@ -1,7 +1,7 @@
 /**
- * Whether numbers that enter the budgets are what budgets can count (docs/rules/budgets.md#amounts). Callers state
- * amounts that are clamped already, so a fault is a defect of the gateway's own: whoever finds one refuses what it is
- * part of, stores none of it and says which field it was. Faults are named by that field, for people.
+ * Whether numbers that enter the budgets are amounts that budgets can count (docs/rules/budgets.md#amounts). Callers clamp
+ * their amounts first, so a fault is a defect of the gateway itself: the code that finds one refuses the whole message
+ * part, stores none of it and reports which field it was. Faults are named by that field, for human readers.
  */
 
 import { isAmount } from "../../../shared/amount.ts";
@@ -24,7 +24,7 @@ function faultInTerm(name: string, term: TermLimits): string | null {
   return term.startedAtMs === null || Number.isSafeInteger(term.startedAtMs) ? null : `${name}.startedAtMs`;
 }
 
-/** The first number of limits that is none to decide by; null: all are. */
+/** The name of the first limit whose number is invalid; null: all are valid. */
 export function faultInLimits({ tenant, key }: BudgetLimits): string | null {
   if (!Number.isSafeInteger(tenant.rev)) return "limits.tenant.rev";
   if (!Number.isSafeInteger(key.rev)) return "limits.key.rev";
@@ -32,7 +32,7 @@ export function faultInLimits({ tenant, key }: BudgetLimits): string | null {
   return faultInTerm("limits.tenant.term", tenant.term) ?? faultInTerm("limits.key.term", key.term);
 }
 
-/** The first number that is none to decide by, in what a request needs and its limits; null: all are. */
+/** The name of the first invalid number in what a request needs and its limits; null: all are valid. */
 export function faultInNeed(limits: BudgetLimits, need: Amounts): string | null {
   return faultInAmounts("need", need) ?? faultInLimits(limits);
 }
@@ -43,7 +43,7 @@ export function faultInUsed(used: ActualUsage): string | null {
   return isAmount(used.nanoUsd) ? null : "used.nanoUsd";
 }
 
-/** What a request is charged whose end names a number that is no amount: as it was reserved, where that is so. */
+/** What a request is charged when its end contains a number that is no amount: for that number, what was reserved. */
 export function usedOrReserved({ tokens, nanoUsd }: ActualUsage, drawn: Amounts): ActualUsage {
   return {
     tokens: isAmount(tokens) ? tokens : drawn.termTokens,
@@ -51,14 +51,17 @@ export function usedOrReserved({ tokens, nanoUsd }: ActualUsage, drawn: Amounts)
   };
 }
 
-/** The first number of a word on a lease that cannot be counted; null: all can. */
+/** The first invalid number of a lease report; null: all are valid. */
 export function faultInLeaseReport({ released, used, opened }: LeaseReport): string | null {
   const faults = used.map((line) => faultInUsed(line.used) ?? faultInLimits(line.limits));
   const inOpened = opened === null ? null : faultInAmounts("opened.granted", opened.granted);
   return faultInAmounts("released", released) ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
 }
 
-/** The first number that a report is ordered by and that orders nothing; null: all do. What else it says is not looked at. */
+/**
+ * The first number by which a report is ordered that is invalid; null: all are valid. The rest of the report is not
+ * checked.
+ */
 export function faultInReport({ life, sequence, leases, open }: BudgetReport): string | null {
   if (!isAmount(life)) return "report.life";
   if (!isAmount(sequence)) return "report.sequence";
@@ -66,7 +69,7 @@ export function faultInReport({ life, sequence, leases, open }: BudgetReport): s
   return open.every(isAmount) ? null : "report.open";
 }
 
-/** The first number of an ask that cannot be decided by; null: all can. The report that rides along is not looked at. */
+/** The first invalid number of a lease request; null: all are valid. The report that comes with it is not checked. */
 export function faultInLeaseRequest({ limits, n, need, want }: LeaseRequest): string | null {
   if (!isAmount(n)) return "n";
   return faultInNeed(limits, need) ?? faultInAmounts("want", want);
@@ -75,7 +78,7 @@ export function faultInLeaseRequest({ limits, n, need, want }: LeaseRequest): st
 /** Whether a value is amounts of every dimension. */
 export const isAmounts = withFields<Amounts>({ bucketTokens: isAmount, termTokens: isAmount, nanoUsd: isAmount });
 
-/** Whether a value is what was used, in amounts. */
+/** Whether a value is actual usage in amounts. */
 export const isUsed = withFields<ActualUsage>({ tokens: isAmount, nanoUsd: isAmount });
 
 /** Whether a value is the limits of a term budget. */
@@ -89,7 +92,7 @@ export const isTermLimits = withFields<TermLimits>({
 /** Whether a value is an alert of a budget. */
 export const isAlert = withFields<BudgetAlert>({ id: isString, issueKey: isString, title: isString, detail: isString });
 
-/** Whether a value is a bucket, but for its level, which may be beyond its cap. */
+/** Whether a value is a bucket; its level is not compared with its cap. */
 export const isBucket = withFields<TokenBucket>({ capTokens: isAmount, levelTokens: isNumber, atMs: isNumber });
 
 const isGrant = withFields({ grant: isAmounts, ttlMs: isAmount, ample: isBoolean });
@@ -113,7 +116,7 @@ function isVerdict(value: unknown, need: Amounts): boolean {
 /** Whether a value can be the answer to a report. */
 export const isReportAnswer = withFields<ReportAnswer>({ stored: isAmount, alerts: arrayOf(isAlert) });
 
-/** Whether a value can be the answer to an ask: also that a grant covers what was needed. */
+/** Whether a value can be the answer to a lease request: also whether a grant covers what was needed. */
 export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is LeaseAnswer {
   if (!isObject(value) || !isReportAnswer(value["report"])) return false;
   const { bucket, verdict } = value;
@@ -122,7 +125,7 @@ export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is L
 
 const isKnownLevel = withFields<BucketLevel>({ limitTokens: isAmount, remainingTokens: isAmount, resetMs: isNumber });
 
-/** Whether a value is a level for headers, or none. */
+/** Whether a value is a level for headers, or null. */
 export function isLevel(value: unknown): value is BucketLevel | null {
   return value === null || (isKnownLevel(value) && value.resetMs >= 0);
 }

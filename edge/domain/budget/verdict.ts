@@ -1,6 +1,4 @@
-/**
- * What a cell's budget says: its verdicts on requests, and the messages that it wants sent. Plain data.
- */
+/** What a Cell's budget decides: its verdicts on requests, and the messages that it wants sent. Plain data. */
 import type { BudgetAlert } from "./alerts.ts";
 import type { BindingLimit, BudgetReport, LeaseRequest } from "./rpc.ts";
 import type { BucketLevel } from "./token-bucket.ts";
@@ -17,15 +15,12 @@ export type ReservationVerdict =
       readonly level: BucketLevel | null;
     }
   | { readonly kind: "unavailable"; readonly code: "budget_check_failed" | "key_budget_check_failed" }
-  /**
-   * Its amounts or limits are none to decide by (docs/rules/budgets.md#amounts): refused also where GATEWAY_FAIL_OPEN
-   * is on.
-   */
+  /** Its amounts or limits are invalid (docs/rules/budgets.md#amounts): refused also where GATEWAY_FAIL_OPEN is on. */
   | { readonly kind: "invalid"; readonly code: "budget_check_failed" };
 
-/** Something that was refused because a number in it was no amount: a defect of the gateway's own, to be told. */
+/** A refusal because a number is no amount: a defect of the gateway itself, to be reported. */
 export interface AmountFault {
-  /** Which number, or whose numbers. */
+  /** The number that is at fault, or the message that contains it. */
   readonly field: string;
   readonly consequence: string;
 }

@@ -10,7 +10,7 @@ import { RefusalRateLimit, UNAUTHENTICATED_ROWS_PER_SECOND } from "./refusal-rat
 import { RequestCounters } from "./request-counters.ts";
 import { REVISION_KEEP_MS, Revisions } from "./revisions.ts";
 
-const ask: AdmissionRequest = {
+const request: AdmissionRequest = {
   requestId: "r",
   tenant: { id: "t", name: "T", weight: 1, maxInFlight: null },
   group: { name: "g", weight: 1 },
@@ -64,7 +64,7 @@ describe("counters", () => {
   it("show every label from the start, and count a request once however often it comes", () => {
     const counters = new RequestCounters();
     expect(counters.families()[0]?.samples.map((sample) => sample.value)).toEqual(Array(16).fill(0));
-    const row = { ...ask.row, admission: "queued" as const, input_tokens: 3, output_tokens: 4 };
+    const row = { ...request.row, admission: "queued" as const, input_tokens: 3, output_tokens: 4 };
     counters.count(row);
     counters.count({ ...row, status_code: 200 });
     expect(value(counters, "gateway_requests_total", { admission: "queued", status: "4xx" })).toBe(1);
@@ -85,7 +85,13 @@ describe("times", () => {
             .find((family) => family.name === name)
             ?.samples.at(-1)?.value,
       );
-    const row = (id: string) => ({ ...ask.row, request_id: id, admission: "fast" as const, ttft_ms: 7, total_ms: 20 });
+    const row = (id: string) => ({
+      ...request.row,
+      request_id: id,
+      admission: "fast" as const,
+      ttft_ms: 7,
+      total_ms: 20,
+    });
     counters.count({ ...row("served"), upstream_status: 200 });
     counters.count({ ...row("failed"), upstream_status: 503 });
     counters.count({ ...row("cached"), upstream_status: 0 });
@@ -111,7 +117,7 @@ describe("the end of a permit", () => {
   it("bills the estimate only when a granted request had called its upstream", () => {
     for (const granted of [false, true]) {
       for (const upstreamCalled of [false, true]) {
-        const { row, actualTokens } = orphanedSettlement(ask, { granted, upstreamCalled, arrivedMs: 100 }, 350);
+        const { row, actualTokens } = orphanedSettlement(request, { granted, upstreamCalled, arrivedMs: 100 }, 350);
         const billed = granted && upstreamCalled;
         expect([actualTokens, row.total_tokens, row.input_tokens, row.cost_usd]).toEqual(
           billed ? [30, 30, 10, 0.25] : [0, 0, 0, 0],
@@ -122,7 +128,7 @@ describe("the end of a permit", () => {
   });
 
   it("states cell, admission and wait as the Cell saw them; a refusal stays one", () => {
-    const row = { ...ask.row, admission: "fast" as const };
+    const row = { ...request.row, admission: "fast" as const };
     const seen = (admission: "fast" | "rejected", grant: Parameters<typeof settledRow>[1]) => {
       const settled = settledRow({ row: { ...row, admission }, actualTokens: 0 }, grant, "cell-9", 40);
       return [settled.cell, settled.admission, settled.queue_wait_ms];

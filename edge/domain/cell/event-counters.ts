@@ -1,7 +1,7 @@
 /**
- * Counters of what leaves no usage row, or is counted by labels that a row does not have
- * (docs/rules/metrics.md#families, docs/rules/identities.md#metrics). Workers tell their Cell, whose metrics show them.
- * The table of metrics is closed; the number of label sets is bounded, so that no flood of names can fill a Cell.
+ * Counters of events that leave no usage row, or are counted by labels that a row does not have
+ * (docs/rules/metrics.md#families, docs/rules/identities.md#metrics). Workers report them to their Cell, whose metrics show
+ * them. The table of metrics is closed; the number of label sets is bounded, so that a flood of names cannot fill a Cell.
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
 
@@ -49,17 +49,17 @@ export interface MetricEvent {
   readonly labels: readonly string[];
 }
 
-/** A tally and how often it happened. */
+/** An event and how often it happened. */
 export interface CountedEvent extends MetricEvent {
   readonly times: number;
 }
 
-/** Tallies at rest: name and label values as JSON, and the count. */
+/** Event counts as they are stored: name and label values as JSON, and the count. */
 export type SavedEventCounts = readonly (readonly [string, number])[];
 
 const LABEL_SETS_MAX = 10_000;
 
-/** The name of a tally among others, as JSON. */
+/** The key of an event among others, as JSON. */
 export function eventKey({ metric, labels }: MetricEvent): string {
   return JSON.stringify([metric, ...labels]);
 }
@@ -81,7 +81,7 @@ export class EventCounters {
     return [...this.#counts];
   }
 
-  /** Goes on from what was saved. */
+  /** Continues from what was saved. */
   restore(saved: SavedEventCounts): void {
     for (const [key, count] of saved) this.#counts.set(key, count);
   }

@@ -33,7 +33,7 @@ export class Histogram {
     return { hits: [...this.#hits], sum: this.#sum };
   }
 
-  /** Goes on from what was saved under the same bounds; other bounds are ignored. */
+  /** Continues from what was saved under the same bounds; other bounds are ignored. */
   restore(saved: SavedHistogram): void {
     if (saved.hits.length !== this.#hits.length) return;
     for (const [at, hits] of saved.hits.entries()) this.#hits[at] = hits;

@@ -43,7 +43,7 @@ describe("a sample", () => {
     expect(sample.groups).toEqual([{ name: "g", in_flight: 1, queued: sample.global_queued }]);
   });
 
-  it("of an idle cell names nobody", () => {
+  it("of an idle cell names no tenant", () => {
     const scheduler = loaded([1]);
     scheduler.apply({ type: "release", requestId: "0/0", actualTokens: 1 }, 1);
     expect(sampleOf(scheduler.snapshot(2), 2)).toMatchObject({ global_in_flight: 0, groups: [], tenants: [] });
@@ -100,11 +100,11 @@ describe("the history", () => {
         const disk = new Disk();
         let history = new History(disk);
         let nowMs = 0;
-        const told: number[] = [];
+        const reported: number[] = [];
         for (const { gap, next } of steps) {
           nowMs += gap * SAMPLE_EVERY_MS;
           history.add(busy, nowMs);
-          told.push(nowMs);
+          reported.push(nowMs);
           disk.failing = next === "fail";
           if (next === "fail") expect(() => history.save(true)).toThrow("full");
           if (next === "save") history.save(false);
@@ -112,13 +112,13 @@ describe("the history", () => {
           if (next === "restart") history = new History(disk);
           if (next === "read") history.since(0, nowMs);
         }
-        const kept = told.filter((ms) => ms > nowMs - SAMPLE_KEEP_MS);
+        const kept = reported.filter((ms) => ms > nowMs - SAMPLE_KEEP_MS);
         expect(history.since(0, nowMs).map((sample) => sample.ts_ms)).toEqual(kept);
       }),
     );
   });
 
-  it("tells after a restart who was active in the last minute, with nothing in flight, and no longer than that", () => {
+  it("shows after a restart what was active in the last minute, with nothing in flight, and no longer than that", () => {
     const disk = new Disk();
     const before = new History(disk);
     const scheduler = loaded([1, 1]);

@@ -1,8 +1,8 @@
 /**
- * The last hour of a cell, a sample every two seconds while it is active (docs/rules/fairshare.md#history). Samples
- * hold only who was busy: a missing sample, group or tenant means zero. They go to disk a minute at a time: when the
- * minute is over, and as far as it came when the cell rests. A reset under load loses what is not there yet, a minute
- * and a report's time at most.
+ * The last hour of a Cell, with a sample every two seconds while it is active (docs/rules/fairshare.md#history). Samples
+ * contain only what was busy: a missing sample, group or tenant means zero. They are written to disk a minute at a time:
+ * when the minute is over, and, unfinished, when the Cell goes to rest. A reset under load loses what is not on disk yet,
+ * at most a minute and the time between two reports.
  */
 import { NIL_UUID } from "../../../shared/usage-row.ts";
 import type { SchedulerSnapshot } from "../fairshare/types.ts";
@@ -29,33 +29,33 @@ export interface HistorySample {
   readonly tenants: readonly (Load & { readonly tenant_id: string; readonly name: string })[];
 }
 
-/** Samples of one minute since the epoch, ascending, and who was active lately at its end. */
+/** Samples of one minute since the epoch, ascending, and the tenants and groups that were active lately at its end. */
 export interface HistoryMinute {
   readonly minute: number;
   readonly samples: readonly HistorySample[];
   readonly recent: RecentActivity;
 }
 
-/** Where minutes are kept. Calls may throw; nothing is lost by it but what they were to do. */
+/** Where minutes are kept. Calls may throw; then only what the call was to do is lost. */
 export interface HistoryDisk {
   /** Every minute that is kept, ascending. */
   minutes(): readonly HistoryMinute[];
-  /** The one written last; null when none was. */
+  /** The minute that was written last; null when none was. */
   lastMinute(): HistoryMinute | null;
-  /** Takes the place of an earlier writing of this minute. */
+  /** Replaces what was written of this minute before. */
   write(minute: HistoryMinute): void;
 }
 
 export class History {
   readonly #disk: HistoryDisk;
-  /** The hour; of earlier lives of the object only once somebody has asked for it. */
+  /** The samples of the hour; those of earlier lives of the object are loaded at the first read. */
   #samples: HistorySample[] = [];
   #readBack = false;
-  /** Of minutes that are not on disk whole. */
+  /** Samples of minutes that are not completely on disk. */
   #unwritten: HistorySample[] = [];
-  /** The last one that is on disk. */
+  /** Time of the last sample on disk. */
   #writtenMs = Number.NEGATIVE_INFINITY;
-  /** What an earlier life has left: its last minute, and who was active then. */
+  /** What an earlier life of the object left: its last minute, and what was active then. */
   readonly #earlier: HistoryMinute | null;
   #last: { readonly snapshot: SchedulerSnapshot; readonly atMs: number } | null = null;
 
@@ -65,7 +65,7 @@ export class History {
   }
 
   /**
-   * A snapshot with whoever was active in the last minute before a restart or a rest
+   * A snapshot that also has the tenants and groups that were active in the last minute before a restart or a rest
    * (docs/rules/fairshare.md#live-view).
    */
   live(snapshot: SchedulerSnapshot, nowMs: number): SchedulerSnapshot {
@@ -80,7 +80,10 @@ export class History {
     this.#last = { snapshot, atMs: nowMs };
   }
 
-  /** Puts the minutes that are over on disk, and with `unfinished` the one that is not, each in one row. Throws what the disk does. */
+  /**
+   * Writes the finished minutes to disk, and with `unfinished` the current one too, each in one row. Throws what the disk
+   * throws.
+   */
   save(unfinished: boolean): void {
     const last = this.#unwritten.at(-1);
     if (last === undefined || this.#last === null || last.ts_ms === this.#writtenMs) return;
@@ -94,7 +97,7 @@ export class History {
       const whole = [...before.filter((sample) => sample.ts_ms < first), ...samples];
       this.#disk.write({ minute, samples: whole, recent });
       this.#writtenMs = samples.at(-1)?.ts_ms ?? this.#writtenMs;
-      // An unfinished minute is written again as it goes on.
+      // An unfinished minute is written again as it continues.
       if (minute !== current) this.#unwritten = this.#unwritten.filter((sample) => minuteOf(sample) !== minute);
     }
   }
@@ -115,7 +118,7 @@ function minuteOf(sample: HistorySample): number {
   return Math.floor(sample.ts_ms / MINUTE_MS);
 }
 
-/** Those of the hour before `nowMs`. */
+/** The samples of the hour before `nowMs`. */
 function within(samples: readonly HistorySample[], nowMs: number): HistorySample[] {
   return samples.filter((sample) => sample.ts_ms > nowMs - SAMPLE_KEEP_MS);
 }

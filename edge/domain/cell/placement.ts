@@ -3,7 +3,7 @@
  * continent, else the Worker's own (docs/rules/configuration.md#cells). The first in the list that matches.
  */
 
-/** Whom a cell serves. */
+/** The places that a cell serves. */
 interface CellCoverage {
   readonly cell: string;
   readonly continents: readonly string[];
@@ -16,7 +16,7 @@ export interface RequestOrigin {
   readonly continent?: unknown;
 }
 
-/** The name of the cell. One machine knows no place, and every request is its own cell's. */
+/** The name of the cell. A single machine has no place, and every request belongs to its own cell. */
 export function cellFor(arrived: RequestOrigin | undefined, cells: readonly CellCoverage[], own: string): string {
   const { colo, continent } = arrived ?? {};
   const found =

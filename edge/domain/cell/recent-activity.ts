@@ -1,14 +1,14 @@
 /**
- * Who was active lately, as a cell keeps it over a rest: the load is shown for a minute after it ended
- * (docs/rules/fairshare.md#live-view), and an object at rest loses its memory sooner.
+ * The tenants and groups that were active lately, as a Cell keeps them over a rest: the load is shown for a minute after it
+ * ended (docs/rules/fairshare.md#live-view), and a resting object loses its memory sooner.
  */
 import { byName, RECENT_MS } from "../fairshare/snapshot.ts";
 import type { GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "../fairshare/types.ts";
 
-/** Tenants that are kept at most, those that were active last. */
+/** Tenants that are kept at most: those that were active last. */
 const RECENT_MAX = 1000;
 
-/** Tenants and groups with the values seen last. */
+/** Tenants and groups with their newest values. */
 export interface RecentActivity {
   readonly tenants: readonly Pick<
     TenantSnapshot,
@@ -19,7 +19,7 @@ export interface RecentActivity {
 
 const AT_REST = { inFlight: 0, queued: 0, servedTokens: 0, shareScore: 0, weightShare: 0, expectedSlots: 0 } as const;
 
-/** What of a snapshot is to be kept. */
+/** The part of a snapshot that is kept. */
 export function recentActivityOf({ tenants, groups }: SchedulerSnapshot): RecentActivity {
   return {
     tenants: latest(tenants).map(({ tenantId, name, fairshareGroup, weight, maxInFlight, lastActiveMs }) => ({
@@ -34,7 +34,7 @@ export function recentActivityOf({ tenants, groups }: SchedulerSnapshot): Recent
   };
 }
 
-/** A snapshot with those besides who were active in the minute before `nowMs` and are not in it. */
+/** A snapshot, with those added that were active in the minute before `nowMs` and are not in it. */
 export function withEarlierActivity(
   snapshot: SchedulerSnapshot,
   earlier: RecentActivity,

@@ -1,18 +1,18 @@
-/** Requests that a cell has seen the end of, the latest: a word of one of them that comes late, or again, is known as such. */
+/** The latest requests whose end a Cell has seen: a message about one of them that comes late, or again, is recognised. */
 
-/** More than end while a call may be on its way. */
+/** More requests than can end while a call is on its way. */
 const KEPT = 10_000;
 
 export class RecentIds {
   readonly #ids = new Set<string>();
-  /** At the oldest of them. Kept, because a new one would walk past all that have been deleted. */
+  /** Iterator at the oldest id. It is kept, because a new one would walk past all deleted ids. */
   readonly #oldest = this.#ids.values();
 
   has(id: string): boolean {
     return this.#ids.has(id);
   }
 
-  /** False when it is among them already. */
+  /** False when the id is known already. */
   add(id: string): boolean {
     if (this.#ids.has(id)) return false;
     this.#ids.add(id);

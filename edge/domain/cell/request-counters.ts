@@ -1,6 +1,6 @@
 /**
- * What a cell counts (docs/rules/metrics.md#families): requests by admission and status class, tokens, times. Every
- * label combination of the closed set exists from the start.
+ * The request counters of a Cell (docs/rules/metrics.md#families): requests by admission and status class, tokens, times.
+ * Every label combination of the closed set exists from the start.
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
@@ -29,7 +29,7 @@ interface SavedCacheUse {
   readonly tokensSaved: number;
 }
 
-/** Counters at rest. `requests`: by `admission/status class`; `upstream`: by outcome. */
+/** Counters as they are stored. `requests`: by `admission/status class`; `upstream`: by outcome. */
 export interface SavedCounters {
   readonly requests: readonly (readonly [string, number])[];
   readonly input: number;
@@ -41,7 +41,7 @@ export interface SavedCounters {
 }
 
 export class RequestCounters {
-  /** Completed requests, so that a row handed in twice counts once. */
+  /** Completed requests, so that a row that is handed in twice counts once. */
   readonly #recent = new RecentIds();
   readonly #requests = new Map<string, number>();
   readonly #upstream = new Map<string, number>();
@@ -72,7 +72,7 @@ export class RequestCounters {
     else if (cache_status === "miss") this.#cache = { hit, miss: miss + 1, tokensSaved };
   }
 
-  /** What is to be kept over a rest of the object; read back by {@link RequestCounters.restore}. */
+  /** What is kept over a rest of the object; read back by {@link RequestCounters.restore}. */
   save(): SavedCounters {
     return {
       requests: [...this.#requests],
@@ -85,7 +85,7 @@ export class RequestCounters {
     };
   }
 
-  /** Goes on from what was saved. */
+  /** Continues from what was saved. */
   restore(saved: SavedCounters): void {
     for (const [name, value] of saved.requests) this.#requests.set(name, value);
     for (const [outcome, value] of saved.upstream) this.#upstream.set(outcome, value);

@@ -1,7 +1,7 @@
 /**
  * Which records changed lately: the newest revision per record, kept longer than any isolate may hold a copy
- * (docs/rules/freshness.md#revisions). An ask built on an older revision is stale. Kind `all` outdates everything that
- * was read before it; an ask states the newest `all` that its isolate has heeded.
+ * (docs/rules/freshness.md#revisions). An admission request that was built on an older revision is stale. Kind `all`
+ * outdates everything that was read before it; an admission request states the newest `all` that its isolate has applied.
  */
 import type { RevItem } from "../../../shared/internal.ts";
 
@@ -16,12 +16,12 @@ export class Revisions {
   readonly #known = new Map<string, Known>();
   #generation = 0;
 
-  /** Another number after every change: what was current under the same one is current still. */
+  /** Changes with every change: what was current under the same number is current still. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Keeps the newest; answers the items that were news, for the caller to store. */
+  /** Keeps the newest items; returns those that were new, for the caller to store. */
   note(items: readonly RevItem[], nowMs: number): readonly RevItem[] {
     this.#generation += 1;
     return items.filter((item) => {
@@ -41,12 +41,15 @@ export class Revisions {
     });
   }
 
-  /** Those that no newer item is known of: their values may be applied. */
+  /** The items for which no newer one is known: their values may be applied. */
   current<T extends RevItem>(items: readonly T[]): readonly T[] {
     return items.filter((item) => (this.#known.get(nameOf(item))?.rev ?? 0) <= item.rev);
   }
 
-  /** Forgets what is older than any copy was at a time: now, or when the first came whose ask is still to be judged. */
+  /**
+   * Forgets what is older than any copy was at a time: now, or the arrival of the oldest admission request that is still to
+   * be judged.
+   */
   prune(nowMs: number): void {
     for (const [name, known] of this.#known) {
       if (nowMs - known.seenMs > REVISION_KEEP_MS) this.#known.delete(name);

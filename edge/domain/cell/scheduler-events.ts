@@ -1,7 +1,7 @@
 /**
- * What changed records mean to who waits, without a new arrival (docs/rules/admission.md#judged-again): new weights,
- * groups and caps. Which changes are still the newest is not decided here (revisions.ts). New limits of budgets come
- * with the records that a waiting request is judged by again at its turn.
+ * What changed records mean for waiting requests, without a new arrival (docs/rules/admission.md#judged-again): new
+ * weights, groups and caps. revisions.ts decides which changes are still the newest. New budget limits come with the
+ * records by which a waiting request is judged again at its turn.
  */
 import type { Change } from "../../../shared/internal.ts";
 import type { SchedulerEvent } from "../fairshare/types.ts";

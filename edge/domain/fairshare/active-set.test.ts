@@ -6,14 +6,14 @@ interface Holder {
   inFlight: number;
 }
 
-function rosterOf(weights: readonly number[]): { roster: ActiveSet<Holder>; holders: Holder[] } {
-  const roster = new ActiveSet<Holder>(() => undefined);
+function activeSetOf(weights: readonly number[]): { activeSet: ActiveSet<Holder>; holders: Holder[] } {
+  const activeSet = new ActiveSet<Holder>(() => undefined);
   const holders = weights.map((weight, order) => {
     const holder = { order, inFlight: 0 };
-    roster.put(holder, weight);
+    activeSet.put(holder, weight);
     return holder;
   });
-  return { roster, holders };
+  return { activeSet, holders };
 }
 
 describe("slot caps", () => {
@@ -23,20 +23,20 @@ describe("slot caps", () => {
     [3, [100, 100, 100, 100], [1, 1, 1, 1]],
     [8, [100, 100, 100], [3, 3, 2]],
   ])("of %i slots by %j are %j", (slots, weights, caps) => {
-    const { roster, holders } = rosterOf(weights);
-    expect(holders.map((holder) => roster.caps(slots).get(holder))).toEqual(caps);
+    const { activeSet, holders } = activeSetOf(weights);
+    expect(holders.map((holder) => activeSet.caps(slots).get(holder))).toEqual(caps);
   });
 
-  it("that cannot be divided among equals go to whoever has one first, and on to the next", () => {
-    const { roster, holders } = rosterOf([100, 100, 100]);
+  it("that cannot be divided among equals go to the member that has one first, and on to the next", () => {
+    const { activeSet, holders } = activeSetOf([100, 100, 100]);
     const take = (at: number, slots: number): void => {
       const holder = holders[at];
       if (holder === undefined) return;
       holder.inFlight += slots;
-      roster.put(holder, 100);
+      activeSet.put(holder, 100);
     };
-    const open = (): boolean[] => holders.map((holder) => roster.isBelowCap(holder, 7));
-    expect(holders.map((holder) => roster.mostOf(holder, 7))).toEqual([3, 3, 3]);
+    const open = (): boolean[] => holders.map((holder) => activeSet.isBelowCap(holder, 7));
+    expect(holders.map((holder) => activeSet.mostOf(holder, 7))).toEqual([3, 3, 3]);
     for (const at of [0, 1, 2]) take(at, 2);
     expect(open()).toEqual([true, true, true]);
     take(2, 1);

@@ -1,9 +1,9 @@
 /**
- * Who is active, by weight, and the slot caps that follow. Caps are worked out for the weights there are, the heaviest
- * `2 * slots` members at most, so that a thousand waiting tenants cost no more than there are slots; they are kept
- * until something changes. A share of 0 counts as a cap of 1: more members than slots take turns
- * (docs/rules/fairshare.md#slot-caps). So do members of one weight at the slots that cannot be divided among them:
- * nobody's place in the list makes it richer.
+ * The active members (tenants or groups) by weight, and the slot caps that follow. Caps are computed for the weights that
+ * occur, for the heaviest `2 * slots` members at most, so that a thousand waiting tenants cost no more than there are
+ * slots; they are kept until something changes. A share of 0 counts as a cap of 1: when there are more members than slots,
+ * they take turns (docs/rules/fairshare.md#slot-caps). Members of equal weight also take turns at the slots that cannot be
+ * divided among them: the place in the list gives no member an advantage.
  */
 import { apportion } from "./apportion.ts";
 import { apportionByClass, type ClassShare } from "./apportion-by-class.ts";
@@ -19,11 +19,11 @@ interface ActiveMember {
 interface Equals<T> {
   readonly weight: number;
   members: number;
-  /** Who holds a slot. */
+  /** The members that hold a slot. */
   readonly holders: Set<T>;
 }
 
-/** What each of a class may hold, and who has more than its floor now. */
+/** What each member of a class may hold, and which members have more than their floor now. */
 interface Cap<T> extends Readonly<ClassShare> {
   readonly above: Set<T>;
 }
@@ -42,7 +42,7 @@ export class ActiveSet<T extends ActiveMember> {
     });
   }
 
-  /** Adds a member, or takes note of its weight and the slots it holds now. */
+  /** Adds a member, or updates its weight and the slots that it holds now. */
   put(member: T, weight: number): void {
     let equals = this.#classOf.get(member);
     if (equals?.weight !== weight) {
@@ -72,7 +72,10 @@ export class ActiveSet<T extends ActiveMember> {
     this.#caps = null;
   }
 
-  /** The share of each member when `slots` are divided among all, at least 1; equals may be one apart. O(n log n). */
+  /**
+   * The share of each member when `slots` are divided among all, at least 1; shares of equals may differ by one. O(n log
+   * n).
+   */
   caps(slots: number): ReadonlyMap<T, number> {
     const members = [...this.#classOf].sort(
       ([a, { weight }], [b, other]) => other.weight - weight || a.order - b.order,
@@ -82,13 +85,13 @@ export class ActiveSet<T extends ActiveMember> {
     return new Map(members.map(([member], at) => [member, Math.max(1, shares[at] ?? 0)]));
   }
 
-  /** The most slots a member can come to hold when `slots` are divided among all, its turn included. */
+  /** The most slots that a member can come to hold when `slots` are divided among all, its turn included. */
   mostOf(member: T, slots: number): number {
     const cap = this.#capOf(member, slots);
     return cap === undefined ? 1 : cap.floor + Math.min(1, cap.turns);
   }
 
-  /** True when a member may hold one slot more. */
+  /** True when a member may hold one more slot. */
   isBelowCap(member: T, slots: number): boolean {
     const cap = this.#capOf(member, slots);
     if (cap === undefined) return member.inFlight < 1;

@@ -1,6 +1,6 @@
 /**
- * The same shares as {@link apportion}, for classes of members that weigh the same: what each of a class has, and how many of
- * them have one more. Costs what the classes cost, however many members they have.
+ * The same shares as {@link apportion}, for classes of members of equal weight: what each member of a class has, and how
+ * many members have one more. The cost depends on the number of classes, not of members.
  */
 import { IndexedHeap } from "./indexed-heap.ts";
 
@@ -9,7 +9,7 @@ interface WeightClass {
   readonly members: number;
 }
 
-/** Each member has `floor` slots, at least 1; `turns` of them have one more. */
+/** Each member has `floor` slots, at least 1; `turns` of the members have one more. */
 export interface ClassShare {
   floor: number;
   turns: number;
@@ -44,14 +44,14 @@ export function apportionByClass(
   return shares;
 }
 
-/** A turn for everybody is no turn. */
+/** When every member would have a turn, the floor grows by one instead. */
 function fillUp(share: ClassShare, members: number): void {
   if (share.turns < members) return;
   share.floor += 1;
   share.turns = 0;
 }
 
-/** Gives everybody at least one, each taken from the largest share. */
+/** Gives every member at least one slot, each taken from the largest share. */
 function liftZeros(shares: readonly ClassShare[], classes: readonly WeightClass[]): void {
   const most = (at: number): number => (shares[at]?.floor ?? 0) + (shares[at]?.turns ? 1 : 0);
   const largest = new IndexedHeap<number>((a, b) => most(b) - most(a) || a - b);

@@ -1,7 +1,7 @@
 /**
- * Slots by weight with the largest-remainder method (Hamilton): floors first, then one more by largest remainder, ties
- * to the heavier (docs/rules/fairshare.md#slot-caps). When there are slots enough, everybody gets at least one, taken
- * from the largest share.
+ * Slots by weight with the largest-remainder method (Hamilton): floors first, then one more by largest remainder, ties to
+ * the heavier (docs/rules/fairshare.md#slot-caps). When there are enough slots, every member gets at least one, taken from
+ * the largest share.
  */
 import { IndexedHeap } from "./indexed-heap.ts";
 

@@ -1,136 +1,146 @@
 /**
- * Who competes for what, and how far each competition has come. The open line is for the slots of the cell, among all
- * whose models are not full. Behind a model that is full while somebody waits for it (a watched one) is a line of its
- * own, with its own virtual time and its own scores of whoever waits there: those who may only use a scarce model make
- * progress at its pace, and would else be passed for hours by nobody but them who wait there since before
- * (docs/rules/fairshare.md#served-score). A grant is charged in the open line and in the line it came from; while the
- * cell is full in every line, for then it is the same slots that all of them want.
+ * The scores of competitors, and the virtual time, by bottleneck (docs/rules/fairshare.md#served-score). The shared
+ * bottleneck is the slots of the Cell, for all requests whose models are not full. A model that is full while requests wait
+ * for it is a bottleneck of its own, with its own virtual time and its own scores of the competitors that wait there.
+ * Reason: competitors that may only use a scarce model progress at its pace, so they are compared with one another; with
+ * one common virtual time, later arrivals at that model would wait for hours behind those that were there before. A grant
+ * is charged at the shared bottleneck and at the one it came from; while the Cell is full it is charged at every
+ * bottleneck, because then all compete for the same slots.
  */
 import { ServedScore } from "./served-score.ts";
 import { type Bottleneck, type Charge, hasRoom, type ModelState } from "./state.ts";
 import { type BusyPeriod, VirtualTime } from "./virtual-time.ts";
 
-/** A tenant or a group; its score in the open line. */
+/** A tenant or a group, with its score at the shared bottleneck. */
 interface Competitor {
   readonly served: ServedScore;
 }
 
-/** One line behind a model, from when the model was watched until nobody waits for it. */
+/** The state of one model as a bottleneck, from when it became one until no request waits for it. */
 interface Behind<T> {
-  readonly watches: number;
+  readonly bottleneckPeriods: number;
   readonly time: VirtualTime;
   readonly served: Map<T, ServedScore>;
-  /** To be added to scores here before they are compared with those of other lines. */
+  /** Added to scores of this bottleneck before they are compared with those of others. */
   shift: number;
-  /** How often the model had become full when the line caught up last. */
-  fills: number;
+  /** How often the model had become full when this bottleneck last caught up. */
+  timesFull: number;
 }
 
-/** How one stands in a line without estimates in flight, as of {@link BottleneckScores.settled} and {@link BottleneckScores.shift}. */
+/**
+ * The score of a competitor at a bottleneck without estimates in flight, as {@link BottleneckScores.settled} and {@link
+ * BottleneckScores.shift} return it.
+ */
 export interface Score {
   readonly settled: number;
   readonly shift: number;
 }
 
 export class BottleneckScores<T extends Competitor> {
-  readonly #spell: BusyPeriod;
+  readonly #busyPeriod: BusyPeriod;
   readonly #open: VirtualTime;
   readonly #behind = new Map<ModelState, Behind<T>>();
 
-  constructor(spell: BusyPeriod) {
-    this.#spell = spell;
-    this.#open = new VirtualTime(spell);
+  constructor(busyPeriod: BusyPeriod) {
+    this.#busyPeriod = busyPeriod;
+    this.#open = new VirtualTime(busyPeriod);
   }
 
-  /** In one line the smallest is next. */
-  score(who: T, line: Bottleneck): number {
-    return this.#served(who, line).score;
+  /** The score; at one bottleneck the smallest is next. */
+  score(who: T, bottleneck: Bottleneck): number {
+    return this.#served(who, bottleneck).score;
   }
 
-  /** The same without estimates in flight; for {@link BottleneckScores.advance} and {@link BottleneckScores.catchUp}. */
-  settled(who: T, line: Bottleneck): number {
-    return this.#served(who, line).settled;
+  /** The score without estimates in flight; for {@link BottleneckScores.advance} and {@link BottleneckScores.catchUp}. */
+  settled(who: T, bottleneck: Bottleneck): number {
+    return this.#served(who, bottleneck).settled;
   }
 
-  /** To be added to scores of a line before they are compared with those of another. */
-  shift(line: Bottleneck): number {
-    return line === null ? 0 : this.#line(line).shift;
+  /** Added to scores of a bottleneck before they are compared with those of another. */
+  shift(bottleneck: Bottleneck): number {
+    return bottleneck === null ? 0 : this.#scoresOf(bottleneck).shift;
   }
 
-  /** Comes to stand in a line, from the open one unless it was here before. */
-  enter(who: T, line: Bottleneck, at: number): void {
-    if (line === null) return;
-    const { served, shift } = this.#line(line);
+  /** Starts to compete at a bottleneck, with the score of the shared one unless it has competed here before. */
+  enter(who: T, bottleneck: Bottleneck, at: number): void {
+    if (bottleneck === null) return;
+    const { served, shift } = this.#scoresOf(bottleneck);
     if (!served.has(who)) served.set(who, who.served.copy(shift, at));
   }
 
   /**
-   * An arrival for a line. Whoever has nothing waiting there starts: no banked credit. So does it in the open line when the
-   * model has room, for then it is a slot of the cell that it may have.
+   * An arrival at a bottleneck. A competitor without waiting requests there starts without banked credit. It also starts at
+   * the shared bottleneck when the model has room, because then it may take a slot of the Cell.
    */
-  start(who: T, line: Bottleneck, waitsIn: (line: Bottleneck) => boolean, at: number): void {
-    if (waitsIn(line)) return;
-    const isFull = line !== null && !hasRoom(line);
+  start(who: T, bottleneck: Bottleneck, waitsIn: (bottleneck: Bottleneck) => boolean, at: number): void {
+    if (waitsIn(bottleneck)) return;
+    const isFull = bottleneck !== null && !hasRoom(bottleneck);
     if (!isFull && !waitsIn(null)) who.served.start(this.#open.score, at);
-    if (line === null) return;
-    const { served, time } = this.#line(line);
+    if (bottleneck === null) return;
+    const { served, time } = this.#scoresOf(bottleneck);
     if (isFull && !served.has(who)) served.set(who, ServedScore.beginning(time.score, at));
-    this.enter(who, line, at);
+    this.enter(who, bottleneck, at);
     served.get(who)?.start(time.score, at);
   }
 
-  /** Comes back from where nothing could be granted to it, with a credit of one request at most: `request`, tokens / weight. */
-  resume(who: T, line: Bottleneck, request: number, at: number): void {
-    const served = line === null ? who.served : this.#line(line).served.get(who);
-    const { score } = line === null ? this.#open : this.#line(line).time;
+  /**
+   * Competes again after a time in which nothing could be granted to it, with a credit of one request at most: `request`,
+   * tokens / weight.
+   */
+  resume(who: T, bottleneck: Bottleneck, request: number, at: number): void {
+    const served = bottleneck === null ? who.served : this.#scoresOf(bottleneck).served.get(who);
+    const { score } = bottleneck === null ? this.#open : this.#scoresOf(bottleneck).time;
     const floor = score - request;
     if (served !== undefined && served.score < floor) served.start(floor, at);
   }
 
-  /** A grant to a competitor of this weight. */
+  /** Charges a grant to a competitor of this weight. */
   charge(who: T, charge: Charge, weight: number): void {
     const estimate = charge.tokens / weight;
     who.served.charge(estimate);
     for (const [model, { served }] of this.#current())
-      if (charge.everywhere || model === charge.line) served.get(who)?.charge(estimate);
+      if (charge.everywhere || model === charge.bottleneck) served.get(who)?.charge(estimate);
   }
 
   /**
-   * `tokens`: actual less estimate of a request, whole: whoever is charged too much for a while is behind by that, and
-   * catches up. `weight`: that of its charge.
+   * Corrects a charge. `tokens`: actual use less the estimate of a request, not divided by weight; a competitor that was
+   * charged too much for a while is behind by that, and catches up. `weight`: the weight of the charge.
    */
   correct(who: T, charge: Charge, weight: number, tokens: number): void {
     const [estimate, change] = [charge.tokens / weight, tokens / weight];
     who.served.correct(estimate, change, charge.at);
     for (const [model, { served }] of this.#current()) {
       const own = served.get(who);
-      if (charge.everywhere || model === charge.line || own?.holds(charge.at) === true)
+      if (charge.everywhere || model === charge.bottleneck || own?.holds(charge.at) === true)
         own?.correct(estimate, change, charge.at);
     }
   }
 
-  /** After a grant in `line` to one that stood as told; `lowest`: the settled score of the first who still stands in a line. */
-  advance(line: Bottleneck, granted: Score, lowest: (line: Bottleneck) => number | undefined): void {
+  /**
+   * Moves virtual time on after a grant at `bottleneck`; `granted` is the score before the charge, `lowest` returns the
+   * settled score of the first competitor that is left at a bottleneck.
+   */
+  advance(bottleneck: Bottleneck, granted: Score, lowest: (bottleneck: Bottleneck) => number | undefined): void {
     this.#open.advance(lowest(null), granted.settled + granted.shift);
-    if (line?.watched === true) this.#line(line).time.advance(lowest(line), granted.settled);
+    if (bottleneck?.isBottleneck === true) this.#scoresOf(bottleneck).time.advance(lowest(bottleneck), granted.settled);
   }
 
-  /** True when the model of a line has been full since the line caught up with the open one last. */
+  /** True when the model has been full since its bottleneck last caught up with the shared one. */
   lags(model: ModelState): boolean {
-    return this.#line(model).fills !== model.fills;
+    return this.#scoresOf(model).timesFull !== model.timesFull;
   }
 
   /**
-   * A full model has room again: its line could not keep pace with the open one, and comes back behind it by one request at
-   * most. `lowest`: the settled score of the first there; `request`: its cost / weight.
+   * A full model has room again. Its bottleneck could not keep pace with the shared one, and resumes behind it by one
+   * request at most. `lowest`: the settled score of the first competitor there; `request`: its cost / weight.
    */
   catchUp(model: ModelState, lowest: number, request: number): void {
-    const behind = this.#line(model);
-    behind.fills = model.fills;
+    const behind = this.#scoresOf(model);
+    behind.timesFull = model.timesFull;
     behind.shift = Math.max(behind.shift, this.#open.score - request - lowest);
   }
 
-  /** A new weight; the past stays settled. The competitor stands in no order that depends on it. */
+  /** Applies a new weight; the past stays settled. The competitor must be in no order that depends on its score. */
   reweigh(who: T, from: number, to: number, at: number): void {
     const change = (served: ServedScore | undefined, time: VirtualTime): void => {
       if (served === undefined || from === to) return;
@@ -141,7 +151,7 @@ export class BottleneckScores<T extends Competitor> {
     for (const { served, time } of this.#current().values()) change(served.get(who), time);
   }
 
-  /** Takes over a competitor from other lines, with its lead over the others there. */
+  /** Takes over a competitor from other scores, with its lead over the others there. */
   transferFrom(who: T, from: BottleneckScores<T>, at: number): void {
     const change = (served: ServedScore, there: VirtualTime, here: VirtualTime): void => {
       const lead = Math.max(0, served.score - there.score);
@@ -151,14 +161,14 @@ export class BottleneckScores<T extends Competitor> {
     for (const [model, { served, time }] of from.#current()) {
       const own = served.get(who);
       if (own === undefined) continue;
-      const here = this.#line(model);
+      const here = this.#scoresOf(model);
       change(own, time, here.time);
       served.delete(who);
       here.served.set(who, own);
     }
   }
 
-  /** True when forgetting the competitor would change nothing: it would start where it is anyway. */
+  /** True when forgetting the competitor would change nothing, because it would start at the same score. */
   canForget(who: T): boolean {
     if (who.served.score > this.#open.score) return false;
     return [...this.#current().values()].every(({ served, time }) => (served.get(who)?.score ?? 0) <= time.score);
@@ -168,23 +178,29 @@ export class BottleneckScores<T extends Competitor> {
     for (const { served } of this.#behind.values()) served.delete(who);
   }
 
-  #served(who: T, line: Bottleneck): ServedScore {
-    return (line === null ? undefined : this.#line(line).served.get(who)) ?? who.served;
+  #served(who: T, bottleneck: Bottleneck): ServedScore {
+    return (bottleneck === null ? undefined : this.#scoresOf(bottleneck).served.get(who)) ?? who.served;
   }
 
-  #line(model: ModelState): Behind<T> {
+  #scoresOf(model: ModelState): Behind<T> {
     const known = this.#behind.get(model);
-    if (known?.watches === model.watches) return known;
-    const time = new VirtualTime(this.#spell, this.#open.score);
-    const line: Behind<T> = { watches: model.watches, time, served: new Map(), shift: 0, fills: -1 };
-    this.#behind.set(model, line);
-    return line;
+    if (known?.bottleneckPeriods === model.bottleneckPeriods) return known;
+    const time = new VirtualTime(this.#busyPeriod, this.#open.score);
+    const scores: Behind<T> = {
+      bottleneckPeriods: model.bottleneckPeriods,
+      time,
+      served: new Map(),
+      shift: 0,
+      timesFull: -1,
+    };
+    this.#behind.set(model, scores);
+    return scores;
   }
 
-  /** Lines behind models that are watched still; the others are let go of. */
+  /** The models that are bottlenecks still; the others are forgotten. */
   #current(): ReadonlyMap<ModelState, Behind<T>> {
-    for (const [model, { watches }] of this.#behind)
-      if (!model.watched || watches !== model.watches) this.#behind.delete(model);
+    for (const [model, { bottleneckPeriods }] of this.#behind)
+      if (!model.isBottleneck || bottleneckPeriods !== model.bottleneckPeriods) this.#behind.delete(model);
     return this.#behind;
   }
 }

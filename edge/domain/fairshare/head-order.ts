@@ -1,6 +1,7 @@
 /**
- * Heads in the order of each line, by their witness: an earlier watched model of the same tenant. Heads of one line whose witnesses have room are passed over
- * together, however many they are. Keeps the order; which witness a head has, and who may be granted, is decided elsewhere (tenant-pool.ts).
+ * Heads in the order of each bottleneck, grouped by their witness: an earlier model of the same tenant that is a bottleneck
+ * itself. Heads of one bottleneck whose witness has room are skipped together, however many they are. It only keeps the
+ * order; tenant-pool.ts decides which witness a head has, and which head may be granted.
  */
 import { IndexedHeap, type Order } from "./indexed-heap.ts";
 import { type Bottleneck, type Head, hasRoom, type ModelState } from "./state.ts";
@@ -10,72 +11,75 @@ export class HeadOrder {
   readonly #order: Order<Head>;
   readonly #probe: () => void;
 
-  /** `order`: of heads in one line; `probe` is told of every heap that is looked at. */
+  /** `order`: of heads at one bottleneck; `probe` is called for every heap that is examined. */
   constructor(order: Order<Head>, probe: () => void) {
     this.#order = order;
     this.#probe = probe;
   }
 
-  /** Somebody stands in another line than the open one. */
+  /** True when a head competes at another bottleneck than the shared one. */
   get isDivided(): boolean {
     return this.#heaps.size > (this.#heaps.has(null) ? 1 : 0);
   }
 
-  /** The lines in which somebody stands. */
+  /** The bottlenecks at which a head competes. */
   bottlenecks(): readonly Bottleneck[] {
     return [...this.#heaps.keys()];
   }
 
-  has(line: Bottleneck): boolean {
-    return this.#heaps.has(line);
+  has(bottleneck: Bottleneck): boolean {
+    return this.#heaps.has(bottleneck);
   }
 
-  /** Puts a head where it now belongs, from wherever it stood. */
-  put(head: Head, line: Bottleneck, witness: ModelState | null): void {
-    let heaps = this.#heaps.get(line);
+  /** Moves a head to the place where it belongs now. */
+  put(head: Head, bottleneck: Bottleneck, witness: ModelState | null): void {
+    let heaps = this.#heaps.get(bottleneck);
     if (heaps === undefined) {
       heaps = new Map();
-      this.#heaps.set(line, heaps);
+      this.#heaps.set(bottleneck, heaps);
     }
     let heap = heaps.get(witness);
     if (heap === undefined) {
       heap = new IndexedHeap(this.#order);
       heaps.set(witness, heap);
     }
-    if (head.line !== line || head.witness !== witness) this.remove(head);
-    head.line = line;
+    if (head.bottleneck !== bottleneck || head.witness !== witness) this.remove(head);
+    head.bottleneck = bottleneck;
     head.witness = witness;
     heap.put(head);
   }
 
-  /** A no-op for a head that does not stand here. */
+  /** Does nothing for a head that is not here. */
   remove(head: Head): void {
-    const heaps = this.#heaps.get(head.line);
+    const heaps = this.#heaps.get(head.bottleneck);
     const heap = heaps?.get(head.witness);
     heap?.remove(head);
     if (heap?.size !== 0) return;
     heaps?.delete(head.witness);
-    if (heaps?.size === 0) this.#heaps.delete(head.line);
+    if (heaps?.size === 0) this.#heaps.delete(head.bottleneck);
   }
 
-  /** The first of a line, whatever its witness. */
-  lowest(line: Bottleneck): Head | undefined {
-    return this.#firstOf([...(this.#heaps.get(line)?.values() ?? [])]);
+  /** The first head of a bottleneck, whatever its witness. */
+  lowest(bottleneck: Bottleneck): Head | undefined {
+    return this.#firstOf([...(this.#heaps.get(bottleneck)?.values() ?? [])]);
   }
 
-  /** The first of a line whose witness has no room. */
-  first(line: Bottleneck): Head | undefined {
-    const heaps = this.#heaps.get(line);
+  /** The first head of a bottleneck whose witness has no room. */
+  first(bottleneck: Bottleneck): Head | undefined {
+    const heaps = this.#heaps.get(bottleneck);
     if (heaps?.size === 1 && heaps.has(null)) return heaps.get(null)?.peek();
-    return this.#firstOf(this.#enabled(line));
+    return this.#firstOf(this.#enabled(bottleneck));
   }
 
-  /** All of those, in order, worked out only as far as they are taken; nothing may change meanwhile. */
-  *inOrder(line: Bottleneck): Generator<Head, undefined> {
+  /**
+   * All heads of a bottleneck whose witness has no room, in order, computed only as far as they are read; nothing may
+   * change meanwhile.
+   */
+  *inOrder(bottleneck: Bottleneck): Generator<Head, undefined> {
     const fronts = new IndexedHeap<{ head: Head; readonly rest: Generator<Head, undefined> }>((a, b) =>
       this.#order(a.head, b.head),
     );
-    for (const heap of this.#enabled(line)) {
+    for (const heap of this.#enabled(bottleneck)) {
       const rest = heap.inOrder();
       const head = rest.next().value;
       if (head !== undefined) fronts.put({ head, rest });
@@ -101,9 +105,9 @@ export class HeadOrder {
     return top;
   }
 
-  #enabled(line: Bottleneck): readonly IndexedHeap<Head>[] {
+  #enabled(bottleneck: Bottleneck): readonly IndexedHeap<Head>[] {
     const enabled: IndexedHeap<Head>[] = [];
-    for (const [witness, heap] of this.#heaps.get(line) ?? []) {
+    for (const [witness, heap] of this.#heaps.get(bottleneck) ?? []) {
       this.#probe();
       if (witness === null || !hasRoom(witness)) enabled.push(heap);
     }

@@ -1,6 +1,6 @@
 /**
- * A binary min-heap that knows where each item stands, so that an item can be re-ordered or removed in O(log n), and that
- * can be searched in order without being changed.
+ * A binary min-heap that knows the position of each item, so that an item can be re-ordered or removed in O(log n), and
+ * that can be read in order without being changed.
  */
 
 /** Negative when `a` comes first. */
@@ -23,12 +23,12 @@ export class IndexedHeap<T> {
     return this.#items[0];
   }
 
-  /** Every item, in no order. */
+  /** Every item, in no particular order. */
   values(): IterableIterator<T> {
     return this.#places.keys();
   }
 
-  /** Adds the item, or puts it where it now belongs. */
+  /** Adds the item, or moves it to the place where it belongs now. */
   put(item: T): void {
     let place = this.#places.get(item);
     if (place === undefined) {
@@ -38,7 +38,7 @@ export class IndexedHeap<T> {
     this.#down(this.#up(place));
   }
 
-  /** Removes the item; a no-op when it is not there. */
+  /** Removes the item; does nothing when it is not there. */
   remove(item: T): void {
     const place = this.#places.get(item);
     if (place === undefined) return;
@@ -49,7 +49,9 @@ export class IndexedHeap<T> {
     this.#down(this.#up(place));
   }
 
-  /** Items in order, worked out only as far as they are taken: O(k log k) for k of them. The heap must not change meanwhile. */
+  /**
+   * The items in order, computed only as far as they are read: O(k log k) for k items. The heap must not change meanwhile.
+   */
   *inOrder(): Generator<T, undefined> {
     const top = this.#items[0];
     if (top === undefined) return undefined;

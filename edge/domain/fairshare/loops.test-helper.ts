@@ -1,23 +1,23 @@
-/** A cell whose tenants keep requests open in parallel loops; time is simulated. Counts what each was granted. */
+/** A Cell whose tenants keep requests open in parallel loops; time is simulated. Counts what each tenant was granted. */
 import { IndexedHeap } from "./indexed-heap.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { FairshareAlgorithm, Scheduler, SchedulerGrant } from "./types.ts";
 
-/** What a request is, besides whose. */
+/** What a request is, without its tenant. */
 interface LoopRequest {
   readonly tenant: string;
   readonly group?: string;
   readonly model?: string;
   readonly admissionWeight?: number;
   readonly costTokens?: number;
-  /** What it uses; its estimate unless told otherwise. */
+  /** What it uses; by default its estimate. */
   readonly actualTokens?: number;
   /** Leaves its queue, or gives its slot back unused, this long after its arrival. */
   readonly cancelledMs?: number;
 }
 
 interface Open {
-  readonly ask: LoopRequest;
+  readonly request: LoopRequest;
   readonly again: boolean;
   granted: boolean;
 }
@@ -43,16 +43,16 @@ export class LoopCell {
     this.#scheduler = createScheduler({ algorithm, maxInFlight: slots });
   }
 
-  /** Opens requests that are followed by another one each as soon as they end. */
+  /** Opens requests, each of which is followed by another one as soon as it ends. */
   loops(count: number, open: LoopRequest): void {
-    for (let at = 0; at < count; at += 1) this.ask(open, true);
+    for (let at = 0; at < count; at += 1) this.request(open, true);
   }
 
-  ask(ask: LoopRequest, again = false): void {
+  request(request: LoopRequest, again = false): void {
     this.#made += 1;
     const requestId = `r${this.#made}`;
-    this.#open.set(requestId, { ask, again, granted: false });
-    const { tenant, group = "g", model = "m", admissionWeight = 100, costTokens = 100 } = ask;
+    this.#open.set(requestId, { request, again, granted: false });
+    const { tenant, group = "g", model = "m", admissionWeight = 100, costTokens = 100 } = request;
     const arrival = {
       requestId,
       tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
@@ -60,7 +60,7 @@ export class LoopCell {
       model: { name: model, admissionWeight, maxInFlight: null },
       costTokens,
     };
-    if (ask.cancelledMs !== undefined) this.after(ask.cancelledMs, () => this.#cancel(requestId));
+    if (request.cancelledMs !== undefined) this.after(request.cancelledMs, () => this.#cancel(requestId));
     this.#take(this.#scheduler.apply({ type: "arrive", arrival }, this.#nowMs));
   }
 
@@ -69,7 +69,7 @@ export class LoopCell {
     this.#timers.put({ atMs: this.#nowMs + ms, order: this.#made, run });
   }
 
-  /** Lets time pass; answers what each of the tenants was granted meanwhile. */
+  /** Lets time pass; returns what each of the tenants was granted meanwhile. */
   pass(ms: number, tenants: readonly string[]): number[] {
     const before = new Map(this.#granted);
     const untilMs = this.#nowMs + ms;
@@ -87,8 +87,8 @@ export class LoopCell {
       const open = this.#open.get(requestId);
       if (open === undefined) continue;
       open.granted = true;
-      const { tenant, costTokens = 100, actualTokens = costTokens, cancelledMs } = open.ask;
-      // What comes to nothing is no service.
+      const { tenant, costTokens = 100, actualTokens = costTokens, cancelledMs } = open.request;
+      // A request that used nothing does not count as served.
       if (cancelledMs === undefined && actualTokens > 0)
         this.#granted.set(tenant, (this.#granted.get(tenant) ?? 0) + 1);
       this.after(SERVICE_MS[this.#made % SERVICE_MS.length] ?? 100, () => this.#end(requestId, actualTokens));
@@ -110,6 +110,6 @@ export class LoopCell {
     if (open === undefined) return;
     this.#open.delete(requestId);
     this.#take(this.#scheduler.apply({ type: "release", requestId, actualTokens }, this.#nowMs));
-    if (open.again) this.ask(open.ask, true);
+    if (open.again) this.request(open.request, true);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Hierarchical: slots are shared among active groups by group weight, within a group among its active tenants by w;
- * below their caps the smallest score is next, group first. When no head is below its caps, free slots are lent to
- * whoever is admissible: caps bind only under contention (docs/rules/fairshare.md#lending). A group stands in every
- * line in which one of its tenants does.
+ * Hierarchical: slots are shared among active groups by group weight, and within a group among its active tenants by w;
+ * among those below their caps the smallest score is next, groups first. When no head is below its caps, free slots are
+ * lent to any admissible head: caps bind only under contention (docs/rules/fairshare.md#lending). A group competes at every
+ * bottleneck at which one of its tenants competes.
  */
 
 import { ActiveSet } from "./active-set.ts";
@@ -25,32 +25,32 @@ import {
 import { TenantPool } from "./tenant-pool.ts";
 import type { BusyPeriod } from "./virtual-time.ts";
 
-export function hierarchicalPolicy(spell: BusyPeriod, position: NextPosition, probe: () => void): Policy {
-  return new Hierarchical(spell, position, probe);
+export function hierarchicalPolicy(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void): Policy {
+  return new Hierarchical(busyPeriod, position, probe);
 }
 
-/** How far the groups of one line have been looked at. */
+/** How far the groups of one bottleneck have been examined. */
 interface Front {
   group: GroupState;
-  readonly line: Bottleneck;
+  readonly bottleneck: Bottleneck;
   readonly rest: Generator<GroupState, undefined>;
 }
 
 class Hierarchical implements Policy {
   readonly #pools = new Map<GroupState, TenantPool>();
   readonly #active: ActiveSet<GroupState>;
-  readonly #lines: BottleneckScores<GroupState>;
+  readonly #scores: BottleneckScores<GroupState>;
   readonly #heaps = new Map<Bottleneck, IndexedHeap<GroupState>>();
   readonly #standing = new Map<GroupState, readonly Bottleneck[]>();
-  readonly #spell: BusyPeriod;
+  readonly #busyPeriod: BusyPeriod;
   readonly #position: NextPosition;
   readonly #probe: () => void;
 
-  constructor(spell: BusyPeriod, position: NextPosition, probe: () => void) {
-    this.#spell = spell;
+  constructor(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void) {
+    this.#busyPeriod = busyPeriod;
     this.#position = position;
     this.#probe = probe;
-    this.#lines = new BottleneckScores(spell);
+    this.#scores = new BottleneckScores(busyPeriod);
     this.#active = new ActiveSet(probe);
   }
 
@@ -68,10 +68,10 @@ class Hierarchical implements Policy {
   placeGroup(group: GroupState): void {
     const before = this.#standing.get(group) ?? [];
     const lines = this.#pool(group).contestedBottlenecks();
-    for (const line of before) if (!lines.includes(line)) this.#remove(group, line);
-    for (const line of lines) {
-      this.#lines.enter(group, line, this.#position());
-      this.#heap(line).put(group);
+    for (const bottleneck of before) if (!lines.includes(bottleneck)) this.#remove(group, bottleneck);
+    for (const bottleneck of lines) {
+      this.#scores.enter(group, bottleneck, this.#position());
+      this.#heap(bottleneck).put(group);
     }
     if (lines.length > 0) this.#standing.set(group, lines);
     else if (before.length > 0) this.#standing.delete(group);
@@ -82,26 +82,27 @@ class Hierarchical implements Policy {
   start(tenant: TenantState, model: ModelState): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    this.#lines.start(group, bottleneckOf(model), (line) => pool.isContested(line), this.#position());
+    this.#scores.start(group, bottleneckOf(model), (bottleneck) => pool.isContested(bottleneck), this.#position());
     pool.start(tenant, model, this.#position());
   }
 
   resume(tenant: TenantState, request: ResumeCredit): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    for (const line of bottlenecksOf(tenant))
-      if (!pool.isContested(line)) this.#lines.resume(group, line, request.tokens / group.weight, this.#position());
+    for (const bottleneck of bottlenecksOf(tenant))
+      if (!pool.isContested(bottleneck))
+        this.#scores.resume(group, bottleneck, request.tokens / group.weight, this.#position());
     pool.resume(tenant, request, this.#position());
   }
 
   charge(tenant: TenantState, group: GroupState, charge: Charge): void {
     this.#pool(tenant.group).scores.charge(tenant, charge, charge.weight);
-    this.#lines.charge(group, charge, charge.groupWeight);
+    this.#scores.charge(group, charge, charge.groupWeight);
   }
 
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void {
     this.#pool(tenant.group).scores.correct(tenant, charge, charge.weight, tokens);
-    this.#lines.correct(group, charge, charge.groupWeight, tokens);
+    this.#scores.correct(group, charge, charge.groupWeight, tokens);
   }
 
   reweigh(tenant: TenantState, weight: number): void {
@@ -109,7 +110,7 @@ class Hierarchical implements Policy {
   }
 
   reweighGroup(group: GroupState, weight: number): void {
-    this.#lines.reweigh(group, group.weight, weight, this.#position());
+    this.#scores.reweigh(group, group.weight, weight, this.#position());
     group.weight = weight;
     this.placeGroup(group);
   }
@@ -132,17 +133,17 @@ class Hierarchical implements Policy {
 
   scores({ tenant, model }: Pick<Head, "tenant" | "model">): Scores {
     const { group } = tenant;
-    const line = bottleneckOf(model);
+    const bottleneck = bottleneckOf(model);
     return {
       tenant: this.#pool(group).scoreOf({ tenant, model }),
-      group: { settled: this.#lines.settled(group, line), shift: this.#lines.shift(line) },
+      group: { settled: this.#scores.settled(group, bottleneck), shift: this.#scores.shift(bottleneck) },
     };
   }
 
-  advance(tenant: TenantState, line: Bottleneck, scores: Scores): void {
+  advance(tenant: TenantState, bottleneck: Bottleneck, scores: Scores): void {
     const pool = this.#pool(tenant.group);
-    pool.scores.advance(line, scores.tenant, (which) => pool.lowest(which));
-    if (scores.group !== null) this.#lines.advance(line, scores.group, (which) => this.#lowest(which));
+    pool.scores.advance(bottleneck, scores.tenant, (which) => pool.lowest(which));
+    if (scores.group !== null) this.#scores.advance(bottleneck, scores.group, (which) => this.#lowest(which));
   }
 
   detach(tenant: TenantState, to: GroupState): void {
@@ -150,8 +151,8 @@ class Hierarchical implements Policy {
     pool.unplace(tenant);
     pool.active.remove(tenant);
     const target = this.#pool(to);
-    for (const line of bottlenecksOf(tenant))
-      this.#lines.start(to, line, (other) => target.isContested(other), this.#position());
+    for (const bottleneck of bottlenecksOf(tenant))
+      this.#scores.start(to, bottleneck, (other) => target.isContested(other), this.#position());
     target.scores.transferFrom(tenant, pool.scores, this.#position());
   }
 
@@ -168,23 +169,23 @@ class Hierarchical implements Policy {
     this.#pool(tenant.group).scores.forget(tenant);
   }
 
-  /** The next head, within the bounds, of the first group in order that has one. */
+  /** The next head within the bounds, of the first group in order that has one. */
   #choose(groupFits: (group: GroupState) => boolean, tenantFits: (tenant: TenantState) => boolean): Head | undefined {
     const only = this.#heaps.size === 1 ? this.#heaps.get(null)?.peek() : undefined;
     const at = only !== undefined && groupFits(only) ? this.#pool(only).next(tenantFits) : undefined;
     if (at !== undefined) return at;
     const fronts = new IndexedHeap<Front>((a, b) => {
       this.#probe();
-      const lead = this.#score(a.group, a.line) - this.#score(b.group, b.line);
+      const lead = this.#score(a.group, a.bottleneck) - this.#score(b.group, b.bottleneck);
       return lead || oldestOrder(a.group.waiters) - oldestOrder(b.group.waiters);
     });
-    for (const [line, heap] of this.#heaps) {
+    for (const [bottleneck, heap] of this.#heaps) {
       this.#probe();
-      if (line !== null && !hasRoom(line)) continue;
-      this.#catchUp(line);
+      if (bottleneck !== null && !hasRoom(bottleneck)) continue;
+      this.#catchUp(bottleneck);
       const rest = heap.inOrder();
       const first = rest.next();
-      if (first.done !== true) fronts.put({ group: first.value, line, rest });
+      if (first.done !== true) fronts.put({ group: first.value, bottleneck, rest });
     }
     for (let front = fronts.peek(); front !== undefined; front = fronts.peek()) {
       const head = groupFits(front.group) ? this.#pool(front.group).next(tenantFits) : undefined;
@@ -199,55 +200,55 @@ class Hierarchical implements Policy {
     return undefined;
   }
 
-  /** Comparable between lines. */
-  #score(group: GroupState, line: Bottleneck): number {
-    return this.#lines.score(group, line) + this.#lines.shift(line);
+  /** A score that can be compared between bottlenecks. */
+  #score(group: GroupState, bottleneck: Bottleneck): number {
+    return this.#scores.score(group, bottleneck) + this.#scores.shift(bottleneck);
   }
 
   #isBelowCap(tenant: TenantState, maxInFlight: number): boolean {
     return this.#pool(tenant.group).active.isBelowCap(tenant, this.#active.mostOf(tenant.group, maxInFlight));
   }
 
-  #catchUp(line: Bottleneck): void {
-    if (line === null || !this.#lines.lags(line)) return;
-    const group = this.#heaps.get(line)?.peek();
+  #catchUp(bottleneck: Bottleneck): void {
+    if (bottleneck === null || !this.#scores.lags(bottleneck)) return;
+    const group = this.#heaps.get(bottleneck)?.peek();
     const cost = group?.waiters.peek()?.arrival.costTokens;
     if (group === undefined || cost === undefined) return;
-    this.#lines.catchUp(line, this.#lines.settled(group, line), cost / group.weight);
+    this.#scores.catchUp(bottleneck, this.#scores.settled(group, bottleneck), cost / group.weight);
   }
 
-  /** The settled score of the first in a line. */
-  #lowest(line: Bottleneck): number | undefined {
-    const group = this.#heaps.get(line)?.peek();
-    return group === undefined ? undefined : this.#lines.settled(group, line);
+  /** The settled score of the first group at a bottleneck. */
+  #lowest(bottleneck: Bottleneck): number | undefined {
+    const group = this.#heaps.get(bottleneck)?.peek();
+    return group === undefined ? undefined : this.#scores.settled(group, bottleneck);
   }
 
-  /** Of groups in one line. */
-  #order(a: GroupState, b: GroupState, line: Bottleneck): number {
+  /** The order of groups at one bottleneck. */
+  #order(a: GroupState, b: GroupState, bottleneck: Bottleneck): number {
     this.#probe();
-    const lead = this.#lines.score(a, line) - this.#lines.score(b, line);
+    const lead = this.#scores.score(a, bottleneck) - this.#scores.score(b, bottleneck);
     return lead || oldestOrder(a.waiters) - oldestOrder(b.waiters);
   }
 
-  #heap(line: Bottleneck): IndexedHeap<GroupState> {
-    let heap = this.#heaps.get(line);
+  #heap(bottleneck: Bottleneck): IndexedHeap<GroupState> {
+    let heap = this.#heaps.get(bottleneck);
     if (heap === undefined) {
-      heap = new IndexedHeap((a, b) => this.#order(a, b, line));
-      this.#heaps.set(line, heap);
+      heap = new IndexedHeap((a, b) => this.#order(a, b, bottleneck));
+      this.#heaps.set(bottleneck, heap);
     }
     return heap;
   }
 
-  #remove(group: GroupState, line: Bottleneck): void {
-    const heap = this.#heaps.get(line);
+  #remove(group: GroupState, bottleneck: Bottleneck): void {
+    const heap = this.#heaps.get(bottleneck);
     heap?.remove(group);
-    if (heap?.size === 0) this.#heaps.delete(line);
+    if (heap?.size === 0) this.#heaps.delete(bottleneck);
   }
 
   #pool(group: GroupState): TenantPool {
     let pool = this.#pools.get(group);
     if (pool === undefined) {
-      pool = new TenantPool(this.#spell, this.#probe);
+      pool = new TenantPool(this.#busyPeriod, this.#probe);
       this.#pools.set(group, pool);
     }
     return pool;

@@ -6,8 +6,8 @@ import { TenantPool } from "./tenant-pool.ts";
 import type { BusyPeriod } from "./virtual-time.ts";
 
 /** One competition of all tenants; groups do not count. */
-export function weightedPolicy(spell: BusyPeriod, position: NextPosition, probe: () => void): Policy {
-  const pool = new TenantPool(spell, probe);
+export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void): Policy {
+  const pool = new TenantPool(busyPeriod, probe);
   return {
     place: (tenant) => pool.place(tenant, position()),
     unplace: (tenant) => pool.unplace(tenant),
@@ -22,7 +22,8 @@ export function weightedPolicy(spell: BusyPeriod, position: NextPosition, probe:
     },
     next: () => pool.next(() => true),
     scores: (head) => ({ tenant: pool.scoreOf(head), group: null }),
-    advance: (_tenant, line, scores) => pool.scores.advance(line, scores.tenant, (which) => pool.lowest(which)),
+    advance: (_tenant, bottleneck, scores) =>
+      pool.scores.advance(bottleneck, scores.tenant, (which) => pool.lowest(which)),
     detach: () => undefined,
     slotCaps: (maxInFlight) => () => maxInFlight,
     canForget: (tenant) => pool.scores.canForget(tenant),

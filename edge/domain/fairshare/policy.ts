@@ -1,58 +1,66 @@
 /**
- * The two ways of choosing who is next (docs/rules/fairshare.md#choosing-the-next). A policy keeps the competitors in
- * order and counts what each is served; the scheduler says who waits, who holds slots, and who weighs what.
+ * The two ways of choosing the next request (docs/rules/fairshare.md#choosing-the-next). A policy keeps the competitors in
+ * order and counts what each is served; the scheduler tells it which requests wait, which hold slots, and the weights.
  */
 import type { Score } from "./bottleneck-scores.ts";
 import type { Bottleneck, Charge, GroupState, Head, ModelState, TenantState } from "./state.ts";
 
 export interface Policy {
-  /** A tenant's books have changed, and its group's with them: both are put where they now belong. */
+  /** The state of a tenant or its group has changed: moves both to the places where they belong now. */
   place(tenant: TenantState): void;
-  /** Takes a tenant out of the order before what it is ordered by changes; it is to be placed again. */
+  /** Takes a tenant out of the order, before what it is ordered by changes; call place afterwards. */
   unplace(tenant: TenantState): void;
-  /** A group's books have changed. */
+  /** The state of a group has changed. */
   placeGroup(group: GroupState): void;
-  /** A request for the model is about to join its tenant's queue, where nothing waits in that line: no banked credit. */
+  /**
+   * A request for the model is about to join its tenant's queue, and nothing of the tenant waits at that bottleneck: it
+   * starts without banked credit.
+   */
   start(tenant: TenantState, model: ModelState): void;
   /**
-   * The tenant held as many slots as it may, and may have one more: it is back with the credit of one request at most.
-   * `request`: of which model, and what it counts, in tokens.
+   * The tenant held as many slots as it may, and may have one more now: it resumes with the credit of one request at most.
+   * `request`: its model, and its cost in tokens.
    */
   resume(tenant: TenantState, request: ResumeCredit): void;
-  /** Counts a grant; the group is that of the request, which its tenant may have left. */
+  /** Counts a grant. The group is that of the request; its tenant may have left that group. */
   charge(tenant: TenantState, group: GroupState, charge: Charge): void;
-  /** Actual less estimate of a grant. */
+  /** Corrects a grant by actual use less estimate. */
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void;
-  /** A new weight of the tenant; what was served under the old one stays settled. It stands in no order. */
+  /**
+   * Applies a new weight of the tenant; what was served under the old one stays settled. The tenant must be out of the
+   * order.
+   */
   reweigh(tenant: TenantState, weight: number): void;
   reweighGroup(group: GroupState, weight: number): void;
-  /** The head that is granted next when a slot is free, caps included, else lent. `contended`: more than one request waits. */
+  /**
+   * The head that is granted next when a slot is free: within caps, else lent. `contended`: more than one request waits.
+   */
   next(maxInFlight: number, contended: boolean): Head | undefined;
-  /** How the head's tenant and its group stand now; for {@link Policy.advance}. */
+  /** The current scores of the head's tenant and its group; for {@link Policy.advance}. */
   scores(head: Pick<Head, "tenant" | "model">): Scores;
-  /** After a grant in a line: virtual time moves on. Scores are those before the charge. */
-  advance(tenant: TenantState, line: Bottleneck, scores: Scores): void;
-  /** Before a tenant changes its group: it leaves the old one's competition and takes only its lead over it along. */
+  /** Moves virtual time on after a grant at a bottleneck. Scores are those before the charge. */
+  advance(tenant: TenantState, bottleneck: Bottleneck, scores: Scores): void;
+  /** Before a tenant changes its group: it leaves the competition of the old group and takes only its lead there along. */
   detach(tenant: TenantState, to: GroupState): void;
   /** The slot caps of groups, for the snapshot. */
   slotCaps(maxInFlight: number): (group: GroupState) => number;
-  /** True when an idle tenant's books may be forgotten without anybody's gain or loss. */
+  /** True when an idle tenant's state may be forgotten without gain or loss for any tenant. */
   canForget(tenant: TenantState): boolean;
-  /** The tenant is not known any more. */
+  /** Forgets a tenant. */
   forget(tenant: TenantState): void;
 }
 
-/** What one may be behind with when it comes back. */
+/** The request that a tenant may be behind by when it resumes. */
 export interface ResumeCredit {
   readonly model: ModelState;
   readonly tokens: number;
 }
 
-/** `group` null: groups do not compete. */
+/** The scores of a tenant and its group; `group` null: groups do not compete. */
 export interface Scores {
   readonly tenant: Score;
   readonly group: Score | null;
 }
 
-/** Positions in the order of all events, each later than those before. */
+/** Returns positions in the order of all events, each later than those before. */
 export type NextPosition = () => number;

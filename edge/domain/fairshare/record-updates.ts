@@ -1,7 +1,7 @@
 /**
- * Weights, caps and groups as they change while requests wait: the value seen last counts, for everything that waits,
- * from the next decision on (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next).
- * Whatever the change, each competitor stands where its books say.
+ * Weights, caps and groups that change while requests wait: the newest value counts, for everything that waits, from the
+ * next decision on (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next). After every
+ * change, each competitor is in the place that its state requires.
  */
 import type { Policy } from "./policy.ts";
 import type { Registry } from "./registry.ts";
@@ -10,7 +10,7 @@ import type { Arrival, SchedulerEvent } from "./types.ts";
 
 type ChangeOf<Type extends SchedulerEvent["type"]> = Omit<Extract<SchedulerEvent, { type: Type }>, "type">;
 
-/** Whom an arrival belongs to, and what it is for. */
+/** The tenant, group and model of an arrival. */
 export interface ArrivalState {
   readonly tenant: TenantState;
   readonly model: ModelState;
@@ -25,7 +25,7 @@ export class RecordUpdates {
     this.#policy = policy;
   }
 
-  /** Tenant, group and model of an arrival; its values are the latest seen and count from now on. */
+  /** Tenant, group and model of an arrival; its values are the newest and count from now on. */
   resolveArrival(arrival: Arrival, nowMs: number): ArrivalState {
     this.model(arrival.model);
     const met = this.resolveAdopted(arrival, nowMs);
@@ -34,8 +34,8 @@ export class RecordUpdates {
   }
 
   /**
-   * Tenant, group and model of a request that was admitted before a reset: its values may be older than what is known, and
-   * count only where nothing is.
+   * Tenant, group and model of a request that was admitted before a reset: its values may be older than the known ones, and
+   * count only where none is known.
    */
   resolveAdopted(arrival: Arrival, nowMs: number): ArrivalState {
     const model = this.#known.model(arrival.model);
@@ -47,7 +47,7 @@ export class RecordUpdates {
     return { tenant, model };
   }
 
-  /** A no-op for a tenant that is not known: its next arrival brings its values. */
+  /** Does nothing for an unknown tenant: its next arrival brings its values. */
   tenant(change: ChangeOf<"tenant">): void {
     if (change.group !== undefined) this.group(change.group);
     const tenant = this.#known.knownTenant(change.id);
@@ -78,21 +78,21 @@ export class RecordUpdates {
     if (change.maxInFlight !== undefined) model.maxInFlight = change.maxInFlight;
     this.noteFull(model);
     if (change.admissionWeight === undefined || change.admissionWeight === model.admissionWeight) return;
-    // What was granted stays charged with the weight it was granted with; who waits is charged with the new one.
+    // Granted requests stay charged with the weight at their grant; waiting ones will be charged with the new weight.
     model.admissionWeight = change.admissionWeight;
     for (const head of model.heads) this.#policy.place(head.tenant);
   }
 
   /**
-   * To be called whenever a model may have become full. Moves those who wait for it into a line of their own, once until
-   * nobody waits for it any more: what that costs, as many arrivals have brought.
+   * To be called whenever a model may have become full. Makes it a bottleneck of its own for the requests that wait for it,
+   * once until none waits any more. The cost is proportional to the arrivals that wait.
    */
   noteFull(model: ModelState): void {
     if (hasRoom(model)) return;
-    model.fills += 1;
-    if (model.watched || model.heads.size === 0) return;
-    model.watched = true;
-    model.watches += 1;
+    model.timesFull += 1;
+    if (model.isBottleneck || model.heads.size === 0) return;
+    model.isBottleneck = true;
+    model.bottleneckPeriods += 1;
     for (const head of model.heads) this.#policy.place(head.tenant);
   }
 

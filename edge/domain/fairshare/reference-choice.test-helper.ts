@@ -1,5 +1,5 @@
 /**
- * Who is next, for the slow reference: every decision looks at everybody who stands anywhere
+ * Which request is next, for the slow reference: every decision examines every waiting request
  * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next).
  */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
@@ -14,7 +14,7 @@ import {
 } from "./reference-state.test-helper.ts";
 
 export class ReferenceChoice extends ReferenceState {
-  /** The waiter that is granted next; undefined: nobody can be. */
+  /** The waiting request that is granted next; undefined: none can be. */
   protected next(): ReferenceWaiter | undefined {
     if (this.running.length >= this.max) return undefined;
     if (this.algorithm === "weighted") return this.#nextIn(ALL, ALL);
@@ -34,35 +34,40 @@ export class ReferenceChoice extends ReferenceState {
   ): ReferenceWaiter | undefined {
     const standing = this.standing(ALL);
     const places = [...this.groups.values()].flatMap((group) =>
-      [...new Set(standing.filter(({ tenant }) => tenant.group === group).map(({ line }) => line))].map((line) => ({
-        group,
-        line,
-      })),
+      [...new Set(standing.filter(({ tenant }) => tenant.group === group).map(({ bottleneck }) => bottleneck))].map(
+        (bottleneck) => ({
+          group,
+          bottleneck,
+        }),
+      ),
     );
-    const score = ({ group, line }: (typeof places)[number]): number => this.lines.served(group, line).score;
-    const open = new Set(places.map((place) => place.line).filter((line) => line === null || this.hasRoom(line)));
-    const inOrder = [...open].map((line) => [
+    const score = ({ group, bottleneck }: (typeof places)[number]): number =>
+      this.lines.served(group, bottleneck).score;
+    const open = new Set(
+      places.map((place) => place.bottleneck).filter((bottleneck) => bottleneck === null || this.hasRoom(bottleneck)),
+    );
+    const inOrder = [...open].map((bottleneck) => [
       ...byScore(
-        places.filter((place) => place.line === line),
+        places.filter((place) => place.bottleneck === bottleneck),
         score,
         ({ group }) => this.oldest(group),
       ),
     ]);
     for (const [first] of inOrder) {
       const head = this.waiting.find(({ tenant }) => tenant.group === first?.group);
-      if (first === undefined || first.line === null || head === undefined) continue;
-      const settled = this.lines.settled(first.group, first.line);
-      this.#catchUp(this.lines, first.line, settled, head.arrival.costTokens / first.group.weight);
+      if (first === undefined || first.bottleneck === null || head === undefined) continue;
+      const settled = this.lines.settled(first.group, first.bottleneck);
+      this.#catchUp(this.lines, first.bottleneck, settled, head.arrival.costTokens / first.group.weight);
     }
     for (;;) {
-      const shifted = (place: (typeof places)[number]): number => score(place) + this.lines.shift(place.line);
+      const shifted = (place: (typeof places)[number]): number => score(place) + this.lines.shift(place.bottleneck);
       const next = byScore(
-        inOrder.flatMap((line) => line.slice(0, 1)),
+        inOrder.flatMap((ordered) => ordered.slice(0, 1)),
         shifted,
         ({ group }) => this.oldest(group),
       )[0];
       if (next === undefined) return undefined;
-      inOrder.find((line) => line[0] === next)?.shift();
+      inOrder.find((ordered) => ordered[0] === next)?.shift();
       const head = groupFits(next.group)
         ? this.#nextIn((tenant) => tenant.group === next.group, tenantFits)
         : undefined;
@@ -70,7 +75,7 @@ export class ReferenceChoice extends ReferenceState {
     }
   }
 
-  /** Of some tenants that compete with one another: each competes with its earliest admissible head. */
+  /** The next of some tenants that compete with one another: each competes with its earliest admissible head. */
   #nextIn(
     of: (tenant: ReferenceTenant) => boolean,
     fits: (tenant: ReferenceTenant) => boolean,
@@ -82,29 +87,29 @@ export class ReferenceChoice extends ReferenceState {
         (head) => this.score(head),
         (head) => head.seen,
       );
-    for (const line of new Set(standing.map((head) => head.line))) {
-      if (line === null || !this.hasRoom(line)) continue;
-      const [first] = inOrder(standing.filter((head) => head.line === line));
+    for (const bottleneck of new Set(standing.map((head) => head.bottleneck))) {
+      if (bottleneck === null || !this.hasRoom(bottleneck)) continue;
+      const [first] = inOrder(standing.filter((head) => head.bottleneck === bottleneck));
       if (first === undefined) continue;
       const request = first.arrival.costTokens / this.w(first.tenant, first.model);
       const lines = this.linesOf(first.tenant);
-      this.#catchUp(lines, line, lines.settled(first.tenant, line), request);
+      this.#catchUp(lines, bottleneck, lines.settled(first.tenant, bottleneck), request);
     }
-    const admissible = standing.filter(({ line }) => line === null || this.hasRoom(line));
+    const admissible = standing.filter(({ bottleneck }) => bottleneck === null || this.hasRoom(bottleneck));
     const heads = admissible.filter(
       (head, at) => admissible.findIndex(({ tenant }) => tenant === head.tenant) === at && fits(head.tenant),
     );
-    const firsts = [...new Set(heads.map((head) => head.line))].flatMap((line) =>
-      inOrder(heads.filter((head) => head.line === line)).slice(0, 1),
+    const firsts = [...new Set(heads.map((head) => head.bottleneck))].flatMap((bottleneck) =>
+      inOrder(heads.filter((head) => head.bottleneck === bottleneck)).slice(0, 1),
     );
-    const shifted = (head: Candidate): number => this.score(head) + this.linesOf(head.tenant).shift(head.line);
+    const shifted = (head: Candidate): number => this.score(head) + this.linesOf(head.tenant).shift(head.bottleneck);
     return byScore(firsts, shifted, (head) => head.seen)[0];
   }
 
   #catchUp(lines: ReferenceScores, model: ReferenceModel, lowest: number, request: number): void {
-    const line = lines.of(model);
-    if (line.fills === model.fills) return;
-    line.fills = model.fills;
-    line.shift = Math.max(line.shift, lines.open - request - lowest);
+    const bottleneck = lines.of(model);
+    if (bottleneck.timesFull === model.timesFull) return;
+    bottleneck.timesFull = model.timesFull;
+    bottleneck.shift = Math.max(bottleneck.shift, lines.open - request - lowest);
   }
 }

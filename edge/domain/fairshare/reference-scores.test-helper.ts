@@ -1,5 +1,5 @@
 /**
- * Lines (docs/rules/fairshare.md#served-score) for the slow reference: the same sums, written down without any order
+ * Scores by bottleneck (docs/rules/fairshare.md#served-score) for the slow reference: the same sums, without any order
  * kept.
  */
 import { reweighed } from "./reference-arithmetic.test-helper.ts";
@@ -10,9 +10,9 @@ export interface ReferenceModel {
   readonly name: string;
   admissionWeight: number;
   cap: number | null;
-  watched: boolean;
-  watches: number;
-  fills: number;
+  isBottleneck: boolean;
+  bottleneckPeriods: number;
+  timesFull: number;
 }
 
 /** A tenant or a group. */
@@ -29,10 +29,10 @@ export interface ReferenceCharge {
 }
 
 interface Behind {
-  readonly watches: number;
+  readonly bottleneckPeriods: number;
   time: number;
   shift: number;
-  fills: number;
+  timesFull: number;
   readonly served: Map<ReferenceCompetitor, ServedScore>;
 }
 
@@ -47,8 +47,14 @@ export class ReferenceScores {
 
   of(model: ReferenceModel): Behind {
     const known = this.#behind.get(model);
-    if (known !== undefined && known.watches === model.watches) return known;
-    const made = { watches: model.watches, time: this.open, shift: 0, fills: -1, served: new Map() };
+    if (known !== undefined && known.bottleneckPeriods === model.bottleneckPeriods) return known;
+    const made = {
+      bottleneckPeriods: model.bottleneckPeriods,
+      time: this.open,
+      shift: 0,
+      timesFull: -1,
+      served: new Map(),
+    };
     this.#behind.set(model, made);
     return made;
   }
@@ -60,7 +66,7 @@ export class ReferenceScores {
     return served;
   }
 
-  /** Without estimates in flight, of who need not stand there. */
+  /** The score without estimates in flight, also of a competitor that does not compete there. */
   settled(who: ReferenceCompetitor, model: ReferenceModel | null): number {
     return ((model === null ? undefined : this.of(model).served.get(who)) ?? who.served).settled;
   }
@@ -71,22 +77,22 @@ export class ReferenceScores {
 
   enter(who: ReferenceCompetitor, model: ReferenceModel | null, at: number): void {
     if (model === null) return;
-    const line = this.of(model);
-    if (!line.served.has(who)) line.served.set(who, who.served.copy(line.shift, at));
+    const bottleneck = this.of(model);
+    if (!bottleneck.served.has(who)) bottleneck.served.set(who, who.served.copy(bottleneck.shift, at));
   }
 
-  /** `full`: the model has no room; `inOpen`: something of it waits in the open line. */
+  /** `full`: the model has no room; `inOpen`: a request of it waits at the shared bottleneck. */
   start(who: ReferenceCompetitor, model: ReferenceModel | null, full: boolean, inOpen: boolean, at: number): void {
     if (!full && !inOpen) who.served.start(this.open, at);
     if (model === null) return;
-    const line = this.of(model);
-    if (full && !line.served.has(who)) line.served.set(who, ServedScore.beginning(line.time, at));
+    const bottleneck = this.of(model);
+    if (full && !bottleneck.served.has(who)) bottleneck.served.set(who, ServedScore.beginning(bottleneck.time, at));
     this.enter(who, model, at);
-    line.served.get(who)?.start(line.time, at);
+    bottleneck.served.get(who)?.start(bottleneck.time, at);
   }
 
   /** `request`: tokens / weight. */
-  comeBack(who: ReferenceCompetitor, model: ReferenceModel | null, request: number, at: number): void {
+  resume(who: ReferenceCompetitor, model: ReferenceModel | null, request: number, at: number): void {
     const served = model === null ? who.served : this.of(model).served.get(who);
     const floor = (model === null ? this.open : this.of(model).time) - request;
     if (served !== undefined && served.score < floor) served.start(floor, at);
@@ -94,21 +100,21 @@ export class ReferenceScores {
 
   charge(who: ReferenceCompetitor, charge: ReferenceCharge, weight: number): void {
     who.served.charge(charge.tokens / weight);
-    for (const [model, line] of this.#current())
-      if (charge.everywhere || charge.model === model) line.served.get(who)?.charge(charge.tokens / weight);
+    for (const [model, bottleneck] of this.#current())
+      if (charge.everywhere || charge.model === model) bottleneck.served.get(who)?.charge(charge.tokens / weight);
   }
 
   correct(who: ReferenceCompetitor, charge: ReferenceCharge, weight: number, tokens: number): void {
     const [estimate, change] = [charge.tokens / weight, tokens / weight];
     who.served.correct(estimate, change, charge.at);
-    for (const [model, line] of this.#current()) {
-      const own = line.served.get(who);
+    for (const [model, bottleneck] of this.#current()) {
+      const own = bottleneck.served.get(who);
       if (own === undefined) continue;
       if (charge.everywhere || charge.model === model || own.holds(charge.at)) own.correct(estimate, change, charge.at);
     }
   }
 
-  /** Scores are settled ones. */
+  /** Scores are without estimates in flight. */
   advance(
     model: ReferenceModel | null,
     score: number,
@@ -116,8 +122,8 @@ export class ReferenceScores {
   ): void {
     this.open = Math.max(this.open, lowest(null) ?? score + this.shift(model));
     if (model === null) return;
-    const line = this.of(model);
-    line.time = Math.max(line.time, lowest(model) ?? score);
+    const bottleneck = this.of(model);
+    bottleneck.time = Math.max(bottleneck.time, lowest(model) ?? score);
   }
 
   reweigh(who: ReferenceCompetitor, from: number, to: number, at: number): void {
@@ -127,9 +133,9 @@ export class ReferenceScores {
       served.rebase(score, score - time, at);
     };
     change(who.served, this.open);
-    for (const [, line] of this.#current()) {
-      const own = line.served.get(who);
-      if (own !== undefined) change(own, line.time);
+    for (const [, bottleneck] of this.#current()) {
+      const own = bottleneck.served.get(who);
+      if (own !== undefined) change(own, bottleneck.time);
     }
   }
 
@@ -139,16 +145,18 @@ export class ReferenceScores {
       served.rebase(here + lead, lead, at);
     };
     change(who.served, from.open, this.open);
-    for (const [model, line] of from.#current()) {
-      const own = line.served.get(who);
+    for (const [model, bottleneck] of from.#current()) {
+      const own = bottleneck.served.get(who);
       if (own === undefined) continue;
-      change(own, line.time, this.of(model).time);
+      change(own, bottleneck.time, this.of(model).time);
       this.of(model).served.set(who, own);
-      line.served.delete(who);
+      bottleneck.served.delete(who);
     }
   }
 
   #current(): (readonly [ReferenceModel, Behind])[] {
-    return [...this.#behind].filter(([model, { watches }]) => model.watched && model.watches === watches);
+    return [...this.#behind].filter(
+      ([model, { bottleneckPeriods }]) => model.isBottleneck && model.bottleneckPeriods === bottleneckPeriods,
+    );
   }
 }

@@ -1,4 +1,4 @@
-/** What the slow reference remembers, and what can be read off it; decides nothing (reference.test-helper.ts). */
+/** What the slow reference remembers, and what follows directly from it; decides nothing (reference.test-helper.ts). */
 import { capOf, effective } from "./reference-arithmetic.test-helper.ts";
 import {
   type ReferenceCharge,
@@ -32,20 +32,20 @@ export interface ReferenceWaiter {
 interface ReferenceRunning extends ReferenceWaiter {
   readonly group: ReferenceGroup;
   readonly charge: ReferenceCharge;
-  /** Of the tenant and of the group at the grant, and the model's. */
+  /** Weights of the tenant, the group and the model at the grant. */
   readonly weight: number;
   readonly groupWeight: number;
   readonly admissionWeight: number;
 }
 
 export interface Candidate extends ReferenceWaiter {
-  readonly line: ReferenceModel | null;
+  readonly bottleneck: ReferenceModel | null;
 }
 
 export const ALL = () => true;
 
 export function referenceBottleneckOf(model: ReferenceModel): ReferenceModel | null {
-  return model.watched ? model : null;
+  return model.isBottleneck ? model : null;
 }
 
 export class ReferenceState {
@@ -53,7 +53,7 @@ export class ReferenceState {
   protected readonly tenants = new Map<string, ReferenceTenant>();
   protected readonly groups = new Map<string, ReferenceGroup>();
   protected readonly models = new Map<string, ReferenceModel>();
-  /** Of all tenants in weighted mode, of the groups in hierarchical mode. */
+  /** Scores of all tenants in weighted mode, of the groups in hierarchical mode. */
   protected readonly lines = new ReferenceScores();
   protected waiting: ReferenceWaiter[] = [];
   protected running: ReferenceRunning[] = [];
@@ -65,25 +65,25 @@ export class ReferenceState {
     this.max = maxInFlight;
   }
 
-  /** Every tenant's heads as far as the first behind no watched model, in order of arrival. */
+  /** Every tenant's heads up to the first whose model is no bottleneck, in order of arrival. */
   protected standing(of: (tenant: ReferenceTenant) => boolean): readonly Candidate[] {
     return [...this.tenants.values()].filter(of).flatMap((tenant) => {
       if (!this.hasRoom(tenant)) return [];
       const own = this.waiting.filter((waiter) => waiter.tenant === tenant);
       const heads = own.filter(({ model }, at) => own.findIndex((other) => other.model === model) === at);
-      const first = heads.findIndex(({ model }) => !model.watched);
+      const first = heads.findIndex(({ model }) => !model.isBottleneck);
       return heads
         .slice(0, first === -1 ? heads.length : first + 1)
-        .map((head) => ({ ...head, line: referenceBottleneckOf(head.model) }));
+        .map((head) => ({ ...head, bottleneck: referenceBottleneckOf(head.model) }));
     });
   }
 
-  /** True when a tenant of the group stands in the line. */
-  protected stands(group: ReferenceGroup, line: ReferenceModel | null): boolean {
-    return this.standing((tenant) => tenant.group === group).some((head) => head.line === line);
+  /** True when a tenant of the group competes at the bottleneck. */
+  protected stands(group: ReferenceGroup, bottleneck: ReferenceModel | null): boolean {
+    return this.standing((tenant) => tenant.group === group).some((head) => head.bottleneck === bottleneck);
   }
 
-  /** The lines in which a tenant waits. */
+  /** The bottlenecks at which a tenant competes. */
   protected waitsIn(tenant: ReferenceTenant): ReadonlySet<ReferenceModel | null> {
     return new Set(
       this.waiting.filter((waiter) => waiter.tenant === tenant).map(({ model }) => referenceBottleneckOf(model)),
@@ -98,8 +98,8 @@ export class ReferenceState {
     return this.algorithm === "weighted" ? this.lines : tenant.group.lines;
   }
 
-  protected score({ tenant, line }: Candidate): number {
-    return this.linesOf(tenant).served(tenant, line).score;
+  protected score({ tenant, bottleneck }: Candidate): number {
+    return this.linesOf(tenant).served(tenant, bottleneck).score;
   }
 
   protected w(tenant: ReferenceTenant, model: ReferenceModel): number {
@@ -115,7 +115,7 @@ export class ReferenceState {
     return own.length > 0 ? effective(tenant.weight, total / own.length) : tenant.weight;
   }
 
-  /** The place of who waits longest in a group. */
+  /** The arrival order of the request that has waited longest in a group. */
   protected oldest(group: ReferenceGroup): number {
     return this.waiting.find((waiter) => waiter.tenant.group === group)?.seen ?? 0;
   }

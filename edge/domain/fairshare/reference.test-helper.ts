@@ -1,7 +1,7 @@
 /**
- * The rules of fairshare (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next) written down
- * as plainly as possible: every decision looks at everybody who waits. Slow on purpose; the scheduler must grant the
- * same requests in the same order.
+ * The rules of fairshare (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next) written as
+ * plainly as possible: every decision examines every waiting request. Slow on purpose; the scheduler must grant the same
+ * requests in the same order.
  */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
 import { ReferenceChoice } from "./reference-choice.test-helper.ts";
@@ -17,7 +17,7 @@ import { ServedScore } from "./served-score.ts";
 import type { Arrival, SchedulerEvent } from "./types.ts";
 
 export class ReferenceScheduler extends ReferenceChoice {
-  /** The ids granted because of an event. */
+  /** The ids of requests that are granted because of an event. */
   apply(event: SchedulerEvent): readonly string[] {
     switch (event.type) {
       case "arrive":
@@ -65,7 +65,7 @@ export class ReferenceScheduler extends ReferenceChoice {
     const { tenant: given, group: inGroup, model: wanted } = arrival;
     if (!this.models.has(wanted.name)) {
       const { name, admissionWeight, maxInFlight: cap } = wanted;
-      this.models.set(name, { name, admissionWeight, cap, watched: false, watches: 0, fills: 0 });
+      this.models.set(name, { name, admissionWeight, cap, isBottleneck: false, bottleneckPeriods: 0, timesFull: 0 });
     }
     this.#changeModel(wanted);
     const model = this.models.get(wanted.name) as ReferenceModel;
@@ -85,18 +85,18 @@ export class ReferenceScheduler extends ReferenceChoice {
   }
 
   #start(tenant: ReferenceTenant, model: ReferenceModel): void {
-    const line = referenceBottleneckOf(model);
-    this.#startGroup(tenant.group, line);
+    const bottleneck = referenceBottleneckOf(model);
+    this.#startGroup(tenant.group, bottleneck);
     const waits = this.waitsIn(tenant);
-    if (waits.has(line)) return;
-    const full = line !== null && !this.hasRoom(line);
-    this.linesOf(tenant).start(tenant, line, full, waits.has(null), this.tick());
+    if (waits.has(bottleneck)) return;
+    const full = bottleneck !== null && !this.hasRoom(bottleneck);
+    this.linesOf(tenant).start(tenant, bottleneck, full, waits.has(null), this.tick());
   }
 
-  #startGroup(group: ReferenceGroup, line: ReferenceModel | null): void {
-    if (this.algorithm === "weighted" || this.stands(group, line)) return;
-    const full = line !== null && !this.hasRoom(line);
-    this.lines.start(group, line, full, this.stands(group, null), this.tick());
+  #startGroup(group: ReferenceGroup, bottleneck: ReferenceModel | null): void {
+    if (this.algorithm === "weighted" || this.stands(group, bottleneck)) return;
+    const full = bottleneck !== null && !this.hasRoom(bottleneck);
+    this.lines.start(group, bottleneck, full, this.stands(group, null), this.tick());
   }
 
   #release(requestId: string, actualTokens: number): void {
@@ -104,27 +104,27 @@ export class ReferenceScheduler extends ReferenceChoice {
     if (done === undefined) return;
     const { tenant, group, charge, model, weight, groupWeight } = done;
     const wasFull = !this.hasRoom(tenant);
-    const stood = [...this.waitsIn(tenant)].filter((line) => this.stands(tenant.group, line));
+    const stood = [...this.waitsIn(tenant)].filter((bottleneck) => this.stands(tenant.group, bottleneck));
     this.running = this.running.filter((other) => other !== done);
     const correction = actualTokens - charge.tokens;
     this.linesOf(tenant).correct(tenant, charge, weight, correction);
     if (this.algorithm === "hierarchical") this.lines.correct(group, charge, groupWeight, correction);
-    if (wasFull) this.#comeBack(tenant, model, Math.min(charge.tokens, actualTokens), stood);
+    if (wasFull) this.#resume(tenant, model, Math.min(charge.tokens, actualTokens), stood);
     this.#settle();
   }
 
-  /** `stood`: the lines in which its group stood while it did not. */
-  #comeBack(
+  /** `stood`: the bottlenecks at which its group competed while it did not. */
+  #resume(
     tenant: ReferenceTenant,
     model: ReferenceModel,
     tokens: number,
     stood: readonly (ReferenceModel | null)[],
   ): void {
     const { group } = tenant;
-    for (const line of this.waitsIn(tenant)) {
-      if (this.algorithm === "hierarchical" && !stood.includes(line))
-        this.lines.comeBack(group, line, tokens / group.weight, this.tick());
-      this.linesOf(tenant).comeBack(tenant, line, tokens / this.w(tenant, model), this.tick());
+    for (const bottleneck of this.waitsIn(tenant)) {
+      if (this.algorithm === "hierarchical" && !stood.includes(bottleneck))
+        this.lines.resume(group, bottleneck, tokens / group.weight, this.tick());
+      this.linesOf(tenant).resume(tenant, bottleneck, tokens / this.w(tenant, model), this.tick());
     }
   }
 
@@ -134,22 +134,21 @@ export class ReferenceScheduler extends ReferenceChoice {
     if (to === tenant.group && weight === tenant.weight && cap === tenant.cap) return;
     const room = (): boolean => this.hasRoom(tenant);
     const wasFull = !room();
-    // From here on it stands nowhere, until the end of the change.
+    // From here until the end of the change it competes nowhere.
     tenant.cap = 0;
     this.linesOf(tenant).reweigh(tenant, tenant.weight, weight, this.tick());
     tenant.weight = weight;
     if (to !== tenant.group) {
       if (this.algorithm === "hierarchical") {
-        for (const line of this.waitsIn(tenant)) this.#startGroup(to, line);
+        for (const bottleneck of this.waitsIn(tenant)) this.#startGroup(to, bottleneck);
         to.lines.receive(tenant, tenant.group.lines, this.tick());
       }
       tenant.group = to;
     }
-    const stood = [...this.waitsIn(tenant)].filter((line) => this.stands(to, line));
+    const stood = [...this.waitsIn(tenant)].filter((bottleneck) => this.stands(to, bottleneck));
     tenant.cap = cap;
     const oldest = this.waiting.find((waiter) => waiter.tenant === tenant);
-    if (wasFull && room() && oldest !== undefined)
-      this.#comeBack(tenant, oldest.model, oldest.arrival.costTokens, stood);
+    if (wasFull && room() && oldest !== undefined) this.#resume(tenant, oldest.model, oldest.arrival.costTokens, stood);
     this.#settle();
   }
 
@@ -170,37 +169,37 @@ export class ReferenceScheduler extends ReferenceChoice {
 
   #watch(model: ReferenceModel): void {
     if (this.hasRoom(model)) return;
-    model.fills += 1;
-    if (model.watched || !this.waiting.some((waiter) => waiter.model === model)) return;
-    model.watched = true;
-    model.watches += 1;
+    model.timesFull += 1;
+    if (model.isBottleneck || !this.waiting.some((waiter) => waiter.model === model)) return;
+    model.isBottleneck = true;
+    model.bottleneckPeriods += 1;
     this.#settle();
   }
 
-  /** Whoever has come to stand in a line is entered there. */
+  /** Every competitor that is new at a bottleneck gets its score there. */
   #settle(): void {
-    for (const { tenant, line } of this.standing(ALL)) {
-      this.linesOf(tenant).enter(tenant, line, this.tick());
+    for (const { tenant, bottleneck } of this.standing(ALL)) {
+      this.linesOf(tenant).enter(tenant, bottleneck, this.tick());
       const { group } = tenant;
-      if (this.algorithm === "hierarchical") this.lines.enter(group, line, this.tick());
+      if (this.algorithm === "hierarchical") this.lines.enter(group, bottleneck, this.tick());
     }
   }
 
   #unqueue(leaves: (waiter: ReferenceWaiter) => boolean): void {
     this.waiting = this.waiting.filter((waiter) => !leaves(waiter));
     for (const model of this.models.values())
-      if (!this.waiting.some((waiter) => waiter.model === model)) model.watched = false;
+      if (!this.waiting.some((waiter) => waiter.model === model)) model.isBottleneck = false;
   }
 
   #grant(waiter: ReferenceWaiter): string {
     const { arrival, tenant, model, seen } = waiter;
     const { group } = tenant;
-    const line = referenceBottleneckOf(model);
-    const score = this.linesOf(tenant).settled(tenant, line);
-    const groupScore = this.lines.settled(group, line);
+    const bottleneck = referenceBottleneckOf(model);
+    const score = this.linesOf(tenant).settled(tenant, bottleneck);
+    const groupScore = this.lines.settled(group, bottleneck);
     this.#unqueue((other) => other.arrival === arrival);
     const everywhere = this.running.length + 1 >= this.max;
-    const charge = { tokens: arrival.costTokens, at: this.tick(), model: line, everywhere };
+    const charge = { tokens: arrival.costTokens, at: this.tick(), model: bottleneck, everywhere };
     const [weight, groupWeight, { admissionWeight }] = [this.w(tenant, model), group.weight, model];
     this.running.push({ arrival, tenant, model, seen, group, charge, weight, groupWeight, admissionWeight });
     this.linesOf(tenant).charge(tenant, charge, weight);
@@ -208,8 +207,8 @@ export class ReferenceScheduler extends ReferenceChoice {
     this.#settle();
     this.#watch(model);
     const rivals = this.standing((other) => this.algorithm === "weighted" || other.group === group);
-    this.linesOf(tenant).advance(line, score, (which) => {
-      const heads = rivals.filter((head) => head.line === which);
+    this.linesOf(tenant).advance(bottleneck, score, (which) => {
+      const heads = rivals.filter((head) => head.bottleneck === which);
       const [first] = byScore(
         heads,
         (head) => this.score(head),
@@ -218,8 +217,8 @@ export class ReferenceScheduler extends ReferenceChoice {
       return first === undefined ? undefined : this.linesOf(tenant).settled(first.tenant, which);
     });
     if (this.algorithm === "hierarchical")
-      this.lines.advance(line, groupScore, (which) => {
-        const heads = this.standing(ALL).filter((head) => head.line === which);
+      this.lines.advance(bottleneck, groupScore, (which) => {
+        const heads = this.standing(ALL).filter((head) => head.bottleneck === which);
         const [first] = byScore(
           [...new Set(heads.map((head) => head.tenant.group))],
           (one) => this.lines.served(one, which).score,

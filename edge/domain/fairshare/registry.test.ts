@@ -5,7 +5,7 @@ import { createScheduler } from "./scheduler.ts";
 const MODEL = { name: "m", admissionWeight: 100, maxInFlight: null } as const;
 
 describe("what the scheduler remembers", () => {
-  it("of tenants is let go of once they are idle and forgiven, at the price of a sweep now and then", () => {
+  it("of tenants is forgotten once they are idle and may be forgotten, at the price of a sweep now and then", () => {
     const known = new Registry();
     const meet = (id: string, nowMs: number) =>
       known.tenant({ id, name: id, weight: 100, maxInFlight: null }, known.group({ name: "g", weight: 100 }), nowMs);

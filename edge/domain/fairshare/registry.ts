@@ -1,6 +1,6 @@
 /**
- * Every tenant, group and model the scheduler has met, with the values seen last. Creates, finds and forgets; decides nothing.
- * What was served before the cell was last idle counts as 0 from the next time somebody asks.
+ * Every tenant, group and model that the scheduler has seen, with the newest values. Creates, finds and forgets; decides
+ * nothing. What was served before the Cell was last idle counts as 0 from the next read on.
  */
 import { IndexedHeap } from "./indexed-heap.ts";
 import { ServedScore } from "./served-score.ts";
@@ -8,7 +8,7 @@ import { type GroupState, isActive, type ModelState, oldestOrder, type TenantSta
 import type { Arrival } from "./types.ts";
 import type { BusyPeriod } from "./virtual-time.ts";
 
-/** Fewer tenants than this are not worth a sweep. */
+/** With fewer tenants than this, no sweep is made. */
 const SWEEP_AT_LEAST = 1024;
 
 export class Registry {
@@ -19,7 +19,7 @@ export class Registry {
   #nextOrder = 1;
   #sweepAt = SWEEP_AT_LEAST;
 
-  /** A position later than every one handed out before. */
+  /** A position later than every one that was returned before. */
   order(): number {
     this.#nextOrder += 1;
     return this.#nextOrder;
@@ -61,7 +61,7 @@ export class Registry {
       queued: 0,
       served: new ServedScore(),
       servedTokens: 0,
-      spell: this.busyPeriod.count,
+      busyPeriod: this.busyPeriod.count,
       lastActiveMs: Number.NEGATIVE_INFINITY,
       waiters: waiterQueue(),
     };
@@ -77,9 +77,9 @@ export class Registry {
       inFlight: 0,
       queued: 0,
       heads: new Set(),
-      watched: false,
-      watches: 0,
-      fills: 0,
+      isBottleneck: false,
+      bottleneckPeriods: 0,
+      timesFull: 0,
     };
     this.#models.set(model.name, model);
     return model;
@@ -98,7 +98,7 @@ export class Registry {
       passedOver: false,
       served: new ServedScore(),
       servedTokens: 0,
-      spell: this.busyPeriod.count,
+      busyPeriod: this.busyPeriod.count,
       heads: new Map(),
       headsByArrival: new IndexedHeap((a, b) => oldestOrder(a.waiters) - oldestOrder(b.waiters)),
       runningWeights: 0,
@@ -109,8 +109,8 @@ export class Registry {
   }
 
   /**
-   * Forgets tenants not seen since `beforeMs` whose books are `forgiven`; answers them. Only when there are twice as many as
-   * a sweep left, so that its cost is spread over the arrivals that brought them.
+   * Forgets tenants not seen since `beforeMs` for which `forgiven` is true, and returns them. It sweeps only when there are
+   * twice as many tenants as the last sweep left, so that its cost is spread over the arrivals in between.
    */
   sweep(beforeMs: number, forgiven: (tenant: TenantState) => boolean): readonly TenantState[] {
     if (this.#tenants.size < this.#sweepAt) return [];
@@ -122,9 +122,9 @@ export class Registry {
     return forgotten;
   }
 
-  #settled<T extends { served: ServedScore; servedTokens: number; spell: number }>(state: T): T {
-    if (state.spell !== this.busyPeriod.count) {
-      state.spell = this.busyPeriod.count;
+  #settled<T extends { served: ServedScore; servedTokens: number; busyPeriod: number }>(state: T): T {
+    if (state.busyPeriod !== this.busyPeriod.count) {
+      state.busyPeriod = this.busyPeriod.count;
       state.served = new ServedScore();
       state.servedTokens = 0;
     }

@@ -1,6 +1,6 @@
 /**
- * Who holds a slot, and what each of them was charged for it. Counts them for tenants, groups and models, with the tokens
- * that are shown; orders nothing and decides nothing.
+ * The requests that hold a slot, and what each was charged for it. Counts them for tenants, groups and models, with the
+ * tokens that are shown; orders nothing and decides nothing.
  */
 import { type Bottleneck, type Charge, type Running, type Waiter, weightOf } from "./state.ts";
 
@@ -19,18 +19,25 @@ export class RunningRequests {
     return this.#running.get(requestId);
   }
 
-  /** Gives one a slot, charged as told; answers the charge. */
+  /** Gives a request a slot and returns its charge. */
   put(
     waiter: Waiter,
-    charged: { readonly at: number; readonly line: Bottleneck; readonly everywhere: boolean },
+    charged: { readonly at: number; readonly bottleneck: Bottleneck; readonly everywhere: boolean },
   ): Charge {
     const { tenant, model, arrival } = waiter;
     const { group } = tenant;
     const tokens = arrival.costTokens;
     const admissionWeight = model.admissionWeight;
-    const { at, line, everywhere } = charged;
+    const { at, bottleneck, everywhere } = charged;
     // Field by field: V8 keeps an object that is made by a spread and further fields in a slow form.
-    const charge = { tokens, weight: weightOf(tenant, model), groupWeight: group.weight, at, line, everywhere };
+    const charge = {
+      tokens,
+      weight: weightOf(tenant, model),
+      groupWeight: group.weight,
+      at,
+      bottleneck,
+      everywhere,
+    };
     const running = { waiter, group, charge, admissionWeight };
     this.#running.set(arrival.requestId, running);
     this.#count(running, 1, tokens);

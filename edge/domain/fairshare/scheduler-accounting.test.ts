@@ -103,7 +103,7 @@ describe("what an admin reads (docs/rules/fairshare.md#live-view)", () => {
 });
 
 describe("ten tenants of a group that come and go together", () => {
-  it("leave both groups their caps while both ask", () => {
+  it("leave both groups their caps while both have requests", () => {
     const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
     let running = arrive(scheduler, 10_000, "steady", "A");
     const held = new Map([

@@ -1,5 +1,5 @@
 /**
- * Nobody gains by what it asks for and does not use, or by mixing models of different weights
+ * No tenant gains by requesting more than it uses, or by mixing models of different weights
  * (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next,
  * docs/rules/fairshare.md#required-behaviour).
  */
@@ -23,20 +23,20 @@ describe.each(ALGORITHMS)("an oversized request that comes to nothing (%s)", (al
     [4, "other"],
     [1, "g"],
     [1, "other"],
-  ])("does not hold up whoever comes next: %i slots, group %s", (slots, group) => {
+  ])("does not hold up the next tenant: %i slots, group %s", (slots, group) => {
     const cell = new LoopCell(algorithm, slots);
     cell.loops(20, { tenant: "a" });
     cell.pass(1000, []);
-    cell.ask({ tenant: "a", costTokens: 2_000_000, actualTokens: 0 });
+    cell.request({ tenant: "a", costTokens: 2_000_000, actualTokens: 0 });
     cell.pass(4000, []);
     cell.loops(20, { tenant: "v", group });
     expectEven(cell.pass(8000, ["a", "v"]), slots);
   });
 
-  it("leaves equals equal who come one after the other", () => {
+  it("leaves equal tenants equal when they come one after the other", () => {
     const cell = new LoopCell(algorithm, 4);
     cell.loops(20, { tenant: "a" });
-    cell.ask({ tenant: "a", costTokens: 2_000_000, actualTokens: 0 });
+    cell.request({ tenant: "a", costTokens: 2_000_000, actualTokens: 0 });
     cell.pass(2000, []);
     const others = Array.from({ length: 6 }, (_, at) => `t${at}`);
     for (const tenant of others) cell.loops(20, { tenant });
@@ -66,7 +66,7 @@ describe.each(ALGORITHMS)("models of different weights (%s)", (algorithm) => {
     const cell = new LoopCell(algorithm, 4);
     for (const tenant of ["v", "b"]) cell.loops(12, { tenant, group: rivals, ...HEAVY });
     cell.pass(8000, []);
-    cell.ask({ tenant: "a", group: own, ...LIGHT });
+    cell.request({ tenant: "a", group: own, ...LIGHT });
     cell.loops(12, { tenant: "a", group: own, ...HEAVY });
     const [a = 0, v = 0, b = 0] = cell.pass(5000, ["a", "v", "b"]);
     const due = algorithm === "hierarchical" && own !== rivals ? 50 : 66;
@@ -77,7 +77,7 @@ describe.each(ALGORITHMS)("models of different weights (%s)", (algorithm) => {
     const cell = new LoopCell(algorithm, 1);
     cell.loops(4, { tenant: "v", ...HEAVY });
     cell.pass(200_000, []);
-    cell.ask({ tenant: "a", model: "lightest", admissionWeight: 1 });
+    cell.request({ tenant: "a", model: "lightest", admissionWeight: 1 });
     cell.loops(4, { tenant: "a", ...HEAVY });
     const [a = 0, v = 0] = cell.pass(400_000, ["a", "v"]);
     // One of weight 1 counts as much as a hundred of weight 100.
@@ -87,7 +87,7 @@ describe.each(ALGORITHMS)("models of different weights (%s)", (algorithm) => {
   it("leave the past settled for the tenant itself: 2000 requests on a heavy model, then a lighter one", () => {
     const cell = new LoopCell(algorithm, 1);
     cell.loops(4, { tenant: "v", model: "lighter", admissionWeight: 10 });
-    for (let at = 0; at < 2000; at += 1) cell.ask({ tenant: "a", ...HEAVY });
+    for (let at = 0; at < 2000; at += 1) cell.request({ tenant: "a", ...HEAVY });
     const [before = 0] = cell.pass(230_000, ["a"]);
     expect(before).toBe(2000);
     cell.loops(4, { tenant: "a", model: "lighter", admissionWeight: 10 });
@@ -107,7 +107,7 @@ describe("slot caps (hierarchical)", () => {
   it("are not moved by requests to a heavy model that are cancelled", () => {
     const granted = shares((cell) => {
       for (let at = 0; at < 600; at += 1)
-        cell.after(8 * at, () => cell.ask({ tenant: "a", cancelledMs: 15, ...HEAVY }));
+        cell.after(8 * at, () => cell.request({ tenant: "a", cancelledMs: 15, ...HEAVY }));
     });
     expectEven(granted, 8);
   });

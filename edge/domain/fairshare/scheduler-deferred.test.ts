@@ -1,6 +1,6 @@
 /**
- * Requests that are judged again at their turn (docs/rules/admission.md#judged-again): they keep their places, and the
- * slot goes on meanwhile.
+ * Requests that are judged again at their turn (docs/rules/admission.md#judged-again): they keep their places, and the slot
+ * goes to the next request meanwhile.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ function arrivalOf(requestId: string, tenant: string, model = "m", modelCap: num
   };
 }
 
-/** A scheduler whose judge a test tells who may not be granted anything. */
+/** A scheduler with a grant check: the test names the requests that may not be granted anything. */
 class Judged {
   readonly stale = new Set<string>();
   readonly #deferred: string[] = [];
@@ -27,8 +27,8 @@ class Judged {
   nowMs = 0;
 
   constructor(algorithm: FairshareAlgorithm, maxInFlight: number) {
-    const judge = { mayHave: (requestId: string) => !this.stale.has(requestId) };
-    this.scheduler = createScheduler({ algorithm, maxInFlight, judge });
+    const grantCheck = { mayHave: (requestId: string) => !this.stale.has(requestId) };
+    this.scheduler = createScheduler({ algorithm, maxInFlight, grantCheck });
   }
 
   /** Every request that was deferred so far. */
@@ -65,7 +65,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect([judged.scheduler.inFlight, judged.scheduler.queued]).toEqual([1, 1]);
   });
 
-  it("comes back to its place, ahead of all who came after it, and says how long it has waited", () => {
+  it("comes back to its place, ahead of all that came after it, with the time that it has waited", () => {
     const judged = new Judged(algorithm, 1);
     for (const id of ["a1", "a2", "a3", "a4"]) judged.arrive(id, "a");
     judged.stale.add("a2");
@@ -88,7 +88,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect(grants).toEqual([{ requestId: "a2", admission: "queued", queueWaitMs: 5 }]);
   });
 
-  it("is sent away only as there are slots for it, so that a long queue comes back one by one and in order", () => {
+  it("is deferred only as there are slots for it, so that a long queue comes back one by one and in order", () => {
     const judged = new Judged(algorithm, 2);
     const ids = Array.from({ length: 50 }, (_, at) => `a${at}`);
     for (const id of ids) judged.arrive(id, "a");
@@ -106,7 +106,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect(order).toEqual(ids.slice(2));
   });
 
-  it("holds nobody else up, whose records are as they were", () => {
+  it("holds up no request whose records have not changed", () => {
     const judged = new Judged(algorithm, 1);
     judged.arrive("a1", "a");
     for (let at = 1; at < 40; at += 1) judged.stale.add(`c${at}`);
@@ -116,7 +116,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect(judged.deferred).toEqual(["c1"]);
   });
 
-  it("that leaves, or is refused, while it is away frees its place for the next to be judged", () => {
+  it("that leaves, or is refused, while it is deferred frees its place for the next to be judged", () => {
     const judged = new Judged(algorithm, 1);
     for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
     judged.stale.add("a2").add("a3");
@@ -172,7 +172,7 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("move" as const), tenant: fc.nat(2), group: fc.nat(1) }) },
   );
 
-  it("grants nobody whose records are old, loses nobody, and ends with everybody served", () => {
+  it("grants no request with old records, loses none, and ends with all served", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         const judged = new Judged(algorithm, 2);

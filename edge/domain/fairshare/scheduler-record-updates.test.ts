@@ -24,7 +24,7 @@ class Line {
     return this.#apply(event).map(nameOf);
   }
 
-  /** Who is granted next, and next, as one request after the other ends. */
+  /** The tenants that are granted one after the other, as one request after the other ends. */
   next(count: number): string[] {
     return Array.from({ length: count }, () => {
       const done = this.#running.shift() ?? "";
@@ -59,7 +59,7 @@ function countOf(names: readonly string[], name: string): number {
 }
 
 describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
-  it("of a tenant's weight shares out what is granted from now on, and makes nobody pay for the past", () => {
+  it("of a tenant's weight shares out what is granted from now on, and charges no tenant for the past", () => {
     const line = new Line(algorithm, ["a/m", "b/m"]);
     line.next(40);
     line.change({ type: "tenant", id: "a", weight: 300 });
@@ -100,7 +100,7 @@ describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
 });
 
 describe("a change while requests wait (hierarchical)", () => {
-  it("of a model's admission weight re-weighs the slot caps of who asked for it last", () => {
+  it("of a model's admission weight re-weighs the slot caps of tenants that requested it last", () => {
     const line = new Line("hierarchical", ["a/m", "b/n"], 4);
     line.next(4);
     line.change({ type: "model", name: "m", admissionWeight: 300 });
@@ -108,7 +108,7 @@ describe("a change while requests wait (hierarchical)", () => {
     expect(Math.abs(countOf(granted, "a/m") - 30)).toBeLessThanOrEqual(2);
   });
 
-  it("of a group's weight shares out what is granted from now on, and makes nobody pay for the past", () => {
+  it("of a group's weight shares out what is granted from now on, and charges no group for the past", () => {
     const line = new Line("hierarchical", ["a/m@x", "b/m@y"]);
     line.next(40);
     line.change({ type: "group", name: "x", weight: 300 });

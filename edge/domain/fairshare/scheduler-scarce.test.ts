@@ -1,4 +1,4 @@
-/** Thousands of tenants that wait for models which are all full: a decision looks at models, not at tenants. */
+/** Thousands of tenants that wait for models which are all full: a decision examines models, not tenants. */
 import { describe, expect, it } from "vitest";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival, FairshareAlgorithm } from "./types.ts";
@@ -26,7 +26,7 @@ const shuffled = (tenant: number): number[] => {
   return order;
 };
 
-/** The most that is compared or looked at in one event and the grants it causes. */
+/** The most that is compared or examined in one event and the grants it causes. */
 function worstDecision(algorithm: FairshareAlgorithm, tenants: number, scarcity: Scarcity): number {
   let looks = 0;
   let made = 0;
@@ -99,8 +99,8 @@ const SCARCITIES: readonly (readonly [string, Scarcity])[] = [
 ];
 
 /**
- * The tenant whose request ended and the one that is granted have a place behind every model that they wait for, on one
- * level or two; besides, each model is looked at, and a few heads that others keep back are put aside.
+ * The tenant whose request ended and the granted one have a place at the bottleneck of every model that they wait for, on
+ * one level or two; in addition each model is examined, and a few heads that others hold back are moved.
  */
 function bound(algorithm: FairshareAlgorithm, tenants: number, { models }: Scarcity): number {
   const levels = algorithm === "weighted" ? 1 : 2;

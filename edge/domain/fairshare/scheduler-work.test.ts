@@ -1,4 +1,7 @@
-/** A decision costs O(h log n + slots), whoever waits and whatever is full; h: models that one tenant waits for. Comparisons are counted, never time. */
+/**
+ * A decision costs O(h log n + slots), whatever waits and whatever is full; h: models that one tenant waits for.
+ * Comparisons are counted, never time.
+ */
 import { describe, expect, it } from "vitest";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival, FairshareAlgorithm } from "./types.ts";
@@ -13,7 +16,7 @@ interface Crowd {
   readonly models: (tenant: number) => readonly string[];
   /** Full models besides `full`: `busy0`, `busy1` and so on. What ends is a request of one of them. */
   readonly busy?: number;
-  /** How many wait; 10,000 if it is not said. */
+  /** How many wait; by default 10,000. */
   readonly tenants?: number;
 }
 
@@ -118,7 +121,10 @@ const CROWDS: readonly (readonly [string, Crowd])[] = [
   ],
 ];
 
-/** A dozen competitors are moved at most; and where a model that is full gets a slot, whoever waits there with each of its heads. */
+/**
+ * A dozen competitors are moved at most; and when a full model gets a slot, every competitor that waits there with each of
+ * its heads.
+ */
 const movedAtMost = (crowd: Crowd): number => 12 + (crowd.busy === undefined ? 0 : 3 * crowd.models(0).length);
 
 describe.each(["weighted", "hierarchical"] as const)("the work of a decision (%s)", (algorithm) => {

@@ -269,7 +269,7 @@ describe("credit", () => {
     expect(Math.abs(order.filter((who) => who === "late").length - 10)).toBeLessThanOrEqual(1);
   });
 
-  it("nobody starves: with weight w of W, every request waits at most W / w grants and one round more", () => {
+  it("does not let a tenant starve: with weight w of W, every request waits at most W / w grants and one round more", () => {
     const weights = [1, 10, 100, 1000];
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });

@@ -1,8 +1,8 @@
 /**
- * The scheduler of one cell: a pure state machine (docs/rules/fairshare.md#choosing-the-next). It keeps the books - who
- * waits, who holds a slot, what was served - and asks its policy who is next. The estimate is charged at grant and
- * corrected at release. Invariants: in-flight never exceeds the cap by a grant; no slot stays free while an admissible
- * head waits, unless grants are held or the requests of that head's tenant are being judged anew.
+ * The scheduler of one Cell: a pure state machine (docs/rules/fairshare.md#choosing-the-next). It keeps the state (which
+ * requests wait, which hold a slot, what was served) and asks its policy which request is next. The estimate is charged at
+ * grant and corrected at release. Invariants: a grant never takes in-flight above the cap; no slot stays free while an
+ * admissible head waits, unless grants are held or the requests of that head's tenant are being judged again.
  */
 
 import type { Policy } from "./policy.ts";
@@ -34,7 +34,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 class FairshareScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #judge: GrantCheck;
+  readonly #grantCheck: GrantCheck;
   readonly #policy: Policy;
   readonly #known = new Registry();
   readonly #values: RecordUpdates;
@@ -42,12 +42,12 @@ class FairshareScheduler implements Scheduler {
   readonly #running = new RunningRequests();
   #maxInFlight: number;
   #held = false;
-  /** Deferred at their turn, and not taken yet. */
+  /** Requests that were deferred at their turn and not yet taken by takeDeferred. */
   #deferred: string[] = [];
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#judge = options.judge ?? NO_CHECK;
+    this.#grantCheck = options.grantCheck ?? NO_CHECK;
     this.#maxInFlight = options.maxInFlight;
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
@@ -119,11 +119,11 @@ class FairshareScheduler implements Scheduler {
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, inFlight, queued } = this;
-    const books = { algorithm, maxInFlight, inFlight, queued, known: this.#known };
-    return snapshotOf({ ...books, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
+    const source = { algorithm, maxInFlight, inFlight, queued, known: this.#known };
+    return snapshotOf({ ...source, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
   }
 
-  /** Slots that are not in use; negative after a cap was lowered. */
+  /** Slots that are not in use; negative after the cap was lowered. */
   get #free(): number {
     return this.#maxInFlight - this.#running.size;
   }
@@ -134,7 +134,7 @@ class FairshareScheduler implements Scheduler {
       const waiter = this.#policy.next(this.#maxInFlight, this.#queues.contended)?.waiters.peek();
       if (waiter === undefined) break;
       const { requestId } = waiter.arrival;
-      if (!this.#judge.mayHave(requestId)) {
+      if (!this.#grantCheck.mayHave(requestId)) {
         this.#putOff(waiter);
         continue;
       }
@@ -151,8 +151,8 @@ class FairshareScheduler implements Scheduler {
   }
 
   /**
-   * The slot goes to the next. No more of a tenant's requests are judged anew at once than there are slots for them: so they
-   * come back in their order, and a long queue is not sent away as a whole.
+   * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are judged again at
+   * once as it could have slots: so they come back in order, and a long queue is not deferred as a whole.
    */
   #putOff(waiter: Waiter): void {
     const { tenant } = waiter;
@@ -170,7 +170,7 @@ class FairshareScheduler implements Scheduler {
     this.#sweep(nowMs);
     const { tenant, model } = this.#values.resolveArrival(arrival, nowMs);
     const before = this.#queues.deferred(requestId);
-    // Whoever is back has waited all along: it starts nothing.
+    // A request that comes back has waited all along: it is no new start.
     if (before === undefined) this.#policy.start(tenant, model);
     const arrivedMs = before?.arrivedMs ?? nowMs - (waitedMs ?? 0);
     const order = before?.order ?? this.#known.order();
@@ -195,11 +195,11 @@ class FairshareScheduler implements Scheduler {
   }
 
   #grant(waiter: Waiter, nowMs: number): void {
-    const line = bottleneckOf(waiter.model);
+    const bottleneck = bottleneckOf(waiter.model);
     const scores = this.#policy.scores(waiter);
     this.#queues.remove(waiter);
-    this.#hold(waiter, line, nowMs);
-    this.#policy.advance(waiter.tenant, line, scores);
+    this.#hold(waiter, bottleneck, nowMs);
+    this.#policy.advance(waiter.tenant, bottleneck, scores);
   }
 
   #adopt(arrival: Arrival, nowMs: number): void {
@@ -208,17 +208,17 @@ class FairshareScheduler implements Scheduler {
     this.#hold(this.#atOnce(arrival, met, nowMs), bottleneckOf(met.model), nowMs);
   }
 
-  /** One that has its slot without having waited for it here. */
+  /** The record of a request that gets its slot without having waited here. */
   #atOnce(arrival: Arrival, met: ArrivalState, nowMs: number): Waiter {
     const { tenant, model } = met;
     return { arrival, arrivedMs: nowMs, order: this.#known.order(), returning: false, tenant, model };
   }
 
-  #hold(waiter: Waiter, line: Bottleneck, nowMs: number): void {
+  #hold(waiter: Waiter, bottleneck: Bottleneck, nowMs: number): void {
     const { tenant, model } = waiter;
     const { group } = tenant;
     const everywhere = this.#running.size + 1 >= this.#maxInFlight;
-    const charge = this.#running.put(waiter, { at: this.#known.order(), line, everywhere });
+    const charge = this.#running.put(waiter, { at: this.#known.order(), bottleneck, everywhere });
     this.#policy.charge(tenant, group, charge);
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
@@ -249,7 +249,7 @@ class FairshareScheduler implements Scheduler {
     const wasFull = !hasRoom(tenant);
     this.#running.remove(running, actualTokens);
     this.#policy.correct(tenant, group, charge, actualTokens - charge.tokens);
-    // No more than it used: an estimate of what came to nothing is no credit.
+    // At most what it used: the estimate of a request that used nothing gives no credit.
     const tokens = Math.min(charge.tokens, actualTokens);
     if (wasFull && tenant.queued > 0) this.#policy.resume(tenant, { model, tokens });
   }

@@ -1,22 +1,25 @@
 /**
- * How far one competitor - a tenant or a group - has come in one line (docs/rules/fairshare.md#served-score), by
- * start-time fair queueing: every request adds its tokens / weight, with the weight it was charged with, since a
- * tenant's models may differ in weight. While that weight is the same for all requests of a competitor, the order is
- * that of served tokens / weight. A start, that is an arrival after its queue was empty, lifts it to the line's virtual
- * time, whatever it still has in flight. Invariant: it never counts less than its last start's floor and what requests
- * charged since have really used, so that neither a pause nor an inflated estimate is credit.
+ * How much one competitor (a tenant or a group) has been served at one bottleneck (docs/rules/fairshare.md#served-score),
+ * by start-time fair queueing: every request adds its tokens / weight, with the weight it was charged with, since the
+ * models of a tenant may differ in weight. While that weight is the same for all requests of a competitor, the order is
+ * that of served tokens / weight. A start (an arrival after its queue was empty) raises the score to the virtual time of
+ * the bottleneck, whatever is still in flight. Invariant: the score is never less than the floor of its last start plus
+ * what requests charged since have really used, so that neither a pause nor an inflated estimate gives credit.
  */
 export class ServedScore {
   #score: number;
   /** Position of the last start among all events; requests charged before it are old. */
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** What old requests hold it above the floor of the start; negative: how much of the lift they have not used up. */
+  /**
+   * By how much old requests hold the score above the floor of the start; negative: how much of the raise they have not
+   * used up.
+   */
   #surplus = 0;
-  /** Below this no refund of an old request takes the surplus. */
+  /** Refunds of old requests do not reduce the surplus below this. */
   #least = 0;
-  /** Position at which it was copied from another one; requests charged there before are charged here too. */
+  /** Position at which it was copied from another score; requests charged there before are charged here too. */
   readonly #copiedAt: number;
-  /** Requests charged before this position are of no account. */
+  /** Requests charged before this position do not count. */
   #beganAt = Number.NEGATIVE_INFINITY;
   /** Estimates of requests that have not ended: of those charged since the last start, and of old ones. */
   #inFlight = 0;
@@ -27,7 +30,7 @@ export class ServedScore {
     this.#copiedAt = copiedAt;
   }
 
-  /** One whose past is of no account: it begins at `score`, and corrections of what was charged before `at` change nothing. */
+  /** A score without a past: it begins at `score`, and corrections of charges before `at` change nothing. */
   static beginning(score: number, at: number): ServedScore {
     const served = new ServedScore(score);
     served.#startedAt = at;
@@ -35,17 +38,17 @@ export class ServedScore {
     return served;
   }
 
-  /** Tokens / weight of all requests, estimates of those in flight included; at least 0 for one that began at 0. */
+  /** Tokens / weight of all requests, estimates of those in flight included; at least 0 for a score that began at 0. */
   get score(): number {
     return this.#score;
   }
 
-  /** The same without estimates in flight: what it would be if nothing that has not ended used anything. */
+  /** The score without estimates in flight: what it would be if no unfinished request used anything. */
   get settled(): number {
     return this.#score - this.#inFlight - Math.min(Math.max(0, this.#surplus), this.#oldInFlight);
   }
 
-  /** The same past, less `shift`, going its own way from `at` on. */
+  /** A copy of the past, less `shift`, that develops on its own from `at` on. */
   copy(shift: number, at: number): ServedScore {
     const copy = new ServedScore(this.#score - shift, at);
     copy.#startedAt = this.#startedAt;
@@ -57,7 +60,7 @@ export class ServedScore {
     return copy;
   }
 
-  /** A start: counts as at least `floor` from now on. */
+  /** A start: the score is at least `floor` from now on. */
   start(floor: number, at: number): void {
     this.#startedAt = at;
     this.#surplus = this.#score - floor;
@@ -66,7 +69,10 @@ export class ServedScore {
     this.#age();
   }
 
-  /** A new weight or another line: counts as `score` from now on, of which refunds of old requests may take `surplus` back. */
+  /**
+   * A new weight or another bottleneck: the score is `score` from now on, and refunds of old requests may take back
+   * `surplus` of it.
+   */
   rebase(score: number, surplus: number, at: number): void {
     this.#score = score;
     this.#startedAt = at;
@@ -75,21 +81,21 @@ export class ServedScore {
     this.#age();
   }
 
-  /** The estimate of a request / its weight, at its grant. */
+  /** Adds the estimate of a request / its weight, at its grant. */
   charge(estimate: number): void {
     this.#score += estimate;
     this.#inFlight += estimate;
   }
 
-  /** True when a request that was charged elsewhere at `chargedAt` is among what was copied. */
+  /** True when a request that was charged elsewhere at `chargedAt` is part of what was copied. */
   holds(chargedAt: number): boolean {
     return chargedAt <= this.#copiedAt;
   }
 
   /**
-   * The end of a request charged at `chargedAt`: `change` is actual less estimate, each / the weight it was charged with. More
-   * than estimated of an old one is set off against the lift since; a refund of an old one gives back no more than what it
-   * holds above the floor. No refund takes it below 0.
+   * The end of a request charged at `chargedAt`: `change` is actual use less estimate, each / the weight it was charged
+   * with. When an old request used more than its estimate, that is set off against the raise since; a refund of an old one
+   * gives back no more than what it holds above the floor. No refund makes the score negative.
    */
   correct(estimate: number, change: number, chargedAt: number): void {
     if (chargedAt <= this.#beganAt) return;
@@ -103,7 +109,7 @@ export class ServedScore {
     this.#score = Math.max(this.#score + added, Math.min(this.#score, 0));
   }
 
-  /** Whatever is in flight was charged before the start that has just been made. */
+  /** Counts everything in flight as charged before the start that has just been made. */
   #age(): void {
     this.#oldInFlight += this.#inFlight;
     this.#inFlight = 0;

@@ -1,6 +1,4 @@
-/**
- * The scheduler's snapshot in the words of the Management API (docs/rules/fairshare.md#live-view).
- */
+/** The scheduler's snapshot in the names of the Management API (docs/rules/fairshare.md#live-view). */
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import type { GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
 

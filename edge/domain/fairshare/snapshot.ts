@@ -1,6 +1,4 @@
-/**
- * The scheduler's books as an admin reads them (docs/rules/fairshare.md#live-view).
- */
+/** The scheduler's state as an admin reads it (docs/rules/fairshare.md#live-view). */
 import type { Registry } from "./registry.ts";
 import { type GroupState, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
 import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
@@ -17,13 +15,15 @@ interface SnapshotSource {
   readonly slotCap: (group: GroupState) => number;
 }
 
-/** Who is active, or was within the last minute. Shares are of those who wait or hold slots; who is idle has none. */
-export function snapshotOf(books: SnapshotSource, nowMs: number): SchedulerSnapshot {
+/**
+ * The tenants and groups that are active or were within the last minute. Only those that wait or hold slots have a share.
+ */
+export function snapshotOf(source: SnapshotSource, nowMs: number): SchedulerSnapshot {
   const isRecent = (state: TenantState | GroupState): boolean =>
     state.inFlight > 0 || state.queued > 0 || nowMs - state.lastActiveMs < RECENT_MS;
-  const recentGroups = books.known.groups().filter(isRecent);
-  const recentTenants = books.known.tenants().filter(isRecent);
-  const models = books.known.models();
+  const recentGroups = source.known.groups().filter(isRecent);
+  const recentTenants = source.known.tenants().filter(isRecent);
+  const models = source.known.models();
   const activeGroups = recentGroups.filter(isActiveGroup);
   const activeTenants = recentTenants.filter(isActive);
   const groupWeight = sum(activeGroups.map((group) => group.weight));
@@ -34,7 +34,7 @@ export function snapshotOf(books: SnapshotSource, nowMs: number): SchedulerSnaps
     weightInGroup.set(tenant.group, (weightInGroup.get(tenant.group) ?? 0) + tenant.weight);
   const tenantShare = (tenant: TenantState): number => {
     if (!isActive(tenant)) return 0;
-    if (books.algorithm === "weighted") return tenant.weight / allWeight;
+    if (source.algorithm === "weighted") return tenant.weight / allWeight;
     return (tenant.weight / (weightInGroup.get(tenant.group) ?? tenant.weight)) * groupShare(tenant.group);
   };
   const groups = recentGroups.map((group): GroupSnapshot => {
@@ -44,11 +44,11 @@ export function snapshotOf(books: SnapshotSource, nowMs: number): SchedulerSnaps
       weight: group.weight,
       inFlight: group.inFlight,
       queued: group.queued,
-      slotCap: books.slotCap(group),
+      slotCap: source.slotCap(group),
       servedTokens: group.servedTokens,
       shareScore: group.servedTokens / group.weight,
       weightShare: share,
-      expectedSlots: share * books.maxInFlight,
+      expectedSlots: share * source.maxInFlight,
       lastActiveMs: isActiveGroup(group) ? nowMs : group.lastActiveMs,
     };
   });
@@ -65,15 +65,15 @@ export function snapshotOf(books: SnapshotSource, nowMs: number): SchedulerSnaps
       servedTokens: tenant.servedTokens,
       shareScore: tenant.servedTokens / tenant.weight,
       weightShare: share,
-      expectedSlots: share * books.maxInFlight,
+      expectedSlots: share * source.maxInFlight,
       lastActiveMs: isActive(tenant) ? nowMs : tenant.lastActiveMs,
     };
   });
   return {
-    algorithm: books.algorithm,
-    maxInFlight: books.maxInFlight,
-    inFlight: books.inFlight,
-    queued: books.queued,
+    algorithm: source.algorithm,
+    maxInFlight: source.maxInFlight,
+    inFlight: source.inFlight,
+    queued: source.queued,
     groups: groups.sort(byName),
     tenants: tenants.sort(byName),
     modelInFlight: counts(models, (model) => model.inFlight),

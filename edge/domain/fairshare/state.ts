@@ -1,35 +1,33 @@
-/**
- * What the scheduler remembers of tenants, groups, models and requests. Plain records; rules are elsewhere.
- */
+/** What the scheduler remembers of tenants, groups, models and requests. Plain records; the rules are elsewhere. */
 import { IndexedHeap } from "./indexed-heap.ts";
 import type { ServedScore } from "./served-score.ts";
 import type { Arrival } from "./types.ts";
 
 export interface Waiter {
   readonly arrival: Arrival;
-  /** Epoch ms; earlier than its turn in the queue for one that waited before. */
+  /** Epoch ms; of a request that waited before, earlier than its place in the queue suggests. */
   readonly arrivedMs: number;
   /** Position in the order of all arrivals. */
   readonly order: number;
-  /** It has waited before: a grant in the turn of its arrival is not fast. */
+  /** It has waited before: a grant at once after its arrival is not fast. */
   readonly returning: boolean;
   readonly tenant: TenantState;
   readonly model: ModelState;
 }
 
-/** The watched model that a line is behind; null: the open line (bottleneck-scores.ts). */
+/** The full model that requests compete for; null: the shared bottleneck, the slots of the Cell (bottleneck-scores.ts). */
 export type Bottleneck = ModelState | null;
 
-/** What a grant was charged, and where. */
+/** What a grant was charged, and at which bottleneck. */
 export interface Charge {
   readonly tokens: number;
-  /** Of the tenant with the request's model, and of the group, when it was granted. */
+  /** Effective weight of the tenant with the request's model, and weight of the group, at the grant. */
   readonly weight: number;
   readonly groupWeight: number;
   /** Position among all events. */
   readonly at: number;
-  readonly line: Bottleneck;
-  /** The cell was full: charged in every line. */
+  readonly bottleneck: Bottleneck;
+  /** The Cell was full: charged at every bottleneck. */
   readonly everywhere: boolean;
 }
 
@@ -37,7 +35,7 @@ export interface Running {
   readonly waiter: Waiter;
   readonly group: GroupState;
   readonly charge: Charge;
-  /** Of its model, when it was granted. */
+  /** The model's, at the grant. */
   readonly admissionWeight: number;
 }
 
@@ -50,14 +48,14 @@ export interface ModelState {
   maxInFlight: number | null;
   inFlight: number;
   queued: number;
-  /** Of every tenant that waits for it. */
+  /** One head of every tenant that waits for it. */
   readonly heads: Set<Head>;
-  /** It was full while somebody waited for it, and somebody still does: its heads stand in a line of their own. */
-  watched: boolean;
-  /** How often it became watched. */
-  watches: number;
+  /** It was full while requests waited for it, and some still wait: its heads compete at a bottleneck of their own. */
+  isBottleneck: boolean;
+  /** How often it became a bottleneck. */
+  bottleneckPeriods: number;
   /** How often it was found full. */
-  fills: number;
+  timesFull: number;
 }
 
 /** A tenant's waiters for one model, in order of arrival: one of its heads. */
@@ -65,8 +63,8 @@ export interface Head {
   readonly tenant: TenantState;
   readonly model: ModelState;
   readonly waiters: WaiterQueue;
-  /** Where its pool has put it last (tenant-pool.ts). */
-  line: Bottleneck;
+  /** The bottleneck at which its pool has placed it last (tenant-pool.ts). */
+  bottleneck: Bottleneck;
   witness: ModelState | null;
 }
 
@@ -80,15 +78,20 @@ export interface TenantState {
   inFlight: number;
   /** Requests that wait, deferred ones included. */
   queued: number;
-  /** Of those, the ones whose records are being read anew: they keep their places, and cannot be granted. */
+  /** Of those, the requests whose records are being read again: they keep their places and cannot be granted. */
   deferred: number;
-  /** Nothing of it is granted until one of its deferred requests is back: as many are away as slots are free. */
+  /**
+   * Nothing of it is granted until one of its deferred requests is back, because as many are deferred as slots are free.
+   */
   passedOver: boolean;
-  /** In the open line, in this busy period. */
+  /** The score at the shared bottleneck, in this busy period. */
   served: ServedScore;
-  /** What its requests used, estimates of those in flight included, in this busy period: shown, and nothing else. */
+  /**
+   * What its requests used, estimates of those in flight included, in this busy period; only shown, nothing is decided by
+   * it.
+   */
   servedTokens: number;
-  spell: number;
+  busyPeriod: number;
   /** By model name; only models that it waits for. */
   readonly heads: Map<string, Head>;
   readonly headsByArrival: IndexedHeap<Head>;
@@ -104,13 +107,16 @@ export interface GroupState {
   inFlight: number;
   /** Requests that wait, deferred ones included. */
   queued: number;
-  /** In the open line, in this busy period. */
+  /** The score at the shared bottleneck, in this busy period. */
   served: ServedScore;
-  /** What its requests used, estimates of those in flight included, in this busy period: shown, and nothing else. */
+  /**
+   * What its requests used, estimates of those in flight included, in this busy period; only shown, nothing is decided by
+   * it.
+   */
   servedTokens: number;
-  spell: number;
+  busyPeriod: number;
   lastActiveMs: number;
-  /** All waiters of the group but deferred ones. */
+  /** All waiting requests of the group except deferred ones. */
   readonly waiters: WaiterQueue;
 }
 
@@ -128,40 +134,40 @@ export function waiterQueue(): WaiterQueue {
   return new IndexedHeap<Waiter>((a, b) => a.order - b.order);
 }
 
-/** The arrival order of the oldest; infinite when nobody waits. */
+/** The arrival order of the oldest waiting request; infinite when there is none. */
 export function oldestOrder(waiters: WaiterQueue): number {
   return waiters.peek()?.order ?? Number.POSITIVE_INFINITY;
 }
 
-/** The line in which one competes who waits for a model. */
+/** The bottleneck at which requests for a model compete. */
 export function bottleneckOf(model: ModelState): Bottleneck {
-  return model.watched ? model : null;
+  return model.isBottleneck ? model : null;
 }
 
 const NO_LINES: ReadonlySet<Bottleneck> = new Set();
 
-/** The lines in which a tenant waits. */
+/** The bottlenecks at which a tenant competes. */
 export function bottlenecksOf(tenant: TenantState): ReadonlySet<Bottleneck> {
   if (tenant.heads.size === 0) return NO_LINES;
   return new Set([...tenant.heads.values()].map(({ model }) => bottleneckOf(model)));
 }
 
-/** Nothing in its model is in the way of a head. */
+/** True when the model of a head does not prevent a grant. */
 export function isUnobstructed(model: ModelState): boolean {
-  return !model.watched || hasRoom(model);
+  return !model.isBottleneck || hasRoom(model);
 }
 
-/** Waits or holds a slot. */
+/** True when the tenant waits or holds a slot. */
 export function isActive(tenant: TenantState): boolean {
   return tenant.inFlight > 0 || tenant.queued > 0;
 }
 
-/** Waits or holds a slot. */
+/** True when the group waits or holds a slot. */
 export function isActiveGroup(group: GroupState): boolean {
   return group.inFlight > 0 || group.queued > 0;
 }
 
-/** A model or tenant below its own cap. */
+/** True when a model or tenant is below its own cap. */
 export function hasRoom(state: Pick<ModelState, "inFlight" | "maxInFlight">): boolean {
   return state.maxInFlight === null || state.inFlight < state.maxInFlight;
 }

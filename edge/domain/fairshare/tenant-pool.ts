@@ -1,10 +1,10 @@
 /**
- * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode. A
+ * The tenants that compete with one another: all of them in weighted mode, those of one group in hierarchical mode. A
  * tenant competes with its earliest admissible head; the smallest score is next, ties by arrival
- * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next). A full model costs nothing to
- * pass over, however many wait for it: heads stand by the line of their model, and a tenant's later heads besides by
- * one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines,
- * not at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
+ * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next). Skipping a full model costs
+ * nothing, however many requests wait for it: heads are ordered by the bottleneck of their model, and a tenant's later
+ * heads also by one earlier model (their witness), with which they are skipped while it has room. So a decision examines
+ * bottlenecks, not tenants; a head that is held back by another earlier model is moved to that witness when it is met.
  */
 
 import { ActiveSet } from "./active-set.ts";
@@ -35,14 +35,14 @@ export class TenantPool {
   readonly #standing = new Map<TenantState, readonly Head[]>();
   readonly #probe: () => void;
 
-  constructor(spell: BusyPeriod, probe: () => void) {
+  constructor(busyPeriod: BusyPeriod, probe: () => void) {
     this.#probe = probe;
-    this.scores = new BottleneckScores(spell);
+    this.scores = new BottleneckScores(busyPeriod);
     this.active = new ActiveSet(probe);
     this.#heads = new HeadOrder((a, b) => this.#order(a, b), probe);
   }
 
-  /** Puts a tenant where it now belongs; `at`: position among all events. */
+  /** Moves a tenant to the place where it belongs now; `at`: position among all events. */
   place(tenant: TenantState, at: number): void {
     const before = this.#standing.get(tenant) ?? [];
     const heads = standingHeads(tenant);
@@ -59,31 +59,32 @@ export class TenantPool {
     this.#standing.delete(tenant);
   }
 
-  /** Keeps who is active, for the slot caps; after {@link TenantPool.place}. */
+  /** Updates the active tenants, for the slot caps; call it after {@link TenantPool.place}. */
   updateActive(tenant: TenantState): void {
     if (isActive(tenant)) this.active.put(tenant, capWeight(tenant, this.#standing.get(tenant) ?? []));
     else this.active.remove(tenant);
   }
 
-  /** The lines in which somebody stands. */
+  /** The bottlenecks at which a tenant competes. */
   contestedBottlenecks(): readonly Bottleneck[] {
     return this.#heads.bottlenecks();
   }
 
-  /** True when somebody stands in the line. */
-  isContested(line: Bottleneck): boolean {
-    return this.#heads.has(line);
+  /** True when a tenant competes at the bottleneck. */
+  isContested(bottleneck: Bottleneck): boolean {
+    return this.#heads.has(bottleneck);
   }
 
   /** A request for the model is about to join the queue of its tenant. */
   start(tenant: TenantState, model: ModelState, at: number): void {
     const waits = bottlenecksOf(tenant);
-    this.scores.start(tenant, bottleneckOf(model), (line) => waits.has(line), at);
+    this.scores.start(tenant, bottleneckOf(model), (bottleneck) => waits.has(bottleneck), at);
   }
 
-  /** The tenant held as many slots as it may, and may have one more. */
+  /** The tenant held as many slots as it may, and may have one more now. */
   resume(tenant: TenantState, { model, tokens }: ResumeCredit, at: number): void {
-    for (const line of bottlenecksOf(tenant)) this.scores.resume(tenant, line, tokens / weightOf(tenant, model), at);
+    for (const bottleneck of bottlenecksOf(tenant))
+      this.scores.resume(tenant, bottleneck, tokens / weightOf(tenant, model), at);
   }
 
   /** The head that is next among admissible ones whose tenant passes `fits`. */
@@ -92,57 +93,60 @@ export class TenantPool {
       const head = this.#heads.first(null);
       if (head === undefined || fits(head.tenant)) return head;
     }
-    const open = this.#heads.bottlenecks().filter((line) => this.#hasRoom(line));
-    const fronts = open.map((line) => ({ line, head: this.#heads.first(line) }));
+    const open = this.#heads.bottlenecks().filter((bottleneck) => this.#hasRoom(bottleneck));
+    const fronts = open.map((bottleneck) => ({ bottleneck, head: this.#heads.first(bottleneck) }));
     for (;;) {
       const front = this.#foremost(fronts);
       if (front?.head === undefined) return undefined;
       const earlier = this.#keptBackBy(front.head);
       if (earlier === null) return fits(front.head.tenant) ? front.head : this.#search(open, fits);
-      this.#put(front.head, front.line, earlier, 0);
-      front.head = this.#heads.first(front.line);
+      this.#put(front.head, front.bottleneck, earlier, 0);
+      front.head = this.#heads.first(front.bottleneck);
     }
   }
 
-  /** Where a tenant stands with a request for a model. */
+  /** The score of a tenant with a request for a model. */
   scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
-    const line = bottleneckOf(model);
-    return { settled: this.scores.settled(tenant, line), shift: this.scores.shift(line) };
+    const bottleneck = bottleneckOf(model);
+    return { settled: this.scores.settled(tenant, bottleneck), shift: this.scores.shift(bottleneck) };
   }
 
-  /** The settled score of the first in a line, which can be granted something or not; undefined when nobody stands there. */
-  lowest(line: Bottleneck): number | undefined {
-    const top = this.#heads.lowest(line);
-    return top === undefined ? undefined : this.scores.settled(top.tenant, line);
+  /**
+   * The settled score of the first tenant at a bottleneck, whether or not it can be granted; undefined when none competes
+   * there.
+   */
+  lowest(bottleneck: Bottleneck): number | undefined {
+    const top = this.#heads.lowest(bottleneck);
+    return top === undefined ? undefined : this.scores.settled(top.tenant, bottleneck);
   }
 
-  /** A new weight of a tenant, which stands in no order. */
+  /** Applies a new weight of a tenant that is out of the order. */
   reweigh(tenant: TenantState, weight: number, at: number): void {
     this.scores.reweigh(tenant, tenant.weight, weight, at);
     tenant.weight = weight;
   }
 
   #score(head: Head): number {
-    return this.scores.score(head.tenant, head.line);
+    return this.scores.score(head.tenant, head.bottleneck);
   }
 
-  #put(head: Head, line: Bottleneck, witness: ModelState | null, at: number): void {
-    this.scores.enter(head.tenant, line, at);
-    this.#heads.put(head, line, witness);
+  #put(head: Head, bottleneck: Bottleneck, witness: ModelState | null, at: number): void {
+    this.scores.enter(head.tenant, bottleneck, at);
+    this.#heads.put(head, bottleneck, witness);
   }
 
-  /** Of heads in one line. */
+  /** The order of heads at one bottleneck. */
   #order(a: Head, b: Head): number {
     this.#probe();
     return this.#score(a) - this.#score(b) || orderOf(a) - orderOf(b);
   }
 
-  /** The same, when the very first does not fit: heads are taken in order until one does. */
+  /** The next head when the very first does not fit: heads are read in order until one does. */
   #search(open: readonly Bottleneck[], fits: (tenant: TenantState) => boolean): Head | undefined {
     const keptBack: (readonly [Head, ModelState])[] = [];
-    const fronts = open.map((line) => {
-      const rest = this.#heads.inOrder(line);
-      return { line, rest, head: rest.next().value };
+    const fronts = open.map((bottleneck) => {
+      const rest = this.#heads.inOrder(bottleneck);
+      return { bottleneck, rest, head: rest.next().value };
     });
     let found: Head | undefined;
     while (found === undefined) {
@@ -153,17 +157,17 @@ export class TenantPool {
       else if (fits(front.head.tenant)) found = front.head;
       front.head = front.rest.next().value;
     }
-    for (const [head, earlier] of keptBack) this.#put(head, head.line, earlier, 0);
+    for (const [head, earlier] of keptBack) this.#put(head, head.bottleneck, earlier, 0);
     return found;
   }
 
-  /** The line whose foremost head is next of all lines. */
+  /** The bottleneck whose first head is next of all. */
   #foremost<F extends Front>(fronts: readonly F[]): F | undefined {
     let foremost: { readonly front: F; readonly score: number; readonly order: number } | undefined;
     for (const front of fronts) {
       this.#probe();
       if (front.head === undefined) continue;
-      const score = this.#score(front.head) + this.scores.shift(front.line);
+      const score = this.#score(front.head) + this.scores.shift(front.bottleneck);
       const order = orderOf(front.head);
       const lead = foremost === undefined ? -1 : score - foremost.score || order - foremost.order;
       if (lead < 0) foremost = { front, score, order };
@@ -171,22 +175,29 @@ export class TenantPool {
     return foremost?.front;
   }
 
-  #hasRoom(line: Bottleneck): boolean {
+  #hasRoom(bottleneck: Bottleneck): boolean {
     this.#probe();
-    if (line !== null && !hasRoom(line)) return false;
-    this.#catchUp(line);
+    if (bottleneck !== null && !hasRoom(bottleneck)) return false;
+    this.#catchUp(bottleneck);
     return true;
   }
 
-  #catchUp(line: Bottleneck): void {
-    if (line === null || !this.scores.lags(line)) return;
-    const head = this.#heads.lowest(line);
+  #catchUp(bottleneck: Bottleneck): void {
+    if (bottleneck === null || !this.scores.lags(bottleneck)) return;
+    const head = this.#heads.lowest(bottleneck);
     const cost = head?.waiters.peek()?.arrival.costTokens;
     if (head === undefined || cost === undefined) return;
-    this.scores.catchUp(line, this.scores.settled(head.tenant, line), cost / weightOf(head.tenant, head.model));
+    this.scores.catchUp(
+      bottleneck,
+      this.scores.settled(head.tenant, bottleneck),
+      cost / weightOf(head.tenant, head.model),
+    );
   }
 
-  /** The earlier model of the same tenant that has room: its head is the one the tenant competes with. Null: there is none. */
+  /**
+   * The earlier model of the same tenant that has room: the tenant competes with the head of that model. Null: there is
+   * none.
+   */
   #keptBackBy(head: Head): ModelState | null {
     if (head.witness === null) return null;
     for (const earlier of head.tenant.headsByArrival.inOrder()) {
@@ -198,9 +209,9 @@ export class TenantPool {
   }
 }
 
-/** A line, and the head in it that has not been looked at yet; undefined: none is left. */
+/** A bottleneck, and its first head that has not been examined; undefined: none is left. */
 interface Front {
-  readonly line: Bottleneck;
+  readonly bottleneck: Bottleneck;
   head: Head | undefined;
 }
 
@@ -208,27 +219,29 @@ function orderOf(head: Head): number {
   return oldestOrder(head.waiters);
 }
 
-/** A tenant's heads as far as the first that nothing is in the way of. None while it holds as many slots as it may. */
+/**
+ * A tenant's heads up to the first that its model does not hold back; none while the tenant holds as many slots as it may.
+ */
 function standingHeads(tenant: TenantState): readonly Head[] {
   if (tenant.headsByArrival.size === 0 || !hasRoom(tenant) || tenant.passedOver) return [];
   const heads: Head[] = [];
   for (const head of tenant.headsByArrival.inOrder()) {
     heads.push(head);
-    if (!head.model.watched) break;
+    if (!head.model.isBottleneck) break;
   }
   return heads;
 }
 
-/** An earlier model of the same tenant: the one that is witness already, or else the earliest. */
+/** An earlier model of the same tenant: its present witness if it still is one, else the earliest. */
 function witnessOf(head: Head, heads: readonly Head[], place: number): ModelState | null {
   const earlier = heads.slice(0, place).map(({ model }) => model);
   return head.witness !== null && earlier.includes(head.witness) ? head.witness : (earlier[0] ?? null);
 }
 
 /**
- * What a tenant's slot cap is weighed with: w of what it may be granted next, the lightest where that depends on which model
- * has room, so that no request for a heavy model raises the cap for a light one. While it may be granted nothing, w with the
- * mean of what it runs; its own weight when it runs nothing either.
+ * The weight for a tenant's slot cap: w of what it may be granted next, the lightest where that depends on which model has
+ * room, so that a request for a heavy model does not raise the cap for a light one. While nothing may be granted to it, w
+ * with the mean of what it runs; its own weight when it runs nothing either.
  */
 function capWeight(tenant: TenantState, standing: readonly Head[]): number {
   if (standing.length > 0) return Math.min(...standing.map(({ model }) => weightOf(tenant, model)));

@@ -1,12 +1,11 @@
 /**
- * The vocabulary of the scheduler (docs/rules/fairshare.md#choosing-the-next): what may happen to it and what it
- * answers. Pure data. The state machine behind it has two policies, weighted and hierarchical; callers see no
- * difference.
+ * The events and answers of the scheduler (docs/rules/fairshare.md#choosing-the-next). Pure data. The state machine behind
+ * it has two policies, weighted and hierarchical; callers see no difference.
  */
 
 export type FairshareAlgorithm = "weighted" | "hierarchical";
 
-/** A request that wants a slot. Weights, caps and names as of its own records: the latest value seen counts. */
+/** A request that wants a slot. Weights, caps and names are those of its own records: the newest value counts. */
 export interface Arrival {
   readonly requestId: string;
   readonly tenant: {
@@ -24,17 +23,20 @@ export interface Arrival {
 /** Everything that can happen to a scheduler. `nowMs` is an argument of {@link Scheduler.apply}. */
 export type SchedulerEvent =
   /**
-   * A request wants a slot. One that was deferred is back at its place; one that waited for `waitedMs` before a reset of the
-   * cell waits on, after those who are here already.
+   * A request wants a slot. A deferred request comes back to its place; one that waited for `waitedMs` before a reset of
+   * the Cell goes on waiting, after those that are here already.
    */
   | { readonly type: "arrive"; readonly arrival: Arrival; readonly waitedMs?: number | null }
-  /** A granted request must be judged anew before it may start: its slot comes back, its charge is undone, it keeps its place. */
+  /**
+   * A granted request must be judged again before it may start: its slot comes back, its charge is undone, it keeps its
+   * place.
+   */
   | { readonly type: "defer"; readonly requestId: string }
-  /** A waiter left. A no-op for a request that is not waiting. */
+  /** A waiting request left. Does nothing for a request that is not waiting. */
   | { readonly type: "leave"; readonly requestId: string }
   /** A granted request ended: its slot comes back, its charge is corrected to `actualTokens` (0 = full refund). */
   | { readonly type: "release"; readonly requestId: string; readonly actualTokens: number }
-  /** A slot in use before the scheduler was reset is counted, even above the cap. */
+  /** Counts a slot that was in use before the scheduler was reset, even above the cap. */
   | { readonly type: "adopt"; readonly arrival: Arrival }
   | { readonly type: "capacity"; readonly maxInFlight: number }
   /** New weights and caps of records, effective on waiting requests at once. */
@@ -52,10 +54,10 @@ export type SchedulerEvent =
       readonly admissionWeight?: number;
       readonly maxInFlight?: number | null;
     }
-  /** Holds back every grant (after a reset, while slots are adopted) or lets grants flow again. */
+  /** Holds back every grant (after a reset, while slots are adopted), or lets grants go on. */
   | { readonly type: "hold"; readonly on: boolean };
 
-/** A grant decided by an event, in order. `queueWaitMs` is 0 when it was granted in the turn of its arrival. */
+/** A grant that an event caused, in order. `queueWaitMs` is 0 when it was granted in the turn of its arrival. */
 export interface SchedulerGrant {
   readonly requestId: string;
   readonly admission: "fast" | "queued";
@@ -72,7 +74,7 @@ export interface GroupSnapshot {
   readonly shareScore: number;
   readonly weightShare: number;
   readonly expectedSlots: number;
-  /** Epoch ms; of who is queued or in flight, the time of the snapshot. */
+  /** Epoch ms; while something is queued or in flight, the time of the snapshot. */
   readonly lastActiveMs: number;
 }
 
@@ -88,7 +90,7 @@ export interface TenantSnapshot {
   readonly shareScore: number;
   readonly weightShare: number;
   readonly expectedSlots: number;
-  /** Epoch ms; of who is queued or in flight, the time of the snapshot. */
+  /** Epoch ms; while something is queued or in flight, the time of the snapshot. */
   readonly lastActiveMs: number;
 }
 
@@ -109,17 +111,17 @@ export interface SchedulerSnapshot {
 
 /** One scheduler of one cell. Deterministic: the same events at the same times give the same grants. */
 export interface Scheduler {
-  /** Applies one event and dispatches until no head can be granted; answers the grants it caused, in order. */
+  /** Applies one event and dispatches until no head can be granted; returns the grants it caused, in order. */
   apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[];
   /**
-   * The requests that were deferred at their turn since the last call, in order: each keeps its place, and is not granted anything
+   * The requests that were deferred at their turn since the last call, in order: each keeps its place and is not granted
    * until it arrives again.
    */
   takeDeferred(): readonly string[];
   readonly inFlight: number;
-  /** Deferred requests included. */
+  /** Waiting requests, deferred ones included. */
   readonly queued: number;
-  /** Of one tenant, deferred requests included; 0 for one that is not known. */
+  /** Waiting requests of one tenant, deferred ones included; 0 for an unknown tenant. */
   queuedOf(tenantId: string): number;
   readonly maxInFlight: number;
   snapshot(nowMs: number): SchedulerSnapshot;
@@ -128,14 +130,17 @@ export interface Scheduler {
 export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
-  /** Asked before a slot is given to a request; without a check every request may have one. */
-  readonly judge?: GrantCheck;
-  /** Called whenever two competitors are compared, or one or a line is looked at: the work of a decision, without a clock. */
+  /** Called before a slot is given to a request; without a check every request may have one. */
+  readonly grantCheck?: GrantCheck;
+  /**
+   * Called whenever two competitors are compared, or a competitor or bottleneck is examined: the work of a decision,
+   * without a clock.
+   */
   readonly probe?: () => void;
 }
 
-/** Whether requests that wait may still have what they asked for (docs/rules/admission.md#judged-again). */
+/** Whether waiting requests may still have what they asked for (docs/rules/admission.md#judged-again). */
 export interface GrantCheck {
-  /** False: the request must not be granted a slot before it has been judged anew; at its turn it is deferred. */
+  /** False: the request must not be granted a slot before it has been judged again; at its turn it is deferred. */
   mayHave(requestId: string): boolean;
 }

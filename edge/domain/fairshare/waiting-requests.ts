@@ -1,6 +1,6 @@
 /**
- * Who waits, and where: a tenant's queue for each model, all of its group, and those who are deferred - whose turn came
- * while their records were out of date, and who keep their places. Counts them; orders nothing and decides nothing.
+ * The requests that wait, and where: in a tenant's queue for each model, in the queue of its group, or deferred (their turn
+ * came while their records were out of date; they keep their places). Counts them; orders nothing and decides nothing.
  */
 import { type Head, type ModelState, type TenantState, type Waiter, waiterQueue } from "./state.ts";
 
@@ -8,17 +8,17 @@ export class WaitingRequests {
   readonly #waiting = new Map<string, Waiter>();
   readonly #deferred = new Map<string, Waiter>();
 
-  /** Everybody who waits, deferred or not. */
+  /** All waiting requests, deferred or not. */
   get size(): number {
     return this.#waiting.size + this.#deferred.size;
   }
 
-  /** More than one request could be granted something. */
+  /** True when more than one request could be granted a slot. */
   get contended(): boolean {
     return this.#waiting.size > 1;
   }
 
-  /** One that waits and is not deferred. */
+  /** The request, if it waits and is not deferred. */
   waiting(requestId: string): Waiter | undefined {
     return this.#waiting.get(requestId);
   }
@@ -27,7 +27,7 @@ export class WaitingRequests {
     return this.#deferred.get(requestId);
   }
 
-  /** Adds one that does not wait yet, or that was deferred. Its tenant is to be placed again. */
+  /** Adds a request that is new here or was deferred. Place its tenant afterwards. */
   add(waiter: Waiter): void {
     const { tenant, model, arrival } = waiter;
     if (this.#deferred.has(arrival.requestId)) this.remove(waiter);
@@ -35,7 +35,7 @@ export class WaitingRequests {
     this.#count(waiter, 1);
     let head = tenant.heads.get(model.name);
     if (head === undefined) {
-      head = { tenant, model, waiters: waiterQueue(), line: null, witness: null };
+      head = { tenant, model, waiters: waiterQueue(), bottleneck: null, witness: null };
       tenant.heads.set(model.name, head);
       model.heads.add(head);
     }
@@ -44,7 +44,7 @@ export class WaitingRequests {
     tenant.group.waiters.put(waiter);
   }
 
-  /** Defers one, whether it waits or not. Its tenant is to be placed again. */
+  /** Defers a request, whether it waits already or not. Place its tenant afterwards. */
   defer(waiter: Waiter): void {
     this.remove(waiter);
     this.#deferred.set(waiter.arrival.requestId, waiter);
@@ -52,14 +52,14 @@ export class WaitingRequests {
     waiter.tenant.deferred += 1;
   }
 
-  /** Takes out one that waits or is deferred; a no-op for others. Its tenant is to be placed again. */
+  /** Removes a request that waits or is deferred; does nothing for others. Place its tenant afterwards. */
   remove({ arrival: { requestId } }: Waiter): void {
     const deferred = this.#deferred.get(requestId);
     if (deferred !== undefined) {
       this.#deferred.delete(requestId);
       this.#count(deferred, -1);
       deferred.tenant.deferred -= 1;
-      // Whoever was passed over for want of slots to be judged for has one to try now.
+      // The tenant was passed over because no slot was left for judging its requests again; now there is one.
       deferred.tenant.passedOver = false;
     }
     const waiter = this.#waiting.get(requestId);
@@ -86,5 +86,5 @@ function dropHead(head: Head, tenant: TenantState, model: ModelState): void {
   tenant.headsByArrival.remove(head);
   tenant.heads.delete(model.name);
   model.heads.delete(head);
-  if (model.heads.size === 0) model.watched = false;
+  if (model.heads.size === 0) model.isBottleneck = false;
 }

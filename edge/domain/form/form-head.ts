@@ -25,7 +25,7 @@ interface Parameter {
 const TEXT_ENCODINGS = new Set(["7bit", "8bit", "binary"]);
 /** In these charsets an ASCII letter is its ASCII byte. */
 const CHARSETS = new Set(["utf-8", "utf8", "us-ascii", "iso-8859-1"]);
-/** Fields that are read: they must not be files and not encoded. */
+/** Fields that the gateway reads: they must be neither files nor encoded. */
 const READ = new Set<string>(["model", "n", ...TOKEN_LIMITS]);
 
 /** The boundary of a multipart/form-data content type, or null when there is no reliable one. */

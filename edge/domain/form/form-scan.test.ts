@@ -73,7 +73,7 @@ describe("a form, cut anywhere", () => {
     ["a part without a name", "--b\r\nContent-Disposition: form-data\r\n\r\n1\r\n--b--\r\n"],
     ["a part of another kind", '--b\r\nContent-Disposition: attachment; name="a"\r\n\r\n1\r\n--b--\r\n'],
     [
-      "more parts than anybody sends",
+      "more parts than any client sends",
       `${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(1001)}--b--`,
     ],
     ["headers without end", `--b\r\nx: ${"y".repeat(20_000)}`],

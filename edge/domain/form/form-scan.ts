@@ -1,10 +1,9 @@
 /**
  * Cuts a multipart/form-data body (RFC 7578, RFC 2046 section 5.1) into its pieces while it arrives, split anywhere,
- * without changing a byte: the pieces in order are the body. Libraries that read forms keep a part until it is complete
- * or make a new body of it; here a file of any size passes through and little is held.
- *
- * Parsers differ in what they take for a delimiter: some need no CR LF before it, or no line end at all, some read on after
- * the closing one. So two dashes and the boundary may stand nowhere but in a delimiter that every parser takes for one.
+ * without changing a byte: the pieces in order are the body. Libraries that read forms keep a part until it is complete or
+ * make a new body of it; here a file of any size passes through and little is held.
+ * // Parsers differ in what they accept as a delimiter: some need no CR LF before it, or no line end at all, some continue
+ * after the closing one. So two dashes and the boundary may occur only in a delimiter that every parser recognises.
  */
 import { CR, LF } from "../bytes/ascii.ts";
 import { BytePattern } from "../bytes/byte-pattern.ts";
@@ -20,12 +19,12 @@ export type FormPiece =
   | { readonly kind: "end"; readonly part: FormPart };
 
 const HEADERS_MAX_BYTES = 16 * 1024;
-/** Servers that read forms take as many. Each is held and judged, however little it carries. */
+/** Servers that read forms accept as many. Each part is held and checked, however small it is. */
 const PARTS_MAX = 1000;
 const DASH = 0x2d;
 const BLANK = new Set([CR, LF, 0x20, 0x09]);
 
-/** How a line that begins with the delimiter goes on; in any other way no client writes it, and parsers disagree. */
+/** How a line that begins with the delimiter continues; clients write no other way, and parsers disagree on others. */
 type Line =
   | { readonly kind: "part" | "close"; readonly end: number }
   | { readonly kind: "cut" }
@@ -51,7 +50,7 @@ export class FormScan {
     return this.#state === "over";
   }
 
-  /** The pieces that this chunk completes, in order; null when the body is no form. Views of the chunk, where they can be. */
+  /** The pieces that this chunk completes, in order; null when the body is no form. Views of the chunk, where possible. */
   push(chunk: Uint8Array): readonly FormPiece[] | null {
     const bytes = this.#held.byteLength === 0 ? chunk : concat([this.#held, chunk]);
     this.#held = new Uint8Array(0);
@@ -68,7 +67,7 @@ export class FormScan {
     }
   }
 
-  /** Goes on from `at`; answers where it stopped, which is `at` when more bytes are needed. Null: no form. */
+  /** Continues from `at`; returns where it stopped, which is `at` when more bytes are needed. Null: no form. */
   #step(bytes: Uint8Array, at: number, pieces: FormPiece[]): number | null {
     switch (this.#state) {
       case "start":
@@ -129,7 +128,7 @@ export class FormScan {
     return this.#frame(bytes, lineEnd, line.end, line.kind, pieces);
   }
 
-  /** After the closing delimiter there is nothing, but perhaps line ends. */
+  /** After the closing delimiter only line ends are allowed. */
   #over(bytes: Uint8Array, at: number, pieces: FormPiece[]): number | null {
     const rest = bytes.subarray(at);
     if (!rest.every((byte) => BLANK.has(byte))) return null;
@@ -168,7 +167,7 @@ function matchAt(bytes: Uint8Array, at: number, pattern: Uint8Array): number {
   return matched;
 }
 
-/** One past the empty line that ends a block of headers, or null when it is still to come. */
+/** One past the empty line that ends a block of headers; null when it has not arrived yet. */
 function endOfHeaders(bytes: Uint8Array, start: number): number | null {
   for (let at = bytes.indexOf(CR, start); at !== -1; at = bytes.indexOf(CR, at + 1)) {
     if (bytes[at + 1] === LF && bytes[at + 2] === CR && bytes[at + 3] === LF) return at + 4;

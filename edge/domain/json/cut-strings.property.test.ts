@@ -71,7 +71,7 @@ function inPieces(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 
 const MARK = "mark:";
 
-/** Holds what is made of `bytes` against JSON.parse; `isUtf8` says of all of them. */
+/** Compares what is made of `bytes` with JSON.parse; `isUtf8` is about all of them. */
 function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf8: boolean): void {
   const opens = starts(bytes);
   const strings = opens.map((start) => {

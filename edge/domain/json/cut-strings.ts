@@ -1,14 +1,14 @@
 /**
- * A JSON document without the tails of its long strings (base64 images), which are judged and counted where they are: a
- * document of strings beside its bytes would fill an isolate (docs/rules/request-bodies.md#large-json). What is long is
- * read once, by what the engine does natively. Offsets are byte offsets; `end` is exclusive.
+ * A JSON document without the tails of its long strings (base64 images), which are checked and counted in place: a document
+ * of strings beside its bytes would fill an isolate (docs/rules/request-bodies.md#large-json). What is long is read once,
+ * by native functions of the engine. Offsets are byte offsets; `end` is exclusive.
  */
 import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
 import { BytePieces, joined } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
 import { backslashesBefore, stringEnd, type TopLevel } from "./top-level.ts";
 
-/** A string of more bytes is cut to these. */
+/** A string of more bytes is cut to this many. */
 const KEPT_STRING_BYTES = 64 * 1024;
 const LETTER_D = 0x64;
 const LETTER_U = 0x75;
@@ -16,31 +16,31 @@ const CODE_ESCAPE_BYTES = 6;
 const UTF8_MAX_BYTES = 4;
 
 const encoder = new TextEncoder();
-/** Refuses what is not UTF-8, and takes a byte order mark for the character that it is within a text. */
+/** Refuses what is not UTF-8, and reads a byte order mark as the character that it is within a text. */
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** What JSON allows in no string. Of a range from 0 the engine looks at many characters at once. */
+/** Characters that JSON allows in no string. For a range from 0 the engine checks many characters at once. */
 const CONTROL = new RegExp(`[${String.fromCharCode(0)}-${String.fromCharCode(0x1f)}]`);
 
 /** A string that was cut. */
 interface Cut {
   /** In code points, whole. */
   readonly length: number;
-  /** Of its closing quote: in the document that was cut, and in the client's. */
+  /** Offset of its closing quote: in the cut document, and in the client's. */
   readonly cutEnd: number;
   readonly end: number;
 }
 
 /** A document that may be cut. */
 export interface CutJson<B extends ArrayBufferLike = ArrayBufferLike> {
-  /** Of the document, each string that was cut with a mark and its number in front. */
+  /** Bytes of the document; each cut string has a mark and its number in front. */
   readonly bytes: Uint8Array<B | ArrayBuffer>;
-  /** Code points of a string that was cut, by its number. */
+  /** Code points of each cut string, by its number. */
   readonly lengths: readonly number[];
-  /** Where in the client's document stands what stands at `at` of `bytes`, outside of strings. */
+  /** The offset in the client's document of what is at `at` of `bytes`, outside of strings. */
   readonly placeOf: (at: number) => number;
 }
 
-/** Where what was found in a cut document stands in the client's. */
+/** The offsets in the client's document of what was found in a cut one. */
 export function sentPlaces({ placeOf }: CutJson, { members, closeAt }: TopLevel): TopLevel {
   return {
     members: members.map(({ name, value }) => ({
@@ -57,8 +57,8 @@ export function uncut<B extends ArrayBufferLike>(bytes: Uint8Array<B>): CutJson<
 }
 
 /**
- * The document in these pieces, cut; null when a string of more than `keptBytes`, 16 at least, is none that JSON allows, or
- * is followed by what is not UTF-8. Nothing else is judged. `mark` is text that the client cannot know.
+ * The cut document of these pieces. Null when a string of more than `keptBytes` (at least 16) is not valid JSON, or is
+ * followed by bytes that are not UTF-8. Nothing else is checked. `mark` is text that the client cannot know.
  */
 export function cutLongStrings<B extends ArrayBufferLike>(
   pieces: readonly Uint8Array<B>[],
@@ -91,8 +91,8 @@ export function cutLongStrings<B extends ArrayBufferLike>(
 }
 
 /**
- * Where the next string opens that is long, or that never closes; null when there is none. `from` is the end of a string, or
- * outside of all.
+ * Where the next string opens that is long or never closes; null when there is none. `from` is the end of a string, or
+ * outside of every string.
  */
 function nextLong(document: BytePieces, from: number, keptBytes: number): number | null {
   const windowBytes = keptBytes + 2;
@@ -112,13 +112,15 @@ function nextLong(document: BytePieces, from: number, keptBytes: number): number
   return null;
 }
 
-/** Reads a string from behind its opening quote; `end` is where the closing one stands. Null when JSON allows none such. */
+/**
+ * Reads a string from after its opening quote; `end` is the offset of the closing one. Null when JSON does not allow it.
+ */
 function readLong(document: BytePieces, from: number, keptBytes: number): LongString | null {
   let at = from;
   let length = 0;
   let keptEnd = -1;
   while (at < document.byteLength) {
-    // one more than is read, by which a character that goes on is known
+    // one byte more than is read, which shows whether a character continues
     const window = document.slice(at, at + keptBytes + 1);
     const piece = readPiece(window.subarray(0, wholeUntil(window, keptBytes)));
     if (piece === null) return null;
@@ -138,7 +140,7 @@ interface LongString {
 }
 
 interface Piece {
-  /** Of what belongs to the string. */
+  /** End of the part that belongs to the string. */
   readonly end: number;
   /** A quote that closes the string stands there. */
   readonly closed: boolean;
@@ -146,7 +148,7 @@ interface Piece {
   readonly length: number;
 }
 
-/** A piece of a string from one whole character to another; null when JSON allows none such. */
+/** A piece of a string, in whole characters; null when JSON does not allow it. */
 function readPiece(bytes: Uint8Array): Piece | null {
   try {
     const text = strict.decode(bytes);
@@ -164,7 +166,7 @@ function readPiece(bytes: Uint8Array): Piece | null {
   }
 }
 
-/** The same of one with escapes. Throws when JSON allows none such. */
+/** The same for a piece with escapes. Throws when JSON does not allow it. */
 function readEscapedPiece(bytes: Uint8Array): Piece {
   const past = stringEnd(bytes, -1);
   const end = past === null ? bytes.byteLength : past - 1;

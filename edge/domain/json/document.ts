@@ -1,8 +1,8 @@
 /**
  * Reads a client's JSON body once. A large one is read without the tails of its long strings (base64 images), which are
  * checked in place and counted, because a document of strings beside its bytes would fill an isolate
- * (docs/rules/request-bodies.md#large-json). Whoever reads a text of a document asks {@link JsonDocument} for it: a cut
- * string carries a mark.
+ * (docs/rules/request-bodies.md#large-json). Read texts of a document through {@link JsonDocument}: a string that was cut
+ * contains a mark.
  */
 
 import { joined } from "../bytes/byte-pieces.ts";
@@ -25,9 +25,9 @@ export interface JsonDocument {
 }
 
 /**
- * The document of a body in pieces, as {@link readCut} takes it; null when it is none that JSON allows, as far as is seen.
- * `secret` marks the strings that are cut: text that the client cannot know, or its own strings could pass for cut ones of
- * another length.
+ * The document of a body in pieces, as {@link readCut} takes it; null when it is found not to be valid JSON. `secret` marks
+ * the strings that are cut: text that the client cannot know, so that its own strings cannot pass for cut ones of another
+ * length.
  */
 export function cutJson<B extends ArrayBufferLike>(
   pieces: readonly Uint8Array<B>[],

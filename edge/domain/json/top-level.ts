@@ -19,9 +19,9 @@ import {
 import type { Span } from "../bytes/byte-pieces.ts";
 
 const decoder = new TextDecoder();
-/** A longer string is not read letter by letter. */
+/** A longer string is not read character by character. */
 const PLAIN_MAX = 64;
-/** So much of a string is passed over byte by byte: a search costs more to begin. */
+/** This many bytes of a string are skipped one by one: starting a search costs more. */
 const NEAR_BYTES = 128;
 
 interface Member {
@@ -35,7 +35,7 @@ export interface TopLevel {
   readonly closeAt: number;
 }
 
-/** More members of names that are asked for are in no document of good faith. */
+/** Honest documents do not have more members of the wanted names. */
 const MEMBERS_MAX = 10_000;
 
 /**

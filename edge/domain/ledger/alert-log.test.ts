@@ -1,4 +1,7 @@
-/** The waiting alerts of a Ledger: in order, once, bounded, and let go only when told (docs/rules/alerts.md#bounds). */
+/**
+ * The waiting alerts of a Ledger: in order, once, bounded, and deleted only when acknowledged
+ * (docs/rules/alerts.md#bounds).
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AlertEvent } from "../../../shared/alerts.ts";
@@ -44,11 +47,11 @@ describe("the alerts of a Ledger", () => {
     expect(effects.filter((effect) => effect.type === "drop").at(-1)).toEqual({ type: "drop", sequence: 3, total: 3 });
   });
 
-  it("takes an id once, whether it waits or was told, and forgets it in the end", () => {
+  it("takes an id once, whether it waits or was acknowledged, and forgets it in the end", () => {
     const taken = appendAlerts(EMPTY, [event(1), event(2), event(1)]).index;
-    const told = acknowledgeAlerts(taken, 1).index;
-    expect(appendAlerts(told, [event(1), event(2)]).effects).toEqual([]);
-    const more = appendAlerts(told, events(ALERTS_MAX_WAITING - 1, 3)).index;
+    const acknowledged = acknowledgeAlerts(taken, 1).index;
+    expect(appendAlerts(acknowledged, [event(1), event(2)]).effects).toEqual([]);
+    const more = appendAlerts(acknowledged, events(ALERTS_MAX_WAITING - 1, 3)).index;
     const afterThousand = acknowledgeAlerts(more, ALERTS_MAX_WAITING + 1).index;
     const next = appendAlerts(afterThousand, events(ALERTS_MAX_WAITING, 5000)).index;
     const { index, effects } = acknowledgeAlerts(next, 2 * ALERTS_MAX_WAITING + 1);

@@ -1,16 +1,16 @@
 /**
- * The alerts that wait in a Ledger for the control service, as a pure state machine: (index, event) -> (index,
- * effects). In order, each id once, at most 1000 waiting: beyond that the oldest goes and is counted
- * (docs/rules/alerts.md#bounds). Those of one issue wait as one with their counts added up, so that a long outage fills
- * no room (docs/rules/alerts.md#cooldown-and-repeats). An alert leaves only when the control service says that it has
- * it; its id is remembered a while, so that whoever hands the same alert over again does not raise it twice.
+ * The alerts that wait in a Ledger for the control service, as a pure state machine: (index, event) -> (index, effects). In
+ * order, each id once, at most 1000 waiting: beyond that the oldest is dropped and counted (docs/rules/alerts.md#bounds).
+ * Alerts of one issue wait as one with their counts added up, so that a long outage does not fill the log
+ * (docs/rules/alerts.md#cooldown-and-repeats). An alert leaves only when the control service has acknowledged it; its id is
+ * remembered for a while, so that the same alert, handed over again, is not raised twice.
  */
 import type { AlertEvent } from "../../../shared/alerts.ts";
 
 export const ALERTS_MAX_WAITING = 1000;
 /** Alerts of one answer to the control service. */
 export const ALERTS_PER_BATCH = 100;
-/** Ids of told alerts that are remembered. */
+/** How many ids of acknowledged alerts are remembered. */
 export const ALERTS_REMEMBERED = 2000;
 
 interface WaitingAlert {
@@ -22,19 +22,19 @@ interface WaitingAlert {
 export interface AlertIndex {
   /** Ascending. */
   readonly waiting: readonly WaitingAlert[];
-  /** Ids that are remembered, oldest first: of alerts that the control service has, or that became part of another. */
+  /** Ids that are remembered, oldest first: of acknowledged alerts, and of alerts that became part of another. */
   readonly rememberedIds: readonly string[];
   readonly nextSequence: number;
-  /** The control service may have been answered everything up to here: what it has changes no more. */
+  /** Alerts up to this sequence may have been sent to the control service, so they are not changed any more. */
   readonly offeredThrough: number;
-  /** Alerts dropped for want of room, since ever. */
+  /** Alerts dropped because too many waited, since the log began. */
   readonly dropped: number;
 }
 
 /** What the shell must do on disk, all of it in one transaction. */
 export type AlertEffect =
   | { readonly type: "add"; readonly sequence: number; readonly event: AlertEvent }
-  /** The alert at `into` becomes `event`; the `id` of what became part of it is remembered under `sequence`. */
+  /** The alert at `into` becomes `event`; the `id` of the alert that became part of it is remembered under `sequence`. */
   | {
       readonly type: "merge";
       readonly into: number;
@@ -43,7 +43,7 @@ export type AlertEffect =
       readonly id: string;
     }
   | { readonly type: "drop"; readonly sequence: number; readonly total: number }
-  /** Everything up to here was told. */
+  /** Everything up to this sequence was acknowledged. */
   | { readonly type: "told"; readonly through: number }
   | { readonly type: "forget"; readonly id: string };
 
@@ -56,7 +56,7 @@ export interface AlertStep {
 export function appendAlerts(start: AlertIndex, events: readonly AlertEvent[]): AlertStep {
   const known = new Set([...start.rememberedIds, ...start.waiting.map((entry) => entry.event.id)]);
   const waiting = [...start.waiting];
-  const told = [...start.rememberedIds];
+  const rememberedIds = [...start.rememberedIds];
   const effects: AlertEffect[] = [];
   let { nextSequence, dropped } = start;
   for (const event of events) {
@@ -71,7 +71,7 @@ export function appendAlerts(start: AlertIndex, events: readonly AlertEvent[]): 
     if (same !== undefined) {
       const merged = { ...event, id: same.event.id, count: same.event.count + event.count };
       waiting[at] = { ...same, event: merged };
-      told.push(event.id);
+      rememberedIds.push(event.id);
       effects.push({ type: "merge", into: same.sequence, event: merged, sequence, id: event.id });
       continue;
     }
@@ -82,44 +82,44 @@ export function appendAlerts(start: AlertIndex, events: readonly AlertEvent[]): 
     dropped += 1;
     effects.push({ type: "drop", sequence: oldest.sequence, total: dropped });
   }
-  const forgotten = forgetOldest(told);
+  const forgotten = forgetOldest(rememberedIds);
   return {
-    index: { ...start, waiting, rememberedIds: told, nextSequence, dropped },
+    index: { ...start, waiting, rememberedIds, nextSequence, dropped },
     effects: [...effects, ...forgotten],
   };
 }
 
-/** Takes what is beyond the bound out of the ids that are remembered. */
-function forgetOldest(told: string[]): readonly AlertEffect[] {
-  const forgotten = told.splice(0, Math.max(0, told.length - ALERTS_REMEMBERED));
+/** Removes the oldest remembered ids beyond the bound. */
+function forgetOldest(rememberedIds: string[]): readonly AlertEffect[] {
+  const forgotten = rememberedIds.splice(0, Math.max(0, rememberedIds.length - ALERTS_REMEMBERED));
   return forgotten.map((id): AlertEffect => ({ type: "forget", id }));
 }
 
-/** The control service has everything up to `through`. */
+/** Removes the alerts up to `through`, which the control service has. */
 export function acknowledgeAlerts(start: AlertIndex, through: number): AlertStep {
   const left = start.waiting.filter((entry) => entry.sequence > through);
   const gone = start.waiting.slice(0, start.waiting.length - left.length);
   const last = gone.at(-1);
   if (last === undefined) return { index: start, effects: [] };
-  const told = [...start.rememberedIds, ...gone.map((entry) => entry.event.id)];
-  const forgotten = forgetOldest(told);
+  const rememberedIds = [...start.rememberedIds, ...gone.map((entry) => entry.event.id)];
+  const forgotten = forgetOldest(rememberedIds);
   return {
-    index: { ...start, waiting: left, rememberedIds: told },
+    index: { ...start, waiting: left, rememberedIds },
     effects: [{ type: "told", through: last.sequence }, ...forgotten],
   };
 }
 
 /** An answer to the control service. */
 interface AlertOffer {
-  /** The index that knows what was answered. */
+  /** The index, with what was sent recorded in it. */
   readonly index: AlertIndex;
-  /** The sequence number that says so when the alerts have arrived; 0 when none waits. */
+  /** The sequence number by which the control service acknowledges these alerts; 0 when none waits. */
   readonly through: number;
-  /** The oldest that wait. */
+  /** The oldest waiting alerts. */
   readonly alerts: readonly AlertEvent[];
 }
 
-/** What the control service is answered next. */
+/** What is sent to the control service next. */
 export function offerAlerts(index: AlertIndex): AlertOffer {
   const batch = index.waiting.slice(0, ALERTS_PER_BATCH);
   const through = batch.at(-1)?.sequence ?? 0;

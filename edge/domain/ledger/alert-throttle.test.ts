@@ -64,7 +64,7 @@ describe("repeats of an issue", () => {
     const step = fc.record({
       waitMs: fc.integer({ min: 0, max: 15_000 }),
       key: fc.constantFrom("a", "b", "c"),
-      ask: fc.boolean(),
+      isRead: fc.boolean(),
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -74,9 +74,9 @@ describe("repeats of an issue", () => {
         const take = (leaving: readonly CountedIssue[]) => {
           for (const one of leaving) left.push({ ...one, atMs: nowMs });
         };
-        for (const { waitMs, key, ask } of steps) {
+        for (const { waitMs, key, isRead } of steps) {
           nowMs += waitMs;
-          if (ask) take(repeats.due(nowMs));
+          if (isRead) take(repeats.due(nowMs));
           take(repeats.raise(issue(key), nowMs));
         }
         nowMs += QUIET_MS;

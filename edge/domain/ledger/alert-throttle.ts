@@ -1,7 +1,8 @@
 /**
- * Which alerts leave an isolate or object, and for how many times each of them stands. The first of an issue leaves at
- * once; what repeats within the quiet time is counted and leaves as one when it is over. No time is counted twice or
- * forgotten (docs/rules/alerts.md#cooldown-and-repeats). The state of this machine is its own; time is an argument.
+ * Which alerts leave an isolate or object, and how many occurrences each of them stands for. The first alert of an issue
+ * leaves at once; repeats within the quiet time are counted and leave as one when it is over. No occurrence is counted
+ * twice or forgotten (docs/rules/alerts.md#cooldown-and-repeats). The state is private to this machine; time is an
+ * argument.
  */
 import type { Issue } from "../../../shared/alerts.ts";
 
@@ -19,17 +20,17 @@ export interface CountedIssue {
 interface Known {
   /** When it left last, epoch ms. */
   readonly leftMs: number;
-  /** Raised since then: the last of them, and how many. */
+  /** What was raised since then: the last issue, and how often. */
   waiting: CountedIssue | null;
 }
 
 export class AlertThrottle {
-  /** By issue key; who left longest ago comes first. */
+  /** By issue key; the issue that left longest ago comes first. */
   readonly #known = new Map<string, Known>();
   /** Keys of issues that wait for their quiet time to end. */
   readonly #waiting = new Set<string>();
 
-  /** Counts one time at `nowMs`; answers what leaves now. */
+  /** Counts one occurrence at `nowMs`; returns what leaves now. */
   raise(issue: Issue, nowMs: number): readonly CountedIssue[] {
     const known = this.#known.get(issue.issueKey);
     const raised = { issue, count: (known?.waiting?.count ?? 0) + 1 };
@@ -42,7 +43,7 @@ export class AlertThrottle {
     return [raised, ...this.#forgetOldest()];
   }
 
-  /** What has waited for the whole of its quiet time and leaves at `nowMs`. */
+  /** The issues whose quiet time has passed; they leave at `nowMs`. */
   due(nowMs: number): readonly CountedIssue[] {
     const leaving: CountedIssue[] = [];
     for (const key of this.#waiting) {
@@ -71,7 +72,7 @@ export class AlertThrottle {
     this.#known.set(key, { leftMs: nowMs, waiting: null });
   }
 
-  /** Makes room; an issue that is forgotten takes with it what was counted of it. */
+  /** Forgets the oldest issue when there are too many; what was counted of it leaves. */
   #forgetOldest(): readonly CountedIssue[] {
     if (this.#known.size <= ISSUES_MAX) return [];
     const [oldest] = this.#known;

@@ -1,16 +1,16 @@
 /**
- * The analytics store, as a Ledger uses it: inserts that may be repeated, and the two ways in which one fails. What the store
- * is, and how it is reached, is an adapter's (edge/adapters/clickhouse-insert.ts).
+ * The analytics store, as a Ledger uses it: inserts that may be repeated, and the two ways in which an insert fails. The
+ * adapter knows which store it is and how it is reached (edge/adapters/clickhouse-insert.ts).
  */
 
-/** The store did not take or answer it; the message is short and free of the store's internals. */
+/** The store could not be reached or gave no proper answer; the message is short and contains no internals of the store. */
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
 }
 
 /**
- * The store reads the rows of an insert and will not have them, or not as many bytes at once; the same rows are refused
- * again, others may be taken. `code` is its code of the error, or `413`.
+ * The store understands the rows of an insert and refuses them, or refuses that many bytes at once. It will refuse the same
+ * rows again; it may take others. `code` is its error code, or `413`.
  */
 export class RowsRefused extends Error {
   override readonly name = "RowsRefused";
@@ -22,7 +22,7 @@ export class RowsRefused extends Error {
   }
 }
 
-/** What a Ledger asks of the analytics store. */
+/** What a Ledger uses of the analytics store. */
 export interface AnalyticsStore {
   /**
    * Inserts lines of JSON into a table. The same lines under the same token are stored once, however often they are sent.

@@ -1,8 +1,8 @@
 /**
  * The Cell's outgoing rows as a pure state machine: rows of about 20 ms leave in one batch, one batch at a time, and a
- * batch that failed leaves again unchanged under the same sequence number. A row is acknowledged when its batch is
- * (docs/rules/settlement-and-rows.md#custody). It never drops a row that it accepted; beyond its bound it refuses, and
- * the Worker keeps custody.
+ * batch that failed is sent again unchanged under the same sequence number. A row is acknowledged when its batch is
+ * (docs/rules/settlement-and-rows.md#custody). An accepted row is never dropped; beyond its bound it refuses rows, and the
+ * Worker keeps custody.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 
@@ -12,7 +12,7 @@ export const BATCH_MAX_ROWS = 500;
 /** Rows that may wait for the Ledger before new ones are refused. */
 export const WAITING_MAX_ROWS = 20_000;
 
-/** `ticket` names the waiter to acknowledge; `orphan`: the row may have arrived before by another way. */
+/** `ticket` names the waiter to acknowledge; `orphan`: the row may have arrived before in another way. */
 interface WaitingRow {
   readonly ticket: number;
   readonly row: UsageRow;
@@ -51,14 +51,14 @@ export class GroupCommit {
     return this.#flying;
   }
 
-  /** The batch in flight is durable. Answers its rows, to be acknowledged. */
+  /** The batch in flight is durable. Returns its rows, to be acknowledged. */
   done(): readonly WaitingRow[] {
     const rows = this.#flying?.rows ?? [];
     this.#flying = null;
     return rows;
   }
 
-  /** The batch in flight failed and is to be sent again, unchanged, after the answered wait in ms. */
+  /** The batch in flight failed and is to be sent again, unchanged, after the returned wait in ms. */
   failed(): number {
     this.#failures += 1;
     return Math.min(5000, 50 * 2 ** Math.min(this.#failures - 1, 7));

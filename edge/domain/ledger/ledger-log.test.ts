@@ -57,7 +57,7 @@ class World {
     this.index = step.index;
   }
 
-  /** Sends the oldest segment; `ack` false: the store took it, but nobody heard. */
+  /** Sends the oldest segment; `ack` false: the store took it, but its answer was lost. */
   ship(ack: boolean): void {
     this.carryOut(sealForSending(this.index));
     const segment = this.index.pending[0]?.segment;

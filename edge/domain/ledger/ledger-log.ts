@@ -1,10 +1,10 @@
 /**
- * The Ledger's log as a pure state machine: (index, event) -> (index, effects). It decides which commit belongs to
- * which segment, when a segment is sealed, what is refused for want of room, and which batch was seen before. It never
- * holds rows: those are in the commits on disk. Rows of refused requests have a part of the room at most: whoever is
- * refused, as often as it likes, must not take the room of what others have used. Invariant: a segment that is sealed
- * never gains or loses a row, so that its parts and their deduplication tokens are the same at every attempt
- * (docs/rules/settlement-and-rows.md#shipping, docs/rules/settlement-and-rows.md#spill-bounds).
+ * The Ledger's log as a pure state machine: (index, event) -> (index, effects). It decides which commit belongs to which
+ * segment, when a segment is sealed, what is refused when the log is full, and which batch was seen before. It never holds
+ * rows: those are in the commits on disk. Rows of refused requests may fill only a part of the log: a client that is
+ * refused many times must not displace the rows of real usage. Invariant: a sealed segment never gains or loses a row, so
+ * that its parts and their deduplication tokens are the same at every attempt (docs/rules/settlement-and-rows.md#shipping,
+ * docs/rules/settlement-and-rows.md#spill-bounds).
  */
 
 export const COMMIT_MAX_BYTES = 256 * 1024;
@@ -12,19 +12,19 @@ export const SEGMENT_MAX_BYTES = 256 * 1024;
 export const SPILL_MAX_BYTES = 256 * 1024 * 1024;
 export const SPILL_MAX_SEGMENTS = 1024;
 export const INSERT_MAX_ROWS = 1000;
-/** Part of the room that rows of refusals may fill. */
+/** Part of the log that rows of refusals may fill. */
 export const REFUSALS_MAX_PART = 1 / 4;
 /** How long a shipped segment stays readable, so that a settle retried late is recognised. */
 export const SHIPPED_KEEP_MS = 120_000;
 
-/** What the log knows of itself; rebuilt from disk when the object starts. */
+/** The state of the log; rebuilt from disk when the object starts. */
 export interface LogIndex {
   /** Number of the segment that still takes commits. */
   readonly openSegment: number;
   readonly openBytes: number;
   /** Sealed and open segments that hold rows and are not shipped, ascending. */
   readonly pending: readonly PendingSegment[];
-  /** Rows refused for want of room, since ever. */
+  /** Rows refused because the log was full, since it began. */
   readonly dropped: number;
   /** Newest sequence applied per `cell/epoch`. */
   readonly applied: ReadonlyMap<string, number>;
@@ -33,7 +33,7 @@ export interface LogIndex {
 interface PendingSegment {
   readonly segment: number;
   readonly bytes: number;
-  /** Those of rows of refusals. */
+  /** Bytes of rows of refusals among them. */
   readonly refusalBytes: number;
 }
 
@@ -59,7 +59,7 @@ export type LogEffect =
       readonly lines: readonly LogLine[];
       readonly bytes: number;
       readonly refusalBytes: number;
-      /** May have arrived before by another way. */
+      /** May have arrived before in another way. */
       readonly orphan: boolean;
     }
   | { readonly type: "open"; readonly segment: number }
@@ -142,7 +142,7 @@ export function markShipped(index: LogIndex, segment: number): LogIndex {
   return { ...index, pending: index.pending.filter((entry) => entry.segment !== segment) };
 }
 
-/** Rows that had to go for want of room. */
+/** Counts rows that were dropped because the log was full. */
 export function countDropped(index: LogIndex, rows: number): LogStep {
   if (rows === 0) return { index, effects: [] };
   const total = index.dropped + rows;
@@ -169,7 +169,7 @@ function addToOpen(index: LogIndex, bytes: number, refusalBytes: number): LogInd
   return { ...index, openBytes: index.openBytes + bytes, pending: [...before, grown] };
 }
 
-/** The lines without those of refusals for which their part of the room is full. */
+/** The lines without those of refusals that exceed their part of the log. */
 function withinQuota(index: LogIndex, lines: readonly LogLine[], limits: LogLimits): readonly LogLine[] {
   if (!lines.some((line) => line.refusal)) return lines;
   let leftBytes = limits.maxBytes * REFUSALS_MAX_PART - sumOf(index.pending, (entry) => entry.refusalBytes);

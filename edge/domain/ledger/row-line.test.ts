@@ -20,7 +20,7 @@ it("is one line of text that UTF-8 can carry, with every number a number", () =>
   );
 });
 
-it("tells a refusal, when it is made and when it is found again, whatever its texts say", () => {
+it("marks a refusal, when it is made and when it is read again, whatever its texts say", () => {
   const text = '"admission":"rejected"';
   for (const admission of ["fast", "queued", "rejected", "boon"] as const) {
     const line = usageRowLine({ ...zeroUsageRow("", 0), admission, model: text, session_id: `\\${text}` }, String);

@@ -36,7 +36,7 @@ export function requestIdOf(line: string): string {
   return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
 }
 
-/** Which ledger shard a request's row goes to; the same for every retry of it. */
+/** The ledger shard that a request's row goes to; the same for every retry. */
 export function shardOf(requestId: string, shards: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < requestId.length; at += 1) {
@@ -45,13 +45,13 @@ export function shardOf(requestId: string, shards: number): number {
   return (hash >>> 0) % shards;
 }
 
-/** Half a character is no text to the store, and what is no number is none to JSON. */
+/** The store reads no half of a surrogate pair, and JSON no NaN or Infinity: both are replaced. */
 function readable(value: string | number): string | number {
   if (typeof value === "string") return value.toWellFormed();
   return Number.isFinite(value) ? value : 0;
 }
 
-/** Nearly every line is plain ASCII, and known to be so at a look. */
+/** Nearly every line is plain ASCII, which one quick check shows. */
 const NOT_ASCII = /\P{ASCII}/u;
 
 function utf8Length(text: string): number {

@@ -1,15 +1,15 @@
 /**
- * How one sealed segment is sent, as a pure state machine. It leaves in parts of at most a thousand rows; a part that the
- * store refuses for what is in it is halved until the refused rows stand alone, and all others are delivered in order.
- * Invariant: a range is halved only after a refusal, and is never sent whole again until the plan begins anew, so that the
- * token of a range always stands for the same rows. It never decides that rows are lost for a store that takes none.
+ * How one sealed segment is sent, as a pure state machine. It is sent in parts of at most a thousand rows; a part that the
+ * store refuses for its content is halved until the refused rows are alone, and all others are delivered in order.
+ * Invariant: a range is halved only after a refusal, and is never sent whole again until the plan restarts, so that the
+ * token of a range always stands for the same rows. When a store takes no row at all, no row is given up as refused.
  */
 import { INSERT_MAX_ROWS } from "./ledger-log.ts";
 
-/** Refused rows that one ledger keeps, and their bytes. */
+/** Refused rows (dead letters) that one ledger keeps, and their bytes. */
 export const DEAD_LETTER_MAX_ROWS = 1000;
 export const DEAD_LETTER_MAX_BYTES = 4 * 1024 * 1024;
-/** A refused row is tried again after this time: what refused it may have been repaired. */
+/** A refused row is tried again after this time: the cause of the refusal may have been repaired. */
 export const DEAD_LETTER_RETRY_MS = 3_600_000;
 
 /** Rows of a segment by position, `to` excluded. */
@@ -18,20 +18,20 @@ export interface RowRange {
   readonly to: number;
 }
 
-/** Kept on disk once something of it cannot be worked out anew: what is skipped, what was halved, what was refused. */
+/** Kept on disk once a part of it cannot be computed again: what is skipped, halved or refused. */
 export interface SendPlan {
   readonly segment: number;
   readonly rows: number;
   /**
-   * Positions of rows that came to the store by another way. Decided once, before the first send: a row that the store has
-   * from a send that it did not finish must be sent again, or the rollup would miss it.
+   * Positions of rows that came to the store in another way. Decided once, before the first send: a row that the store has
+   * from an unfinished send must be sent again, or the rollup would miss it.
    */
   readonly skip: readonly number[];
   /** Still to be sent, ascending. */
   readonly left: readonly RowRange[];
   /** Positions of the rows that were refused alone, ascending. */
   readonly refused: readonly number[];
-  /** The store took at least one row: it works, and what it refuses is refused for itself. */
+  /** The store took at least one row: so it works, and refuses the other rows for their own content. */
   readonly taken: boolean;
 }
 
@@ -40,12 +40,12 @@ export function planOf(segment: number, rows: number, skip: readonly number[] = 
   return { segment, rows, skip, left: partsOf(rows), refused: [], taken: false };
 }
 
-/** The store has the first range that was left. */
+/** Notes that the store took the first remaining range. */
 export function planAfterInsert(plan: SendPlan): SendPlan {
   return { ...plan, left: plan.left.slice(1), taken: true };
 }
 
-/** The store refused the first range that was left for its content. */
+/** Notes that the store refused the first remaining range for its content. */
 export function planAfterRefusal(plan: SendPlan): SendPlan {
   const [first, ...rest] = plan.left;
   if (first === undefined) return plan;
@@ -58,12 +58,14 @@ export function planAfterRefusal(plan: SendPlan): SendPlan {
   return { ...plan, left: [...halves, ...rest] };
 }
 
-/** Everything once more from the start, for a store that took nothing. */
+/** The plan from its start again, for a store that took nothing. */
 export function restartedPlan({ segment, rows, skip }: SendPlan): SendPlan {
   return planOf(segment, rows, skip);
 }
 
-/** What tells a range from every other of its ledger: the same rows under the same name at every attempt. */
+/**
+ * The name of a range, different from every other range of its ledger: the same rows have the same name at every attempt.
+ */
 export function rangeName({ segment, rows }: SendPlan, { from, to }: RowRange): string {
   const part = Math.floor(from / INSERT_MAX_ROWS);
   const whole = from % INSERT_MAX_ROWS === 0 && to === Math.min(from + INSERT_MAX_ROWS, rows);
@@ -71,15 +73,15 @@ export function rangeName({ segment, rows }: SendPlan, { from, to }: RowRange): 
 }
 
 /**
- * How many of the rows that are aside have to go, oldest first, so that the refused rows of a plan have room. Null: none
- * may go, because the store took nothing of this segment; then it is the store that fails, and the segment waits.
+ * How many dead letters have to be deleted, oldest first, so that the refused rows of a plan fit. Null: none may be
+ * deleted, because the store took nothing of this segment; then the store is failing, and the segment waits.
  */
 export function deadLetterRoom(
-  aside: readonly number[],
+  deadLetters: readonly number[],
   refusedBytes: readonly number[],
   taken: boolean,
 ): { readonly displaced: number } | null {
-  const sizes = [...aside, ...refusedBytes];
+  const sizes = [...deadLetters, ...refusedBytes];
   let bytes = sizes.reduce((sum, size) => sum + size, 0);
   let displaced = 0;
   while (

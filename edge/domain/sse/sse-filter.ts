@@ -1,7 +1,7 @@
 /**
- * Lets whole server-sent events through, without changing a byte but where a transform says so. Bytes may be split anywhere.
- * What is not whole yet is held back; an event that never ends is let through as it comes, so that memory stays bounded.
- * Every byte is looked at once; only an event that concerns a transform is looked at by it.
+ * Passes whole server-sent events on, and changes a byte only where a transform does. Bytes may be split anywhere. An event
+ * that is not complete yet is held back; one that never ends is passed on as it comes, so that memory stays bounded. Every
+ * byte is scanned once; a transform sees only the events that concern it.
  */
 import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "../bytes/ascii.ts";
 import { concat, type Span } from "../bytes/byte-pieces.ts";
@@ -18,7 +18,7 @@ export class SseFilter {
   /** The line that the next byte belongs to is empty so far. */
   #lineEmpty = true;
   #afterCr = false;
-  /** Of the event under way: lines that have ended, an empty list seen, and its last byte that is no blank. */
+  /** Of the current event: lines that have ended, whether an empty list was seen, and its last byte that is not blank. */
   #lines = 0;
   #emptyList = false;
   #lastByte = 0;
@@ -28,7 +28,7 @@ export class SseFilter {
     this.#transforms = transforms;
   }
 
-  /** What may be passed on with this chunk: every event that is whole by now, each with its blank line. */
+  /** What may be passed on with this chunk: every event that is complete by now, each with its blank line. */
   push(chunk: Uint8Array): Uint8Array {
     const { end, concerned } = this.#scan(chunk);
     const whole = end === 0 ? NOTHING : this.#take(chunk.subarray(0, end));
@@ -43,7 +43,10 @@ export class SseFilter {
     return rest.byteLength === 0 ? rest : this.#transform(rest);
   }
 
-  /** Where the last whole event ends in the chunk; places of those that concern a transform, counted from what is held. */
+  /**
+   * Where the last complete event ends in the chunk, and the places of events that concern a transform, counted from the
+   * start of what is held.
+   */
   #scan(chunk: Uint8Array): { readonly end: number; readonly concerned: readonly Span[] } {
     const concerned: Span[] = [];
     let end = 0;
@@ -57,7 +60,7 @@ export class SseFilter {
         continue;
       }
       if (byte === LF && this.#afterCr) {
-        // Second half of a CR LF that was split from the first: it stays with the bytes that follow.
+        // Second half of a CR LF that was split: it stays with the bytes that follow.
         this.#afterCr = false;
         continue;
       }
@@ -95,7 +98,7 @@ export class SseFilter {
     this.#heldBytes += bytes.byteLength;
   }
 
-  /** What is held, and `last` after it. */
+  /** What is held, followed by `last`. */
   #take(last: Uint8Array): Uint8Array {
     if (this.#heldBytes === 0) return last;
     const taken = concat([...this.#held, last]);
@@ -104,7 +107,7 @@ export class SseFilter {
     return taken;
   }
 
-  /** Whole events with those replaced that concern a transform. */
+  /** Complete events, with those replaced that concern a transform. */
   #changed(events: Uint8Array, concerned: readonly Span[]): Uint8Array {
     const kept: Uint8Array[] = [];
     let from = 0;
@@ -120,7 +123,7 @@ export class SseFilter {
     return concat(kept);
   }
 
-  /** One event by every transform; nothing is left to the others of an event that one withholds. */
+  /** Applies every transform to one event; when one withholds the event, the others do not see it. */
   #transform(event: Uint8Array): Uint8Array {
     let passed = event;
     for (const transform of this.#transforms) {

@@ -1,14 +1,15 @@
 /**
- * What changes a request on its way upstream, and the answer on its way back: the seam between the pipeline, which runs every
- * transform alike, and the features that need one. A transform is pure. It never sees a body as text: it names members of the
- * top level of the client's document and their new values, and everything else stays byte for byte what the client sent.
+ * What changes a request on its way upstream, and the answer on its way back: the seam between the pipeline, which runs
+ * every transform in the same way, and the features that need one. A transform is pure. It never sees a body as text: it
+ * names top-level members of the client's document and their new values, and everything else stays byte for byte what the
+ * client sent.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { JsonDocument } from "../json/document.ts";
 import type { RouteClass } from "../routing/route-class.ts";
 import type { ResponseTransform } from "../sse/response-transform.ts";
 
-/** What a transform decides by. The body is a JSON document: no other body is transformed. */
+/** What a transform decides on. The body is a JSON document: no other body is transformed. */
 export interface TransformSubject {
   readonly route: RouteClass;
   readonly model: ModelRecord;
@@ -27,25 +28,28 @@ export interface MemberEdit {
 
 /** What a transform does to one request. */
 export interface TransformPlan {
-  /** The transform's own. */
+  /** The name of the transform. */
   readonly name: string;
   readonly edits: readonly MemberEdit[];
   /**
-   * The request is better off without it than refused: an upstream that answers 400 is asked again without every such plan,
-   * and when that helps, the upstream is not sent them for a while (docs/rules/streams.md#usage-event).
+   * The request can do without it: when an upstream answers 400, it is called again without every such plan, and when that
+   * helps, it is not sent them for a while (docs/rules/streams.md#usage-event).
    */
   readonly optional: boolean;
-  /** Makes what belongs to it on the way back; null: nothing. Called once for the answer that the client gets, if it is a stream. */
+  /**
+   * Makes the transform of the answer; null: the answer is not changed. Called once, for the answer that the client gets,
+   * if it is a stream.
+   */
   readonly response: (() => ResponseTransform) | null;
 }
 
-/** One feature's change of requests; keeps nothing of any of them. */
+/** One feature's change of requests; keeps no state of any request. */
 export interface RequestTransform {
-  /** Names it where upstreams that refuse it are remembered; different from every other one. */
+  /** The name under which upstreams that refuse it are remembered; different from every other one. */
   readonly name: string;
-  /** Members of a document that it may give a new value: their places are noted when a body is read. */
+  /** Members of a document to which it may give a new value: their places are recorded when a body is read. */
   readonly members: readonly string[];
-  /** What it does to this request; null: nothing. Called once per request, before the first attempt. */
+  /** The plan for this request; null: no change. Called once per request, before the first attempt. */
   plan(subject: TransformSubject): TransformPlan | null;
 }
 
@@ -59,12 +63,12 @@ export class Transforms {
     this.#members = new Set(list.flatMap(({ members }) => members));
   }
 
-  /** Whether any of them may give this member of a document a new value. */
+  /** Whether any transform may give this member of a document a new value. */
   edits(name: string): boolean {
     return this.#members.has(name);
   }
 
-  /** What they do to this request; most often nothing. */
+  /** The plans for this request; most often none. */
   plan(subject: TransformSubject): readonly TransformPlan[] {
     const plans: TransformPlan[] = [];
     for (const transform of this.#list) {

@@ -1,6 +1,6 @@
 /**
- * The usage event of a stream, asked for on the behalf of a client that did not ask for it, and kept from that client: the
- * tokens of a stream are known by it alone (docs/rules/streams.md#usage-event).
+ * The usage event of a stream, requested when the client did not request it, and then withheld from that client: only this
+ * event shows the tokens of a stream (docs/rules/streams.md#usage-event).
  */
 import type { JsonObject } from "../json/document.ts";
 import { isUsageEvent } from "../sse/events.ts";
@@ -9,9 +9,9 @@ import type { RequestTransform, TransformPlan, TransformSubject } from "./transf
 
 const NOTHING = new Uint8Array(0);
 
-/** Takes the usage event out of a stream. Keeps nothing, so that one is enough for all streams. */
+/** Removes the usage event from a stream. Keeps no state, so one is enough for all streams. */
 const withholdUsageEvent: ResponseTransform = {
-  // It has no choices: an empty list, in one line if not spread over several.
+  // A usage event has no choices: an empty list in one line, unless it is spread over several.
   concerns: ({ lines, emptyList }: EventShape) => emptyList || lines > 1,
   event: (event) => (isUsageEvent(event) ? NOTHING : event),
 };
@@ -33,11 +33,11 @@ export const usageEvent = {
   name: PLAN.name,
   members: ["stream_options"],
   plan: ({ route, stream, document }: Omit<TransformSubject, "model">) =>
-    route.usageOption && stream && !asksForUsage(document.root) ? PLAN : null,
+    route.usageOption && stream && !requestsUsage(document.root) ? PLAN : null,
 } satisfies RequestTransform;
 
-/** True when a streaming request already asks for its usage event. */
-function asksForUsage(root: JsonObject): boolean {
+/** True when a streaming request itself requests its usage event. */
+function requestsUsage(root: JsonObject): boolean {
   const options = root["stream_options"];
   return isObject(options) && options["include_usage"] === true;
 }

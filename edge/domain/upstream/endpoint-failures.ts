@@ -1,7 +1,7 @@
 /**
  * What one isolate remembers of failing endpoints: after three failures in a row an endpoint is tried last for ten seconds,
  * then in its normal order again; one answer clears its failures. It never takes an endpoint out of rotation: health checks
- * decide that. Memory is bounded; the endpoint whose failure was seen first is forgotten first.
+ * decide that. Memory is bounded; the endpoint that failed first is forgotten first.
  */
 
 /** Failures in a row after which an endpoint is tried last. */

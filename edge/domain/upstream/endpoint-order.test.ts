@@ -27,7 +27,7 @@ function model(endpoints: readonly ResolvedEndpoint[], mode: Mode = "failover", 
 }
 
 function options(changes: Partial<OrderOptions> = {}): OrderOptions {
-  return { sessionId: "", fraction: () => 0.5, isTriedLast: () => false, defaultBase: DEFAULT, ...changes };
+  return { sessionId: "", fraction: () => 0.5, isDemoted: () => false, defaultBase: DEFAULT, ...changes };
 }
 
 const names = (...given: Parameters<typeof orderTargets>): readonly string[] =>
@@ -54,7 +54,7 @@ const uniqueEndpoints = fc
     ),
   );
 
-describe("who is eligible", () => {
+describe("eligible endpoints", () => {
   it.each([
     ["no endpoint, no address", model([]), ["default"]],
     ["no endpoint", model([], "failover", "http://own.test"), ["own"]],
@@ -114,8 +114,8 @@ describe("failover", () => {
 
   it("tries those last that failed lately, in their own order", () => {
     const endpoints = ["a", "b", "c", "d"].map((name) => endpoint(name));
-    const isTriedLast = (key: string): boolean => /^id-[ac] /.test(key);
-    expect(names(model(endpoints), options({ isTriedLast }))).toEqual(["b", "d", "a", "c"]);
+    const isDemoted = (key: string): boolean => /^id-[ac] /.test(key);
+    expect(names(model(endpoints), options({ isDemoted }))).toEqual(["b", "d", "a", "c"]);
   });
 });
 
@@ -129,9 +129,9 @@ describe("every mode", () => {
         fc.integer(),
         fc.integer({ min: 0, max: 63 }),
         (endpoints, mode, sessionId, seed, mask) => {
-          const isTriedLast = (key: string): boolean =>
+          const isDemoted = (key: string): boolean =>
             endpoints.some((entry, at) => key.startsWith(`${entry.id} `) && (mask & (1 << at)) !== 0);
-          const order = names(model(endpoints, mode), options({ sessionId, fraction: fractions(seed), isTriedLast }));
+          const order = names(model(endpoints, mode), options({ sessionId, fraction: fractions(seed), isDemoted }));
           expect(order.toSorted()).toEqual(endpoints.map((entry) => entry.name).toSorted());
         },
       ),

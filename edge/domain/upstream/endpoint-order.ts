@@ -26,7 +26,7 @@ export interface OrderOptions {
   /** Uniform in [0, 1). */
   readonly fraction: () => number;
   /** The endpoint failed so often recently that every other one is tried before it. */
-  readonly isTriedLast: (key: string) => boolean;
+  readonly isDemoted: (key: string) => boolean;
   /** The upstream of models without any address. */
   readonly defaultBase: string;
 }
@@ -55,7 +55,7 @@ function targetsOf(
     apiBase: endpoint.api_base,
     credential: present(endpoint.api_key) ?? present(model.api_key),
   }));
-  const last = targets.filter((target) => options.isTriedLast(target.key));
+  const last = targets.filter((target) => options.isDemoted(target.key));
   return last.length === 0 ? targets : [...targets.filter((target) => !last.includes(target)), ...last];
 }
 

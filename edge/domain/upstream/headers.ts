@@ -55,7 +55,7 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
 
 /**
  * Headers of a body that was read as JSON, as they are sent upstream: an upstream that read it as something else (a form,
- * another charset, compressed) could find another model in it than the one that was judged. A JSON type in UTF-8 is kept.
+ * another charset, compressed) could find another model in it than the checked one. A JSON type in UTF-8 is kept.
  */
 export function asJson(headers: Record<string, string>): Record<string, string> {
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) headers["content-type"] = "application/json";

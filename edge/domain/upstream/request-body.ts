@@ -10,8 +10,8 @@ import type { MemberEdit } from "../transform/transform.ts";
 const decoder = new TextDecoder();
 
 /**
- * Replaces `model`, every one of them, and makes the edits; members that are not there are added at the end. The pieces, in
- * order. `document` is JSON that has a member, and `top`, of it, holds every member that is replaced.
+ * Replaces every `model` member and applies the edits; members that do not exist are added at the end. Returns the pieces,
+ * in order. `document` is JSON that has a member; `top` is its top level and holds every member that is replaced.
  */
 export function rewriteBody(
   document: BytePieces,
@@ -28,7 +28,7 @@ export function rewriteBody(
   return splice(document, edits);
 }
 
-/** Every one of that name; false when there is none. */
+/** Replaces every member of that name; false when there is none. */
 function replace(edits: Edit[], { members }: TopLevel, name: string, text: string): boolean {
   const before = edits.length;
   for (const member of members) if (member.name === name) edits.push({ span: member.value, text });
@@ -44,7 +44,7 @@ function newMembers(
   const texts = new Map<string, string>();
   for (const { name, value } of edits) {
     const place = members.findLast((member) => member.name === name)?.value;
-    // read from here, for in a document that was parsed long strings may be cut
+    // read from here, because a parsed document may contain cut long strings
     const text = texts.get(name) ?? (place && decoder.decode(document.slice(place.start, place.end)));
     texts.set(name, JSON.stringify(value(text === undefined ? undefined : JSON.parse(text))));
   }

@@ -22,7 +22,7 @@ export interface AnswerProgress {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   /** The output was reported, and not only as it was before the answer began. */
-  readonly told: boolean;
+  readonly outputReported: boolean;
   /** The output was reported, and no content has come since. */
   readonly upToDate: boolean;
   /** The answer has shown its end, and no content has come since. */
@@ -35,7 +35,7 @@ export const NOTHING_SEEN: AnswerProgress = {
   characters: 0,
   inputTokens: null,
   outputTokens: null,
-  told: false,
+  outputReported: false,
   upToDate: false,
   ended: false,
 };
@@ -106,7 +106,7 @@ export class AnswerScan {
       characters: past.characters + characters,
       inputTokens: input ?? past.inputTokens,
       outputTokens: output ?? past.outputTokens,
-      told: reported || past.told,
+      outputReported: reported || past.outputReported,
       upToDate: reported || (past.upToDate && !some && output === null),
       // a report whose document is open may go on: it is not the last one yet
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),

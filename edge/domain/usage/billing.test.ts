@@ -11,17 +11,25 @@ describe("what is billed", () => {
   const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
   const answered = (changes: Partial<SeenUsage>, complete: boolean): BilledAnswer => ({
-    usage: { reported: null, told: false, upToDate: false, final: false, seenTokens: 0, empty: false, ...changes },
+    usage: {
+      reported: null,
+      outputReported: false,
+      upToDate: false,
+      final: false,
+      seenTokens: 0,
+      empty: false,
+      ...changes,
+    },
     complete,
   });
   const reported = { inputTokens: 4, outputTokens: 5 };
-  const soFar = { told: true, upToDate: true };
+  const soFar = { outputReported: true, upToDate: true };
   const last = { ...soFar, final: true };
   const inputAlone = { inputTokens: 4, outputTokens: null };
 
   it.each<[string, BilledAnswer | null, number, number]>([
     ["the estimate, when nothing answered", null, 10, 20],
-    ["what was reported", answered({ reported, told: true, upToDate: true, seenTokens: 9 }, true), 4, 5],
+    ["what was reported", answered({ reported, outputReported: true, upToDate: true, seenTokens: 9 }, true), 4, 5],
     ["what was reported at the end of an answer that was left then", answered({ reported, ...last }, false), 4, 5],
     ["the estimate of one that reports as it goes, when it was left", answered({ reported, ...soFar }, false), 10, 20],
     ["no output, where none is counted", answered({ reported: inputAlone }, true), 4, 0],
@@ -33,8 +41,18 @@ describe("what is billed", () => {
     ],
     ["the estimate, when nothing was reported", answered({ seenTokens: 3 }, true), 10, 20],
     ["the estimate, when what is reported is how it began", answered({ reported }, true), 4, 20],
-    ["what was reported before the last content", answered({ reported, told: true, seenTokens: 3 }, true), 4, 5],
-    ["what was seen since then, when it is more", answered({ reported, told: true, seenTokens: 6 }, true), 4, 6],
+    [
+      "what was reported before the last content",
+      answered({ reported, outputReported: true, seenTokens: 3 }, true),
+      4,
+      5,
+    ],
+    [
+      "what was seen since then, when it is more",
+      answered({ reported, outputReported: true, seenTokens: 6 }, true),
+      4,
+      6,
+    ],
     ["what was seen, when that is more", answered({ seenTokens: 900 }, false), 10, 900],
     ["what was seen after the report, when that is more", answered({ reported, seenTokens: 900 }, false), 10, 900],
     ["what was seen beside a report on the way", answered({ reported, ...soFar, seenTokens: 900 }, false), 10, 900],
@@ -73,7 +91,7 @@ describe("what is billed", () => {
     fc.assert(
       fc.property(
         fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count) }),
-        fc.record({ told: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), seenTokens: count }),
+        fc.record({ outputReported: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), seenTokens: count }),
         fc.boolean(),
         fc.double({ min: 0, max: 1e6, noNaN: true }),
         (all, usage, complete, price) => {
@@ -119,7 +137,7 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
       };
       const usage = {
         reported: { inputTokens, outputTokens },
-        told: false,
+        outputReported: false,
         upToDate: false,
         final: false,
         seenTokens: statedTokens,

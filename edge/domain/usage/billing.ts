@@ -55,9 +55,9 @@ function outputOf(estimate: TokenEstimate, answered: BilledAnswer | null): numbe
   if (answered === null) return estimate.outputTokens;
   if (isEmpty(answered)) return 0;
   const { complete, usage } = answered;
-  const { reported, told, upToDate, seenTokens } = usage;
+  const { reported, outputReported, upToDate, seenTokens } = usage;
   const reportedTokens = reported?.outputTokens ?? 0;
-  if (isOver(answered) && told) return upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
+  if (isOver(answered) && outputReported) return upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
   // An upstream that reports only its input, to the end, has produced nothing that is counted in tokens.
   if (complete && reported !== null && reported.outputTokens === null) return seenTokens;
   return Math.max(estimate.outputTokens, reportedTokens, seenTokens);

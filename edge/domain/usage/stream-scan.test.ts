@@ -87,7 +87,7 @@ describe("a stream", () => {
     characters: 15 + 9 + 7 + 3000,
     inputTokens: 11,
     outputTokens: 22,
-    told: true,
+    outputReported: true,
     upToDate: true,
     ended: true,
   };
@@ -135,7 +135,7 @@ describe("the usage that a stream reports", () => {
     [
       "and then goes on",
       event({ choices: [], usage }) + chat({ content: "a" }),
-      { outputTokens: 22, told: true, upToDate: false, ended: false },
+      { outputTokens: 22, outputReported: true, upToDate: false, ended: false },
     ],
     [
       "and before goes on, with each event",
@@ -156,14 +156,14 @@ describe("the usage that a stream reports", () => {
     [
       "before a response",
       event({ type: "response.created", response: { usage: { input_tokens: 0, output_tokens: 0 } } }),
-      { inputTokens: 0, outputTokens: 0, told: false, upToDate: false, ended: false },
+      { inputTokens: 0, outputTokens: 0, outputReported: false, upToDate: false, ended: false },
     ],
     ["in a choice", event({ choices: [{ delta: {}, usage }] }), { outputTokens: 22 }],
     ["in a corner of its own", event({ choices: [], x_groq: { usage } }), { outputTokens: 22 }],
     [
       "before a message",
       event({ type: "message_start", message: { usage: { input_tokens: 5, output_tokens: 1 } } }),
-      { inputTokens: 5, outputTokens: 1, told: false, upToDate: false },
+      { inputTokens: 5, outputTokens: 1, outputReported: false, upToDate: false },
     ],
     [
       "before and after a message",

@@ -20,7 +20,7 @@ export interface SeenUsage {
   /** Null: nothing was reported. */
   readonly reported: ReportedUsage | null;
   /** The output was reported, and not only as it was known before the answer began. */
-  readonly told: boolean;
+  readonly outputReported: boolean;
   /** The output was reported, and the report covers all content seen. */
   readonly upToDate: boolean;
   /**
@@ -63,11 +63,11 @@ export class UsageScan {
   /** What was reported and seen so far. */
   usage(): SeenUsage {
     const progress = this.#stream?.progress() ?? this.#document?.progress() ?? NOTHING_SEEN;
-    const { told, upToDate } = progress;
+    const { outputReported, upToDate } = progress;
     const whole = this.#document !== null && !this.#document.open;
     return {
       reported: reportOf(progress),
-      told,
+      outputReported,
       upToDate,
       final: upToDate && (progress.ended || whole),
       seenTokens: this.#content ? seenTokens(progress) : 0,

@@ -71,7 +71,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const scheduler = createScheduler({
     algorithm: settings.fairshareAlgorithm,
     maxInFlight: store.capacity ?? settings.globalMaxInFlight,
-    judge: entries,
+    grantCheck: entries,
   });
 
   const heartbeat = new Heartbeat({

@@ -75,7 +75,7 @@ export class CellLife {
     this.#revisions.note(disk.revisions, now());
     const entries = new AdmissionEntries(this.#revisions, now);
     const late = new LateDecisions();
-    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge: entries });
+    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, grantCheck: entries });
     const apply = this.scheduler.apply.bind(this.scheduler);
     this.scheduler.apply = (event, nowMs) => {
       const grants = apply(event, nowMs);

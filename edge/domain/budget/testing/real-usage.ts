@@ -1,4 +1,4 @@
-/** What the requests of a world really drew and used, as exact sums, whatever budgets make of it. */
+/** What the requests of a world really drew and used, as exact sums, independent of what budgets count. */
 import type { ActualUsage, Amounts } from "../amounts.ts";
 import { addTotals, amountsOf, NO_TOTALS, type Totals, totalsOf } from "./totals.ts";
 
@@ -18,17 +18,17 @@ function add(sum: ExactUsage, tokens: bigint, nanoUsd: bigint): ExactUsage {
 }
 
 export class RealUsage {
-  /** Of requests whose end was told. */
+  /** Of requests whose end was reported. */
   settled: ExactUsage = NO_SUM;
   /** As much of it as had been drawn from the bucket. */
   settledRate = 0n;
   /** By how much requests used more than they had drawn. */
   overuse: ExactUsage = NO_SUM;
-  /** The largest of everything that one request asked for: a lease may be of the size of one that went before it drew. */
+  /** The largest amount that one request needed: a lease may have the size for an earlier request. */
   largest: Totals = NO_TOTALS;
   /** Of all requests that have a row in the ledger. */
   ledger: ExactUsage = NO_SUM;
-  /** Drawn by requests of which nobody but the ledger has heard since. */
+  /** Drawn by requests of which only the ledger has heard since. */
   orphans: Totals = NO_TOTALS;
 
   asked(need: Amounts): void {
@@ -57,7 +57,7 @@ export class RealUsage {
     if (before.tokens === 0) this.settledRate += tokens < drawn.bucketTokens ? tokens : drawn.bucketTokens;
   }
 
-  /** What was drawn was spent as far as anybody knows: the ledger has all of it, and nobody tells it. */
+  /** What was drawn counts as spent: the ledger has all of it, and no Cell reports it. */
   spentUnheard(need: Amounts): void {
     const drawn = totalsOf(need);
     this.ledger = add(this.ledger, drawn.termTokens, drawn.nanoUsd);

@@ -5,7 +5,7 @@ import type { BudgetLimits } from "../limits.ts";
 import type { BudgetReport, LeaseRequest } from "../rpc.ts";
 import type { MonthOf } from "../term-budget.ts";
 
-/** A call on its way: the caller hears one outcome, the authority may see it any number of times. */
+/** A call on its way: the caller gets one outcome; the authority may receive it any number of times. */
 export interface PendingCall {
   readonly cell: SimulatedCell;
   readonly budget: CellBudget;
@@ -19,13 +19,13 @@ export interface SimulatedRequest {
   readonly id: string;
   readonly limits: BudgetLimits;
   readonly need: Amounts;
-  /** What its cell settled when it lost sight of it; it has come back since. */
+  /** What its Cell settled when it lost contact with it; it has come back since. */
   readonly charged?: ActualUsage;
-  /** It came back to the life of the cell that had lost it: what was charged is taken off there. */
+  /** It came back to the life of the Cell that had lost it: what was charged is subtracted there. */
   readonly sameLife?: boolean;
 }
 
-/** A request that its cell lost sight of, and that may come back. */
+/** A request that its Cell lost contact with, and that may come back. */
 export interface LostRequest {
   readonly live: SimulatedRequest;
   readonly cell: SimulatedCell;

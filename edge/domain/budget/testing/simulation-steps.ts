@@ -6,7 +6,7 @@ import type { BudgetLimits } from "../limits.ts";
 import type { BudgetSimulation } from "./simulation.ts";
 import type { SimulatedCell } from "./simulation-parts.ts";
 
-/** Requests, and what becomes of calls: how often, and what. */
+/** Requests, and the outcomes of calls: how often, and which. */
 export const REQUEST_STEPS = [
   [8, "reserve"],
   [2, "expect"],
@@ -25,7 +25,7 @@ export const REQUEST_STEPS = [
   [1, "charge"],
 ] as const;
 
-/** Somebody sets a clock. */
+/** A clock is set. */
 export const CLOCK_STEPS = [
   [1, "setCellClock"],
   [1, "setClock"],
@@ -52,7 +52,7 @@ function jumpOf(b: number): number {
   return JUMPS_MS[b % JUMPS_MS.length] ?? 0;
 }
 
-/** One of what there is; undefined when there is nothing. */
+/** One of the items; undefined when there are none. */
 function pick<T>(all: Iterable<T>, at: number): T | undefined {
   const list = [...all];
   return list[at % Math.max(1, list.length)];
@@ -69,7 +69,7 @@ function settle(world: BudgetSimulation, cell: SimulatedCell, { overuse, scale }
   const live = pick(cell.live.values(), b);
   if (live === undefined) return;
   const factor = overuse ? (b % 5) / 2 : (b % 3) / 2;
-  // Whoever was charged already by what he had drawn has used that much at least.
+  // What a request had drawn and was charged for already, it has used at least.
   const least = live.charged?.tokens ?? 0;
   const of = scale === 1 ? live.need.bucketTokens : live.need.termTokens;
   const tokens = Math.max(least, clamped(Math.floor(of * factor)));
@@ -130,7 +130,10 @@ export function passedCap(world: BudgetSimulation, limits: BudgetLimits): string
   return null;
 }
 
-/** Everybody who was lost sight of comes back, everybody ends, and everything is said. Throws when somebody waits for ever. */
+/**
+ * Every request that lost contact comes back, all requests end, and everything is reported. Throws when a request waits for
+ * ever.
+ */
 export function drain(world: BudgetSimulation): void {
   world.calm(30_000);
   for (const adrift of world.adrift.values()) world.comeBack(adrift);

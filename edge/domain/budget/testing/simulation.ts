@@ -20,7 +20,10 @@ import {
 } from "./simulation-parts.ts";
 import { addTotals, type Totals, totalsOf } from "./totals.ts";
 
-/** Months of 30 days, the same in every zone; the one of 1970 is in the middle of what names can tell apart. */
+/**
+ * Months of 30 days, the same in every zone; the month of 1970 is in the middle of the numbers that month names can
+ * express.
+ */
 export const thirtyDayMonthOf = (lifeMs: number): string => String(5_000 + Math.floor(lifeMs / (30 * 86_400_000)));
 
 export class BudgetSimulation {
@@ -36,7 +39,7 @@ export class BudgetSimulation {
   readonly truth = new RealUsage();
   readonly disk = new SimulatedDisk();
   readonly adrift = new Map<string, LostRequest>();
-  /** What the authority's clock has shown to pass: all that can refill its bucket. */
+  /** How much time the authority's clock has shown to pass: only this can refill its bucket. */
   refilledMs = 0;
   #coreSeenMs = this.nowMs;
   #requests = 0;
@@ -93,7 +96,7 @@ export class BudgetSimulation {
     return live.id;
   }
 
-  /** It got its slot; or a request that gets one at once. */
+  /** A request gets its slot, or it is a request that gets one at once. */
   reserve(cell: SimulatedCell, limits: BudgetLimits, need: Amounts, expected?: SimulatedRequest): string {
     const live = expected ?? this.#request(limits, need);
     cell.expected.delete(live.id);
@@ -114,9 +117,9 @@ export class BudgetSimulation {
     if (live === undefined) return;
     cell.live.delete(id);
     const before = live.charged ?? NOTHING_USED;
-    const told = live.sameLife === true ? beyondUsed(used, before) : used;
-    cell.budget.settle(id, told, this.clockOf(cell));
-    cell.budget.settle(id, told, this.clockOf(cell));
+    const reported = live.sameLife === true ? beyondUsed(used, before) : used;
+    cell.budget.settle(id, reported, this.clockOf(cell));
+    cell.budget.settle(id, reported, this.clockOf(cell));
     this.truth.ended(live.need, used, before);
     this.run(cell, cell.budget.tick(this.clockOf(cell)));
   }
@@ -129,7 +132,7 @@ export class BudgetSimulation {
     this.truth.ended(NO_AMOUNTS, used, NOTHING_USED);
   }
 
-  /** A cell loses sight of a request, and settles it by what it had drawn. */
+  /** A Cell loses contact with a request, and settles it by what it had drawn. */
   loseSight(cell: SimulatedCell, id: string): void {
     const live = cell.live.get(id);
     if (live === undefined) return;
@@ -195,7 +198,7 @@ export class BudgetSimulation {
     ]);
   }
 
-  /** The caller hears the answer; the call may still be repeated to the authority. */
+  /** The caller gets the answer; the call may still be repeated to the authority. */
   deliver(call: PendingCall): void {
     const answer = this.process(call);
     if (!call.open) return;
@@ -231,7 +234,10 @@ export class BudgetSimulation {
     this.core = new TenantBudgetAuthority(this.disk.load().state, thirtyDayMonthOf, this.coreMs);
   }
 
-  /** A cell dies with its budgets. Its requests go on in the next life of it, or end unheard: only the ledger has them. */
+  /**
+   * A Cell dies with its budgets. Its requests continue in its next life, or end without a report: only the ledger has
+   * them.
+   */
   crashCell(cell: SimulatedCell, adopts: boolean): void {
     cell.life += 1;
     cell.budget = this.#newBudget(cell.name, cell.life);
@@ -247,7 +253,7 @@ export class BudgetSimulation {
     }
   }
 
-  /** The authority asks the ledger about whoever awaits it. */
+  /** The authority asks the ledger about all counters that await it. */
   askLedger(limits: BudgetLimits): void {
     if (this.core.countersAwaitingLedger(this.coreMs).length === 0) return;
     for (const whose of ["tenant", "key"] as const) {
@@ -257,7 +263,7 @@ export class BudgetSimulation {
     this.core.ledgerSettled();
   }
 
-  /** Everything is delivered in order, and time passes, until nothing more is said. */
+  /** Delivers everything in order and lets time pass, until nothing more is sent. */
   calm(ms: number): void {
     const until = this.nowMs + ms;
     while (this.nowMs < until) {

@@ -34,7 +34,7 @@ export function admissionHarnessOf(
   const budgets = new TestBudgets(now);
   const revisions = new Revisions();
   const entries = new AdmissionEntries(revisions, now);
-  const scheduler = createScheduler({ algorithm, maxInFlight, judge: entries });
+  const scheduler = createScheduler({ algorithm, maxInFlight, grantCheck: entries });
   const late = new LateDecisions();
   const budget = new BudgetGateway({
     cell: "c",
