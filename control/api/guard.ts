@@ -32,8 +32,8 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
 
 /**
  * Refuses larger bodies with 413. What the client still sends is first read and thrown away, up to a limit and while it
- * keeps coming: most clients read no answer while they write, others wait for the answer before they write. The client has
- * the right token here, so this costs little.
+ * keeps coming: most clients read no answer while they write, others wait for the answer before they write. Only
+ * requests with the right token get here.
  */
 export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
   await bodyLimit({
