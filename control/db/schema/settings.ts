@@ -1,6 +1,6 @@
 /**
  * Saved settings, one row each (docs/rules/settings.md#common-rules, docs/rules/storage-layouts.md#relational-tables). A
- * row has only what was saved, with secrets sealed; whoever reads it adds the defaults.
+ * row has only what was saved, with secrets sealed; its reader adds the defaults.
  */
 import { jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import { instant, NOW, revColumn } from "./columns.ts";
