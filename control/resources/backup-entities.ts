@@ -51,7 +51,7 @@ export interface EntityKind {
 }
 
 /**
- * What a change of the address sets: another address is another upstream, so the known health says nothing of it
+ * Keeps a value unless the address changes: another address is another upstream, so the known health says nothing of it
  * (docs/rules/models.md#endpoints).
  */
 const unlessMoved = (column: PgColumn, fresh: ReturnType<typeof sql>): ReturnType<typeof sql> =>

@@ -1,4 +1,7 @@
-/** Adds an endpoint to a model. The endpoint takes traffic at once, and its first health check is due. */
+/**
+ * Adds an endpoint to a model (docs/rules/models.md#endpoints). The endpoint takes traffic at once, and its first health
+ * check is due.
+ */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createModelEndpointSchema, type ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
