@@ -6,13 +6,13 @@ import { defineConfig } from "vitest/config";
 import { withRuntimeMemory } from "./test/harness/runtime-memory.ts";
 import { storeSink } from "./test/objects/store-sink.ts";
 
-/** Tests with this tag are left to `npm run test:all`: those that wait for long, or compute for long. */
+/** `npm run test:all` alone runs tests with this tag: tests that wait for long, or compute for long. */
 const LONG = "long";
 
 const UNIT = ["{edge,control,shared,infra}/**/*.test.ts", "test/{lint,harness,simulate,bench}/**/*.test.ts"];
 const SPEC = ["test/spec/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const FAULTS = ["test/faults/**/*.test.ts"];
-/** Measures throughput: it wants the machine for itself, and that is not to be had within `npm test`. */
+/** Measures throughput, so it needs the machine for itself, which it does not have within `npm test`. */
 const SATURATION = "test/faults/saturation.test.ts";
 
 /** Test files whose text matches. */
@@ -21,13 +21,13 @@ function filesWith(text: RegExp, patterns: readonly string[]): string[] {
   return files.filter((file) => text.test(readFileSync(join(import.meta.dirname, file), "utf8")));
 }
 
-/** Unit tests that replace what is global, as clocks and timers: each needs a process of its own. */
+/** Unit tests that replace something global, such as clocks and timers: each file needs a process of its own. */
 const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
 
 /** Files that have a test with the tag. */
 const WITH_LONG_TESTS = filesWith(/tags: \["long"\]|@module-tag long/, [...UNIT, ...SPEC, ...FAULTS]);
 
-/** The test files of such names in a room; throws for a name that is none's, so that none is lost when it is renamed. */
+/** The test files with these names in a room. Throws for a name that no file has, so that a renamed test is not lost. */
 function filesNamed(room: string, names: readonly string[]): string[] {
   return names.flatMap((name) => {
     const files = globSync(`${room}/**/${name}.test.ts`, { cwd: import.meta.dirname });
@@ -36,21 +36,24 @@ function filesNamed(room: string, names: readonly string[]): string[] {
   });
 }
 
-/** Properties of which `npm test` tries a part only: test/harness/property-runs.ts. */
+/** Properties that `npm test` tries only in part: test/harness/property-runs.ts. */
 const SIZED_PROPERTIES = [
   ...filesNamed("test/simulate", ["adversary.property", "fairness.property", "exchanges.property"]),
   ...filesNamed("edge/domain", ["tenant-budget-authority.property"]),
 ];
 
-/** Which tests of a project run by their tags. Each project has its own; the type knows the option of the command line. */
+/**
+ * Selects the tests of a project by their tags. Each project has its own expression, although vitest's type only knows this
+ * option for the command line.
+ */
 const only = (expression: string): object => ({ tagsFilter: [expression] });
 
 const node = { environment: "node" as const, testTimeout: 60_000, hookTimeout: 60_000 };
 
 /**
- * What differs by the driver of the database, once more on a real PostgreSQL: directly, and through the driver for Neon.
- * That is transactions, locks, conflicts, connections, types of columns and statements of many rows, and one suite of routes
- * of each resource. The rest of the control service runs once, on PGlite.
+ * The tests of what depends on the database driver. They run again on a real PostgreSQL: directly, and through the driver
+ * for Neon. They cover transactions, locks, conflicts, connections, types of columns, statements with many rows, and one
+ * suite of routes of each resource. The rest of the control service runs once, on PGlite.
  */
 const DRIVER_TESTS = filesNamed("control", [
   "alert-outbox",
@@ -85,18 +88,21 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 });
 
 /**
- * `npm test` runs `unit`, `clocks`, `objects`, `spec` and `faults`: `unit` and `clocks` stand beside the code; `objects` runs inside workerd; `spec`
- * talks to one whole stack over HTTP; `faults` starts and kills stacks of its own, one file at a time, a fault of each kind.
- * `npm run test:all` runs the rest: `long` has their tests with the tag `long`, `properties` tries properties at length, `workers` repeats what must be exact on a stack
- * with several Worker processes, and `postgres` and `neon` what differs by the driver of the database.
+ * `npm test` runs `unit`, `clocks`, `objects`, `spec` and `faults`. `unit` and `clocks` are beside the code. `objects` runs
+ * inside workerd. `spec` sends HTTP requests to one whole stack. `faults` starts and kills stacks of its own, one file at a
+ * time, one fault of each kind.
+ * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
+ * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
+ * `neon` run what depends on the database driver.
  */
 export default defineConfig({
   test: {
-    // A core is left to what the tests start: stacks, stores, upstreams.
+    // One core is left for what the tests start: stacks, stores, upstreams.
     maxWorkers: Math.min(3, Math.max(2, availableParallelism() - 1)),
     tags: [{ name: LONG, description: "Waits or computes for long: `npm run test:all`." }],
     projects: [
-      // without a process for each file: most of the time of hundreds of small ones was its start and the same imports again
+      // all files share one process: for hundreds of small files, starting a process and importing the same modules took
+      // most of the time
       { test: { ...node, ...only(`!${LONG}`), name: "unit", include: UNIT, exclude: CLOCKS, isolate: false } },
       { test: { ...node, ...only(`!${LONG}`), name: "clocks", include: CLOCKS } },
       {

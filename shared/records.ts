@@ -1,7 +1,7 @@
 /**
- * The resolved hot copies that the control service writes to the key-value store and the data plane reads
- * (docs/rules/storage-layouts.md#key-value-keys): their shapes, their `rev` and their key names. A copy with an older
- * `rev` never replaces a newer one.
+ * The hot copies that the control service writes to the key-value store and the data plane reads
+ * (docs/rules/storage-layouts.md#key-value-keys): their shapes, their `rev` and their key names. A copy with an older `rev`
+ * never replaces a newer one.
  */
 import * as z from "zod";
 import type { resolvedBudgetSchema } from "./fields/common-fields.ts";
@@ -14,9 +14,9 @@ import { TENANT_FIELDS } from "./fields/tenant-fields.ts";
 
 export const resolvedTenantSchema = z.object({
   ...movedAfter(hotShape(TENANT_FIELDS), "budget", "allowed_models"),
-  /** Revision of the tenant's row. */
+  /** The revision of the tenant's row. */
   rev: z.number().int(),
-  /** Revision of its fairshare group's row. */
+  /** The revision of its fairshare group's row. */
   group_rev: z.number().int(),
 });
 
@@ -25,7 +25,7 @@ export const resolvedKeySchema = z.object({
   v: z.literal(1),
   ...hotShape(KEY_FIELDS),
   tenant: resolvedTenantSchema.nullable(),
-  /** Revision of the key's own row; tenant and group carry theirs. */
+  /** The revision of the key's own row; tenant and group carry their own. */
   rev: z.number().int(),
 });
 
@@ -34,8 +34,8 @@ export const resolvedEndpointSchema = z.object(hotShape(ENDPOINT_FIELDS));
 const ofModel = movedAfter(hotShape(MODEL_FIELDS), "enabled", "model_type");
 
 /**
- * `model:{model_name}` (docs/rules/storage-layouts.md#models-and-mcp-servers). Prices in USD per token, image,
- * character, audio second.
+ * `model:{model_name}` (docs/rules/storage-layouts.md#models-and-mcp-servers). Prices are in USD per token, image,
+ * character or second of audio.
  */
 export const modelRecordSchema = z.object({
   v: z.literal(1),
@@ -52,15 +52,15 @@ export const mcpServerRecordSchema = z.object({
 });
 
 /**
- * Settings that the data plane reads; all others stay in the control service
+ * Settings that the data plane reads; only the control service reads the others
  * (docs/rules/storage-layouts.md#key-value-keys).
  */
 export const HOT_SETTINGS = ["boons", "auto_router", "energy"] as const;
 export type HotSetting = (typeof HOT_SETTINGS)[number];
 
 /**
- * `settings:{name}` (docs/rules/storage-layouts.md#key-value-keys); `value` as stored in app_settings, whose schema is
- * its reader's.
+ * `settings:{name}` (docs/rules/storage-layouts.md#key-value-keys). `value` is what app_settings stores; its reader has the
+ * schema.
  */
 export const settingsRecordSchema = z.object({
   v: z.literal(1),
@@ -83,8 +83,8 @@ export const storeKeys = {
   modelsIndex: "models:index",
   mcp: (name: string): string => `mcp:${name}`,
   /**
-   * `digest`: SHA-256 of a session id, hex; its value is the id of the tenant whose session it is
-   * (docs/rules/mcp.md#sessions).
+   * `digest`: the SHA-256 of a session id, in hex. The value under this key is the id of the tenant that the session
+   * belongs to (docs/rules/mcp.md#sessions).
    */
   mcpSession: (server: string, digest: string): string => `mcps:${server}:${digest}`,
   settings: (name: HotSetting): string => `settings:${name}`,

@@ -26,7 +26,7 @@ const KEPT_MS = 7 * 86_400_000;
  */
 const LOCK = 727275;
 
-/** What a message says, and how many times the issue was raised. */
+/** The text of a message, and how many times the issue was raised. */
 export interface DueIssue {
   readonly issueKey: string;
   readonly title: string;

@@ -99,7 +99,7 @@ it("keeps its claim on alerts that it has not handed over yet, however slow the 
   expect(takenModels()).toEqual(["a", "b", "c", "d"]);
 });
 
-it("hands over no alert twice that another replica took after this one's claim had run out", async () => {
+it("hands over no alert twice when another replica took it after the claim had run out", async () => {
   await raise(["a"]);
   const { db } = control.connection;
   const late: AlertSink = {

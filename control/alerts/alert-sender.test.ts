@@ -4,6 +4,8 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
+import { JobRuns } from "../jobs/job-runs.ts";
+import { createLog } from "../kernel/log.ts";
 import { AlertIssues } from "./alert-issues.ts";
 import { AlertSender } from "./alert-sender.ts";
 import type { RaisedAlert } from "./alert-sink.ts";
@@ -109,10 +111,21 @@ describe("an alert", () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     for (const detail of ["first", "second"]) await takeAndSend(sender, [alert("waits", detail)]);
-    expect(await sender.sendDue()).toEqual({ messages: 0 });
+    expect(await sender.sendDue()).toEqual({ sent: 0 });
     await settings({ min_interval_secs: 0 });
-    expect(await sender.sendDue()).toEqual({ messages: 1 });
+    expect(await sender.sendDue()).toEqual({ sent: 1 });
     expect(lastLines("waits")).toEqual(["first", "second"]);
+  });
+
+  it("that is sent is counted in the log line of the job, which hides no count", async () => {
+    const { sender } = senderOf();
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
+    await sender.take([alert("logged")]);
+    const lines: string[] = [];
+    const runs = new JobRuns({ replica: "a", log: createLog({ write: (line) => void lines.push(line) }) });
+    const end = { outcome: "ok" as const, durationMs: 1, result: await sender.sendDue() };
+    runs.report({ name: "alert_messages", everyMs: 1000 }, end);
+    expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([{ job: "alert_messages", sent: 1 }]);
   });
 
   it("is counted exactly, however many processes take and send at the same time", async () => {
@@ -134,9 +147,9 @@ describe("an alert", () => {
     const { sender, logged } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
     const refused = sender.take([alert("together")], async () => {
-      throw new Error("somebody else has it");
+      throw new Error("another replica has it");
     });
-    await expect(refused).rejects.toThrow("somebody else has it");
+    await expect(refused).rejects.toThrow("another replica has it");
     await sender.sendDue();
     expect([texts("together"), logged]).toEqual([[], []]);
   });

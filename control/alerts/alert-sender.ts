@@ -42,20 +42,23 @@ export class AlertSender implements AlertSink {
     });
   }
 
-  /** Sends every message that is due; returns how many. Rejects when the settings or the database do not answer. */
-  async sendDue(): Promise<{ readonly messages: number }> {
+  /**
+   * Sends every message that is due; returns how many, under a name that the log shows (shared/redaction.ts hides
+   * `messages`). Rejects when the settings or the database do not answer.
+   */
+  async sendDue(): Promise<{ readonly sent: number }> {
     const { channels: read, now } = this.#options;
-    let messages = 0;
+    let sent = 0;
     for (;;) {
       const settings = await read();
       if (settings.channels.length === 0) {
         await this.#issues.dismiss(now());
-        return { messages };
+        return { sent };
       }
       const due = await this.#issues.claim(now(), settings.minIntervalSecs * 1000);
-      if (due === null) return { messages };
+      if (due === null) return { sent };
       await this.#report(due, settings);
-      messages += 1;
+      sent += 1;
     }
   }
 

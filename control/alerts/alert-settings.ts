@@ -1,5 +1,5 @@
 /**
- * Where alerts go, as admins read, change and test it: what a change omits keeps its value, secrets too; secrets are
+ * The alert channels, as admins read, change and test them: what a change omits keeps its value, secrets too; secrets are
  * shown as booleans (docs/rules/settings.md#alerts).
  */
 import { GatewayError } from "../../shared/errors.ts";
@@ -27,7 +27,7 @@ const TEST: AlertMessage = {
   detail: "This is a test alert from the gateway.",
 };
 
-/** How admins read and change where alerts go. A change throws 400, also `address_blocked`. */
+/** How admins read and change the alert channels. A change throws 400, also `address_blocked`. */
 export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
   setting: alertsSetting,
   body: alertsBodySchema,
@@ -96,7 +96,7 @@ async function mergedEmail(ctx: VerbContext, body: AlertsBody, before: Email): P
   };
 }
 
-/** Names those without a value. */
+/** The error that names the fields without a value. */
 function missing(fields: Readonly<Record<string, unknown>>): Error {
   const without = Object.keys(fields).filter((field) => fields[field] === undefined);
   return fieldErrors(without.map((field) => ({ path: `email.${field}`, message: "is required to send email" })));

@@ -1,4 +1,6 @@
-/** Where alerts arrive. The sink decides nothing by the cell that an alert came from or by how it came. */
+/**
+ * Takes the alerts of all cells. It treats every alert in the same way, whichever cell raised it and however it arrived.
+ */
 import { randomUUID } from "node:crypto";
 import type { AlertEvent, Issue } from "../../shared/alerts.ts";
 import type { Transaction } from "../db/connect.ts";

@@ -32,7 +32,7 @@ describe("over 200,000 requests", () => {
   it("every read stays within its budget of rows", async () => {
     const over: unknown[] = [];
     for (const { name, path, budgetRows } of ledgerReads(control.stored, [1])) {
-      const { status, rowsRead } = await control.ask(path);
+      const { status, rowsRead } = await control.get(path);
       if (status !== 200 || rowsRead > budgetRows) over.push({ name, status, rowsRead, budgetRows });
     }
     expect(over).toEqual([]);
@@ -40,7 +40,7 @@ describe("over 200,000 requests", () => {
 
   it("page 1 and page 1,000 of the log stay within the same budget", async () => {
     for (const page of [await pageAt(control, 1), await pageAt(control, 1000)]) {
-      const { status, body, rowsRead } = await control.ask(page.path);
+      const { status, body, rowsRead } = await control.get(page.path);
       expect([status, (body as readonly UsageLog[]).length]).toEqual([200, 50]);
       expect(rowsRead).toBeLessThanOrEqual(page.budgetRows);
       expect(page.budgetRows).toBeLessThan(FILL.rows / 5);
@@ -49,7 +49,7 @@ describe("over 200,000 requests", () => {
 
   it("a page has the same rows as when all rows are sorted", async () => {
     const page = await pageAt(control, 700);
-    const { body } = await control.ask(page.path);
+    const { body } = await control.get(page.path);
     const expected = await control.rows<{ id: string }>(
       `SELECT toString(r.request_id) AS id FROM gateway.usage_raw AS r
        WHERE request_type NOT IN ('health_probe', 'benchmark')
@@ -68,7 +68,7 @@ describe("sums of whole days from the rollup", () => {
       fc.asyncProperty(instant, instant, group, fc.boolean(), async (one, other, by, ofOne) => {
         const [since, until] = [Math.min(one, other), Math.max(one, other)];
         const whose = ofOne ? `&tenant_id=${filledTenant(5)}` : "";
-        const { body } = await control.ask(
+        const { body } = await control.get(
           `/usage?group_by=${by}&since_ms=${since}&until_ms=${until}&limit=10000${whose}`,
         );
         const expected = await control.rows<{ id: string; requests: number; tokens: number }>(
@@ -95,7 +95,7 @@ describe("sums of whole days from the rollup", () => {
     const instant = fc.integer({ min: FILL.endMs - (FILL.days + 2) * DAY_MS, max: FILL.endMs });
     await fc.assert(
       fc.asyncProperty(instant, fc.boolean(), async (since, internal) => {
-        const { body } = await control.ask(
+        const { body } = await control.get(
           `/usage/keys/summary?since_ms=${since}&limit=10000&include_internal=${internal}`,
         );
         const expected = await control.rows<KeySummary>(

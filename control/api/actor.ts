@@ -1,6 +1,7 @@
 /**
- * Who the audit log names for a change: header `x-gateway-audit-actor` (docs/rules/management-api.md#token-and-actor).
- * A header is bytes; most clients send text in UTF-8, which arrives here as Latin-1.
+ * Who the audit log names for a change: the value of the header `x-gateway-audit-actor`
+ * (docs/rules/management-api.md#token-and-actor). A header is bytes; most clients send text in UTF-8, which arrives here as
+ * Latin-1.
  */
 import { Buffer } from "node:buffer";
 import { fieldError } from "../kernel/parse.ts";
@@ -9,7 +10,10 @@ const HEADER = "x-gateway-audit-actor";
 const DEFAULT = "admin";
 const CHARACTERS_MAX = 256;
 
-/** The actor, trimmed and cut to 256 characters. Throws 400 for what would break or reorder the line that it is shown in. */
+/**
+ * The actor, trimmed and cut to 256 characters. Throws 400 for a character that would break or reorder the line that shows
+ * the actor.
+ */
 export function actorOf(header: string | undefined): string {
   const actor = decoded(header ?? "").trim();
   if (/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(actor))

@@ -1,6 +1,6 @@
 /**
- * Every field that an admin can set, given any value that JSON and IEEE 754 have: it is refused by its name, or stored, and a
- * number that is stored reads back as the same number. Nothing an admin can say is an internal error.
+ * Every field that an admin can set, given any value that JSON and IEEE 754 have: the value is refused by the field's name,
+ * or stored, and a stored number reads back as the same number. No value causes an internal error.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -30,7 +30,7 @@ const send: Send = async (method, path, body, headers = {}) =>
 type Schema = Readonly<Record<string, unknown>>;
 type Body = Readonly<Record<string, unknown>>;
 
-/** Routes that call somebody, or need a file: their bodies are held to the same schemas elsewhere. */
+/** Routes that call another service, or need a file: other tests hold their bodies to the same schemas. */
 const ELSEWHERE = ["/backup/restore", "/autotune", "/validate", "/test", "/capacity"];
 
 const bodyOf = ({ requestBody }: Operation) => requestBody?.content["application/json"];
@@ -38,11 +38,11 @@ const operations = document.operations.filter(
   (operation) => bodyOf(operation) !== undefined && !ELSEWHERE.some((end) => operation.path.endsWith(end)),
 );
 
-/** Fields whose number is not stored as it is given: 0 keeps the stored one, or a bound takes its place. */
+/** Fields whose number may be stored as another one: 0 keeps the stored number, or a bound takes its place. */
 const CHANGED =
   /_timeout_ms$|^compression_|^vision_max_images$|_attempts$|_turns$|^poll_interval_secs$|^check_interval_secs$|^failure_threshold$/;
 
-/** The properties of a body, those of objects within it by dotted names. */
+/** The properties of a body; those of objects in it by dotted names. */
 function fieldsOf(schema: Schema, prefix = ""): readonly (readonly [path: string, schema: Schema])[] {
   const { properties = {} } = document.resolved(schema) as { properties?: Readonly<Record<string, Schema>> };
   return Object.entries(properties).flatMap(([name, property]) => {
@@ -63,7 +63,9 @@ function withField(body: Body, path: string, value: unknown): Body {
 const fieldAt = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((at, step) => (at as Body | null | undefined)?.[step], body);
 
-/** Fields whose text is not stored as it is given, but for blanks around it; a blank one may keep or clear. */
+/**
+ * Fields whose text may be stored as another one, besides trimmed blanks; a blank text may keep or clear the stored one.
+ */
 const READ_OTHERWISE =
   /^api_base$|^upstream_url$|url$|_at$|_from$|_until$|^status$|_period$|^timezone$|^api_version$|_key$|^token$|^auth_header$/;
 
@@ -78,7 +80,7 @@ function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   return fc.oneof(...own.map((arbitrary) => ({ arbitrary, weight: 4 })), { arbitrary: anyJsonValue, weight: 1 });
 }
 
-/** Where the record that a route changes is read; null when it is read nowhere by itself. */
+/** The path that reads the record which a route changes; null when there is none. */
 function readPath(path: string): string | null {
   if (path.startsWith("/api/v1/settings/")) return path;
   return /^\/api\/v1\/(tenants|models|mcp-servers)\/[0-9a-f-]{36}/.exec(path)?.[0] ?? null;
@@ -90,14 +92,14 @@ interface Refusal {
   readonly details?: readonly { readonly path: string }[];
 }
 
-/** Fields whose value may make another one wrong. */
+/** Fields whose value may make another field wrong. */
 const PARTNERS: Readonly<Record<string, readonly string[]>> = {
   cache_enabled: ["cache_ttl_secs"],
   active_from: ["active_until"],
   enabled: ["prometheus_url", "power_query", "url", "user"],
 };
 
-/** Checks what became of a value at a place of a body. */
+/** Checks what happened to a value at a place of a body. */
 async function judge(path: string, value: unknown, response: Response): Promise<Body | null> {
   const answer = (await response.json()) as { readonly error?: Refusal } & Body;
   const about = `${path} = ${jsonText(value).slice(0, 100)}: ${response.status}`;

@@ -1,7 +1,8 @@
 /**
- * The Management API: guards, routes, one catcher. Unknown paths under /api/v1 need the token first, elsewhere there is
- * nothing (docs/rules/internal-traffic.md#internal-routes, docs/rules/management-api.md#token-and-actor); a known path
- * with another method is 405 (docs/rules/errors.md#management-codes).
+ * The Management API: guards, routes and one error handler. An unknown path under /api/v1 needs the token first, then it is
+ * 404; elsewhere it is 404 at once (docs/rules/internal-traffic.md#internal-routes,
+ * docs/rules/management-api.md#token-and-actor). A known path with another method is 405
+ * (docs/rules/errors.md#management-codes).
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
@@ -24,7 +25,7 @@ import { tenantRoutes } from "./tenants.ts";
 import type { Api, ApiDeps, ApiTypes } from "./types.ts";
 import { usageRoutes } from "./usage.ts";
 
-/** The application; drive it with `app.request()` or serve it. */
+/** The application; call it with `app.request()` or serve it. */
 export function createApp(deps: ApiDeps): Api {
   const app: Api = new OpenAPIHono<ApiTypes>();
   app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", { type: "http", scheme: "bearer" });
@@ -75,7 +76,10 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:\w+/g, "[^/]+")}$`);
 }
 
-/** Enough to find the fault in the log, nothing that a client or a statement said. */
+/**
+ * The error's name and the place where it was thrown: enough to find the fault in the log, without any text of a client or
+ * a statement.
+ */
 function reasonOf(cause: unknown): string | null {
   return cause instanceof Error ? `${cause.name}: ${cause.stack?.split("\n")[1]?.trim() ?? ""}` : null;
 }

@@ -23,7 +23,7 @@ async function tenantBy(actor: string, name: string): Promise<Tenant> {
 }
 
 describe("the audit log", () => {
-  it("tells who changed what, the newest first", async () => {
+  it("lists who changed what, the newest first", async () => {
     const tenant = await tenantBy("  ada@example.org ", "newest");
     await control.request("PUT", `/api/v1/tenants/${tenant.id}`, { description: "d" });
     const [second, first] = await list(`entity_id=${tenant.id}`);

@@ -1,4 +1,4 @@
-/** Wrong tokens: counted, told of and answered late (docs/rules/authentication.md#wrong-tokens). */
+/** Wrong tokens: counted, reported and answered late (docs/rules/authentication.md#wrong-tokens). */
 import { Hono } from "hono";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
@@ -28,19 +28,19 @@ function refusing() {
     await refusals.refuse(c);
     return c.text("refused", 401);
   });
-  const ask = async (authorization: string | null, address = "10.0.0.1") =>
+  const request = async (authorization: string | null, address = "10.0.0.1") =>
     await app.request("/", authorization === null ? {} : { headers: { authorization } }, {
       incoming: { socket: { remoteAddress: address } },
     });
-  return { refusals, ask, lines, alerts, sleeping, clock };
+  return { refusals, request, lines, alerts, sleeping, clock };
 }
 
 describe("a wrong token", () => {
   it("is answered when its time is over, and counted; no token at all is neither", async () => {
-    const { refusals, ask, sleeping, lines } = refusing();
-    expect((await ask(null)).status).toBe(401);
+    const { refusals, request, sleeping, lines } = refusing();
+    expect((await request(null)).status).toBe(401);
     expect([refusals.total, sleeping.length, lines]).toEqual([0, 0, []]);
-    const answer = ask("Bearer wrong", "::ffff:192.0.2.7");
+    const answer = request("Bearer wrong", "::ffff:192.0.2.7");
     await expect.poll(() => sleeping.length).toBe(1);
     expect(lines).toMatchObject([{ event: "auth_failed", plane: "admin", address: "192.0.2.7", failures: 1 }]);
     sleeping[0]?.();
@@ -49,8 +49,8 @@ describe("a wrong token", () => {
   });
 
   it("is answered late however many there are", async () => {
-    const { refusals, ask, sleeping } = refusing();
-    const answers = Array.from({ length: 400 }, async () => await ask("Bearer wrong"));
+    const { refusals, request, sleeping } = refusing();
+    const answers = Array.from({ length: 400 }, async () => await request("Bearer wrong"));
     await expect.poll(() => sleeping.length).toBe(400);
     expect(refusals.total).toBe(400);
     for (const wake of sleeping) wake();
@@ -58,10 +58,10 @@ describe("a wrong token", () => {
   });
 
   it("that is one of twenty in a minute raises one alert, and the log has a line a second", async () => {
-    const { ask, sleeping, alerts, lines, clock } = refusing();
+    const { request, sleeping, alerts, lines, clock } = refusing();
     for (let count = 0; count < 60; count += 1) {
       clock.nowMs += 500;
-      const answer = ask("Bearer wrong", `10.0.0.${count % 2}`);
+      const answer = request("Bearer wrong", `10.0.0.${count % 2}`);
       await expect.poll(() => sleeping.length).toBe(count + 1);
       sleeping[count]?.();
       await answer;

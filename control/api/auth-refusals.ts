@@ -1,6 +1,6 @@
 /**
- * What follows a wrong admin or internal token (docs/rules/authentication.md#wrong-tokens): it is counted, told of, and
- * answered late, so that guessing is slow and seen. Who has the right token notices nothing of it.
+ * What follows a wrong admin or internal token (docs/rules/authentication.md#wrong-tokens): it is counted, reported by log
+ * and alert, and answered late, so that guessing is slow and seen. Requests with the right token are not delayed.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { getConnInfo } from "@hono/node-server/conninfo";
@@ -14,7 +14,7 @@ import type { Logger } from "../kernel/log.ts";
 interface AuthRefusalsOptions {
   readonly log: Logger;
   readonly sink: AlertSink;
-  /** The control service's own, which its alerts carry. */
+  /** The control service's own cell, which its alerts name. */
   readonly cell: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -44,11 +44,11 @@ export class AuthRefusals {
   async refuse(c: Context): Promise<void> {
     if (c.req.header("authorization") === undefined) return;
     this.#total += 1;
-    this.#tell(addressOf(c));
+    this.#report(addressOf(c));
     await this.#sleep(REFUSED_AFTER_MS);
   }
 
-  #tell(address: string): void {
+  #report(address: string): void {
     const { log, sink, cell, now } = this.#options;
     const { line, alert } = this.#failures.note(address, now());
     if (line !== null) log.warn({ event: "auth_failed", plane: "admin", address, failures: line.failures });
@@ -60,7 +60,7 @@ export class AuthRefusals {
   }
 }
 
-/** The peer of the connection: what a header says of it is the peer's own word. */
+/** The address of the connection's peer. A header could contain any address, so none is read. */
 function addressOf(c: Context): string {
   try {
     return getConnInfo(c).remote.address?.replace(/^::ffff:(?=\d+\.)/, "") ?? "unknown";

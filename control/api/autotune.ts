@@ -1,6 +1,4 @@
-/**
- * Routes of capacity auto-tune: a probe that recommends, and taking up what it recommended.
- */
+/** Routes of capacity auto-tune: a probe that recommends a capacity, and the route that applies the recommendation. */
 import { autotuneReportSchema, autotuneSchema } from "../../shared/schema/autotune.ts";
 import { modelSchema } from "../../shared/schema/model.ts";
 import { applyAutotune, autotuneModel } from "../autotune/autotune-model.ts";

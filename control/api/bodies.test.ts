@@ -1,6 +1,4 @@
-/**
- * What a body may be (docs/rules/management-api.md#bodies): absent where every field is optional, and UTF-8 or nothing.
- */
+/** What a body may be (docs/rules/management-api.md#bodies): absent where every field is optional, and only UTF-8. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
@@ -75,7 +73,7 @@ describe("a POST whose fields are all optional", () => {
       expect([path, (await control.request("POST", path)).status]).toEqual([path, 200]);
   });
 
-  it("is still refused for a body that is none", async () => {
+  it("is still refused for a body that is not a JSON object", async () => {
     for (const body of ["{", "null", "[]", "5"]) {
       const response = await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`, body);
       expect([body, response.status]).toEqual([body, 400]);

@@ -82,7 +82,7 @@ describe("the budget of a tenant", () => {
     });
   });
 
-  it("begins anew with a null start", async () => {
+  it("starts again with a null start", async () => {
     await setBudget({ budget_tokens: 10, budget_started_at: START });
     const after = await setBudget({ budget_tokens: 10, budget_started_at: null });
     expect(after.budget_started_at).toBe(after.updated_at);

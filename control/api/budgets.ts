@@ -1,6 +1,4 @@
-/**
- * Budget routes: what is used of a budget.
- */
+/** Budget routes: how much of a budget is used. */
 import { budgetUsageSchema } from "../../shared/schema/budget.ts";
 import { getKeyBudgetUsage, getTenantBudgetUsage } from "../services/budgets/get-budget-usage.ts";
 import { endpoint } from "./endpoint.ts";

@@ -1,6 +1,6 @@
 /**
- * The human-readable reference at /docs: Swagger UI from its npm package, served from here, nothing from elsewhere. The
- * page needs no token; the calls that it makes do.
+ * The human-readable reference at /docs: Swagger UI from its npm package. Every file is served from here, none from
+ * elsewhere. The page needs no token; the calls that it makes do.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

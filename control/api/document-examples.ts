@@ -1,13 +1,13 @@
 /**
- * Examples for the API document, the same for every route: a field's example follows from its name, a body's from its
- * fields. What a route's schema already says (a default, one of a list) is left alone.
+ * Examples for the API document, made in the same way for every route: a field's example follows from its name, a body's
+ * from its fields. Where a schema already states a default or a list of values, nothing is added.
  */
 
 const MOMENT = "2026-11-21T08:00:00.000Z";
 const LATER = "2027-11-21T08:00:00.000Z";
 const ID = "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e";
 
-/** Examples by the name of the field; only where its type fits. */
+/** Examples by the name of the field. One is used only where the field has its type. */
 const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   name: ["research"],
   description: ["Batch jobs of the research group"],

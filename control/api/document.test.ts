@@ -16,7 +16,7 @@ afterAll(async () => {
   await control.close();
 });
 
-/** A finding for every operation that a rule does not hold for. */
+/** One finding for every operation that breaks a rule. */
 const findings = (holds: (operation: ApiDocument["operations"][number]) => boolean): readonly string[] =>
   document.operations.filter((operation) => !holds(operation)).map(({ method, path }) => `${method} ${path}`);
 

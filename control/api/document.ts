@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document: what the routes declare, and what holds for all of them said once for each (examples, headers,
- * the rules of lists, writes and creates). It is made from the schemas that validate, and from nothing else.
+ * The OpenAPI document: what the routes declare, and once for all of them what is the same everywhere (examples, headers,
+ * the rules of lists, writes and creates). It is made only from the schemas that validate.
  */
 import { sample } from "openapi-sampler";
 import { type ErrorCode, type ErrorOptions, errorBody } from "../../shared/errors.ts";
@@ -100,7 +100,7 @@ function chapters(used: readonly string[]): readonly object[] {
     .map(([name, description]) => ({ name, description }));
 }
 
-/** Gives every field an example that its schema does not imply already. */
+/** Adds an example to every field whose schema does not imply one already. */
 function nameExamples(node: unknown): void {
   if (typeof node !== "object" || node === null) return;
   if ("properties" in node) {
@@ -176,7 +176,7 @@ function describeOperation(method: string, operation: Operation, document: objec
   }
 }
 
-/** The package types an older JSON Schema than the one it reads. */
+/** The package's type describes an older JSON Schema than the one that the package reads. */
 function sampleOf(schema: SchemaNode, document: object): unknown {
   return sample(schema as Parameters<typeof sample>[0], { quiet: true }, document);
 }
@@ -191,7 +191,7 @@ const ERROR_NAMES: Readonly<Record<string, string>> = {
   503: "Unavailable",
 };
 
-/** Says each kind of error answer once, and has the operations refer to it. */
+/** States each kind of error answer once, and makes the operations refer to it. */
 function shareErrors(operations: readonly Operation[]): Readonly<Record<string, Answer>> {
   const shared: Record<string, Answer> = {};
   for (const { responses } of operations) {

@@ -1,7 +1,8 @@
 /**
- * One route: its place in the OpenAPI document, its handler and its answer, declared together. The handler returns the value
- * that the answer's schema describes, and this file makes the response from it. A handler gets the body as it came; the verb
- * parses it with the same schema that the document shows. Bytes that are no UTF-8 are refused, never replaced.
+ * One route: its place in the OpenAPI document, its handler and its answer, declared together. The handler returns the
+ * value that the answer's schema describes, and this file makes the response from it. A handler gets the body as the client
+ * sent it; the verb parses the body with the same schema that the document shows. Bytes that are not UTF-8 are refused,
+ * never replaced.
  */
 import type { Context } from "hono";
 import { z } from "zod";
@@ -13,19 +14,20 @@ import type { Api, ApiTypes } from "./types.ts";
 type RouteContext = Context<ApiTypes>;
 
 /**
- * How a handler's value becomes a response. `read`: the value. `page`: one page of a list, with a `link` header to the next;
- * its query is that of every paged list besides its own. `write`: the record that was written, 204 without an answer's
- * schema, with `x-gateway-sync`. `create`: likewise, once per Idempotency-Key. `file`: a JSON file to save.
+ * How a handler's value becomes a response. `read`: the value. `page`: one page of a list, with a `link` header to the next
+ * page; the query of every paged list is added to the route's own. `write`: the record that was written, with
+ * `x-gateway-sync`; 204 when the answer has no schema. `create`: like `write`, once per Idempotency-Key. `file`: a JSON
+ * file to save.
  */
 type Kind = "read" | "page" | "write" | "create" | "file";
 
-/** A file of JSON text in pieces, and its name. */
+/** A file of JSON text, in pieces, and the file's name. */
 interface JsonFile {
   readonly filename: string;
   readonly pieces: readonly string[];
 }
 
-/** What a schema describes; a list may be read-only. */
+/** The value that a schema describes; lists in it may be read-only. */
 type ValueOf<Answer extends z.ZodType> =
   z.output<Answer> extends readonly (infer Row)[] ? readonly Row[] : z.output<Answer>;
 
@@ -50,8 +52,8 @@ type RecordOf<R> = R extends { readonly record: infer T }
       : R;
 
 /**
- * Refuses a record with a field that the answer's schema does not name: it would be sent. A schema of no known shape names
- * every field.
+ * Refuses a record that has a field which the answer's schema does not name, because the field would be sent. A schema
+ * without known fields names every field.
  */
 export type NoOtherField<R, Wanted> =
   unknown extends RecordOf<Wanted>
@@ -68,9 +70,9 @@ interface Call<Path extends string, Query extends z.ZodObject> {
   readonly ctx: VerbContext;
   /** The parameters of the path. */
   readonly path: Readonly<Record<NamesIn<Path>, string>>;
-  /** The query as it came; the verb parses it. */
+  /** The query as the client sent it; the verb parses it. */
   readonly query: { readonly [Name in keyof z.output<Query>]?: string };
-  /** The JSON body as it came; undefined for a route without one. */
+  /** The JSON body as the client sent it; undefined for a route without a body. */
   readonly body: unknown;
   /** Aborted when the caller leaves. */
   readonly signal: AbortSignal;
@@ -82,15 +84,15 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   /** With `{name}` for path parameters. */
   readonly path: Path;
   readonly summary: string;
-  /** More than the summary says; the rules of all routes are added to the document by themselves. */
+  /** More than the summary says. The rules of all routes are added to the document automatically. */
   readonly description?: string | undefined;
   readonly tag: string;
   readonly body?: z.ZodType;
   readonly query?: Query;
   readonly answer?: Answer;
-  /** Answers 502 when this cannot be reached. */
+  /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
   readonly reaches?: "cell" | "job scheduler";
-  /** The answer holds a secret: it is not to be stored on its way. */
+  /** The answer holds a secret, so caches on the way must not store it. */
   readonly noStore?: true;
   readonly handler: (call: Call<Path, Query>) => Promise<R>;
 }
@@ -137,8 +139,8 @@ const IDEMPOTENCY_HEADER = {
 };
 
 /**
- * Adds a route to the application and to its document. A handler whose value is not what `answer` describes does not
- * compile, nor does one that names a path parameter or a query parameter that is not declared.
+ * Adds a route to the application and to its document. A handler does not compile when its value is not what `answer`
+ * describes, or when it uses a path or query parameter that is not declared.
  */
 export function endpoint<
   const K extends Kind,
@@ -231,7 +233,7 @@ function errorAnswers({ body, query, kind, reaches, method }: AnyEndpoint, named
   );
 }
 
-/** How each kind is answered; `text` is the body's, `handle` runs the handler in the context that it is given. */
+/** How each kind is answered; `text` is the text of the body, `handle` runs the handler in the given context. */
 const ANSWERS: Readonly<
   Record<Kind, (c: RouteContext, handle: (ctx: VerbContext) => Promise<unknown>, text: string) => Promise<Response>>
 > = {
@@ -242,7 +244,7 @@ const ANSWERS: Readonly<
   file: async (c, handle) => await saved(c, (await handle(c.var.ctx)) as JsonFile),
 };
 
-/** Answers a write: the record, and whether some cell has not confirmed it yet. */
+/** Answers a write: the record, and whether a cell has not confirmed it yet. */
 function written(c: RouteContext, { record, sync }: Written<unknown>): Response {
   if (sync === "pending") c.header("x-gateway-sync", "pending");
   return record === null ? c.body(null, 204) : c.json(record as object, 200);
@@ -279,7 +281,7 @@ async function saved(c: RouteContext, { filename, pieces }: JsonFile): Promise<R
   return c.body(await new Blob([...pieces]).arrayBuffer());
 }
 
-/** The JSON body and its text; `{}` for an empty one that may be absent. Throws 400 `invalid_json`. */
+/** The JSON body and its text; `{}` for an empty body where an absent one is allowed. Throws 400 `invalid_json`. */
 async function readBody(
   c: RouteContext,
   isOptional: boolean,

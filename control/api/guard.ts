@@ -1,6 +1,6 @@
 /**
- * What stands before every route: the admin token in constant time, the body cap, the actor
- * (docs/rules/management-api.md#token-and-actor, docs/rules/management-api.md#limits).
+ * What every request passes before its route: the admin token compared in constant time, the maximum size of the body, the
+ * actor (docs/rules/management-api.md#token-and-actor, docs/rules/management-api.md#limits).
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
@@ -12,12 +12,12 @@ import type { ApiDeps, ApiTypes } from "./types.ts";
 const MEBIBYTE = 1024 * 1024;
 const BODY_MAX_BYTES = 2 * MEBIBYTE;
 const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
-/** A sender that is silent for this long waits for the answer. */
+/** A client that sends nothing for this long is taken to wait for the answer. */
 const DISCARD_SILENCE_MS = 500;
 /** A backup file is larger than any other body (docs/rules/management-api.md#limits). */
 const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": 64 * MEBIBYTE };
 
-/** Refuses everything without the exact token; sets the context of the actor. */
+/** Refuses every request without the exact token; sets the context of the actor. */
 export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
   const expected = digest(`Bearer ${deps.adminToken}`);
   return async (c, next) => {
@@ -31,8 +31,9 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
 }
 
 /**
- * Refuses larger bodies with 413. What is being sent is read and thrown away first, up to a bound and for as long as it
- * comes: most clients see no answer while they still write, others wait for it before they begin, and this one has the token.
+ * Refuses larger bodies with 413. What the client still sends is first read and thrown away, up to a limit and while it
+ * keeps coming: most clients read no answer while they write, others wait for the answer before they write. Only
+ * requests with the right token get here.
  */
 export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
   await bodyLimit({
@@ -54,7 +55,7 @@ async function discard(body: ReadableStream<Uint8Array> | null): Promise<void> {
       bytes += chunk.value.byteLength;
     }
   } catch {
-    // the sender has gone
+    // the client has closed the connection
   }
 }
 

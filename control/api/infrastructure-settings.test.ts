@@ -83,7 +83,7 @@ describe("energy settings", () => {
 });
 
 describe("an energy test", () => {
-  it("asks the metrics server for sum and count, with what is stored or given", async () => {
+  it("queries the metrics server for sum and count, with what is stored or given", async () => {
     sink.answer = ({ url }) => vector(url.includes("sum") ? "1250.5" : "3");
     await send("PUT", "energy", { prometheus_url: sink.url, power_query: 'w{a="b"}' });
     expect(await send("POST", "energy/test")).toEqual({ cluster_watts: 1250.5, node_count: 3 });
@@ -110,7 +110,7 @@ describe("an energy test", () => {
     ]);
   });
 
-  it("says what is missing, and that nobody listens", async () => {
+  it("says what is missing, and that no server listens", async () => {
     expect(await refusal("POST", "energy/test", {})).toMatchObject([
       400,
       { message: "power query failed: prometheus_url is not set" },
@@ -123,7 +123,7 @@ describe("an energy test", () => {
   });
 });
 
-/** A JWT of these claims, signed by nobody. */
+/** A JWT with these claims, without a valid signature. */
 function jwt(claims: object): string {
   return `eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.c2ln`;
 }
@@ -191,12 +191,12 @@ describe("a job scheduler test", () => {
     ]);
   });
 
-  it("pings with the token and tells when it expires", async () => {
+  it("pings with the token and says when it expires", async () => {
     const token = jwt({ exp: 32_503_680_000 });
     await send("PUT", "jobsched", { url: sink.url, user: "u", token, api_version: "v0.0.41" });
-    const { token: told, ping } = await send<JobschedTest>("POST", "jobsched/test");
-    expect(told).toMatchObject({ set: true, expired: false, expires_at: "3000-01-01T00:00:00.000Z" });
-    expect(told.expires_in_secs).toBeGreaterThan(0);
+    const { token: decoded, ping } = await send<JobschedTest>("POST", "jobsched/test");
+    expect(decoded).toMatchObject({ set: true, expired: false, expires_at: "3000-01-01T00:00:00.000Z" });
+    expect(decoded.expires_in_secs).toBeGreaterThan(0);
     expect(ping).toEqual({ ok: true, status_code: 200, latency_ms: ping.latency_ms, error: null });
     expect(sink.asked).toMatchObject([
       {
@@ -217,13 +217,13 @@ describe("a job scheduler test", () => {
     async (token) => {
       await send("PUT", "jobsched", { url: sink.url, user: "u", token });
       sink.answer = () => ({ status: 401 });
-      const { token: told, ping } = await send<JobschedTest>("POST", "jobsched/test");
-      expect(told).toEqual({ set: true, expired: false, expires_at: null, expires_in_secs: null });
+      const { token: decoded, ping } = await send<JobschedTest>("POST", "jobsched/test");
+      expect(decoded).toEqual({ set: true, expired: false, expires_at: null, expires_in_secs: null });
       expect(ping).toMatchObject({ ok: false, status_code: 401, error: "http 401" });
     },
   );
 
-  it("says that nobody listens", async () => {
+  it("says that no server listens", async () => {
     await send("PUT", "jobsched", { url: sink.url });
     await sink.close();
     expect((await send<JobschedTest>("POST", "jobsched/test")).ping).toMatchObject({
@@ -235,7 +235,7 @@ describe("a job scheduler test", () => {
 });
 
 describe("the probe of the compression sidecar", () => {
-  it("tells model and revision of one that is well", async () => {
+  it("reports model and revision of a sidecar that answers", async () => {
     sink.answer = () => ({ body: JSON.stringify({ status: "ok", model: "m", revision: "r", device: "cpu" }) });
     expect(await probeCompressor(sink.url, 800)).toEqual({
       configured: true,
@@ -266,7 +266,7 @@ describe("the probe of the compression sidecar", () => {
     });
   });
 
-  it("fails soft when nobody listens", async () => {
+  it("fails soft when no server listens", async () => {
     await sink.close();
     expect(await probeCompressor(sink.url, 1)).toMatchObject({ reachable: false, error: "connect failed" });
   });

@@ -1,5 +1,5 @@
 /**
- * Keys for identities (docs/rules/identities.md#keys-of-subjects), and who may ask for them
+ * Keys for identities (docs/rules/identities.md#keys-of-subjects), and which requests get them
  * (docs/rules/internal-traffic.md#internal-routes).
  */
 import { asc, sql } from "drizzle-orm";
@@ -64,7 +64,7 @@ describe("an identity", () => {
     ]);
   });
 
-  it("gets one key when many ask at once, and joins a tenant that exists", async () => {
+  it("gets one key when many requests come at once, and joins a tenant that exists", async () => {
     await control.request("POST", "/api/v1/tenants", { name: "crowd", weight: 7 });
     const answers = await Promise.all(
       Array.from({ length: 8 }, async () => await provision(identity("carol", "crowd"))),
@@ -95,7 +95,7 @@ describe("an identity", () => {
     await control.store.put([{ hotKey: storeKeys.key(hash), text: null }]);
     control.cell.items.length = 0;
     await provision(identity("dave", "lost"));
-    // Nothing has changed: cells that were told of a newer revision would call the copy stale for good.
+    // Nothing has changed: cells that got an item with a newer revision would call the copy stale for good.
     expect([await control.store.get([storeKeys.key(hash)]), control.cell.items]).toEqual([[copy], []]);
     const [before] = await keysOf("lost");
     await control.request("DELETE", `/api/v1/keys/${before?.id}`);

@@ -1,6 +1,6 @@
 /**
- * The internal routes of the control service (docs/rules/internal-traffic.md#internal-routes): what the Worker asks of
- * it. Without the token they do not exist, whatever the method.
+ * The internal routes of the control service (docs/rules/internal-traffic.md#internal-routes): what the Worker requests of
+ * it. Without the token every path and method answers 404.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
@@ -9,7 +9,7 @@ import { provisionIdentity } from "../services/identities/provision-identity.ts"
 import { limitBody } from "./guard.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
-/** Who the audit log names for what nobody asked for by hand. */
+/** The actor in the audit log for changes that no person has requested. */
 const ACTOR = "system";
 
 export function internalRoutes(app: Api, deps: ApiDeps): void {

@@ -63,7 +63,7 @@ describe("a model's credential", () => {
     expect(await audited()).toBeUndefined();
   });
 
-  it("is not warned about when it is given anew, cleared, or was never there", async () => {
+  it("is not warned about when it is replaced, cleared, or was never there", async () => {
     const { id } = await model({ api_base: A, api_key: "k" });
     expect(await put(id, { api_base: B, api_key: "k" })).not.toHaveProperty("warnings");
     expect(await put(id, { api_base: A, api_key: "" })).not.toHaveProperty("warnings");
@@ -77,7 +77,7 @@ describe("a model's credential", () => {
     expect((await put(id, { api_base: A })).warnings).toEqual([moved("https://a.example")]);
   });
 
-  it("that endpoints inherit is told with them, also when it is given anew", async () => {
+  it("that endpoints inherit is warned about with their names, also when it is replaced", async () => {
     const { id } = await model({ api_base: A, api_key: "k" });
     const endpoints = `/models/${id}/endpoints`;
     await send("POST", endpoints, { name: "there", api_base: "https://a.example/other/v1" });
@@ -113,7 +113,7 @@ describe("an endpoint's credential", () => {
     expect(await put({ weight: 6 })).not.toHaveProperty("warnings");
   });
 
-  it("that is the model's is told when it goes elsewhere than to the model's address", async () => {
+  it("that is the model's is warned about when it goes to another origin than the model's", async () => {
     const { record, put } = await created({ api_base: A, api_key: "k" }, { api_base: B });
     expect(record.warnings).toEqual([inherited("https://b.example")]);
     expect(await put({ weight: 5 })).not.toHaveProperty("warnings");
@@ -125,13 +125,13 @@ describe("an endpoint's credential", () => {
     expect((await put({ enabled: true })).warnings).toEqual([inherited("https://b.example")]);
   });
 
-  it("that is the model's is told of an endpoint that moves, also where the model has no address", async () => {
+  it("that is the model's is warned about when the endpoint moves, also where the model has no address", async () => {
     const { record, put } = await created({ api_key: "k" }, { api_base: A });
     expect(record).not.toHaveProperty("warnings");
     expect((await put({ api_base: B })).warnings).toEqual([inherited("https://b.example")]);
   });
 
-  it("is nothing to tell of where neither has one", async () => {
+  it("gives no warning where neither has one", async () => {
     const { record, put } = await created({ api_base: A }, { api_base: B });
     expect(record).not.toHaveProperty("warnings");
     expect(await put({ api_base: "https://c.example/v1" })).not.toHaveProperty("warnings");

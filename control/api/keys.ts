@@ -19,7 +19,7 @@ import type { Api } from "./types.ts";
 
 const tag = "API keys";
 
-/** The routes that change some fields of a key, all alike; `at` is below the key's own path. */
+/** The routes that each change some fields of a key, all made in the same way; `at` is the path below the key's own. */
 const CHANGES = [
   { at: "", change: keyChanges.details, summary: "Update name, description and budget of a key" },
   { at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key" },

@@ -1,6 +1,4 @@
-/**
- * Load routes: capacity and the scheduler of a cell.
- */
+/** Load routes: a cell's capacity and its scheduler. */
 import { z } from "zod";
 import {
   capacitySchema,

@@ -74,7 +74,7 @@ describe("an MCP server", () => {
     expect(await credential(server.name)).toBeNull();
   });
 
-  it("leaves no copy under its old name, and both names are told to the cells", async () => {
+  it("leaves no copy under its old name, and the cells get an item for both names", async () => {
     await put({ name: `renamed-${count}` });
     expect(await copy(server.name)).toBeNull();
     expect(await copy(`renamed-${count}`)).toMatchObject({ id: server.id });

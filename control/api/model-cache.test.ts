@@ -1,6 +1,6 @@
 /**
- * The time that cached answers live is bounded while the cache is on (docs/rules/models.md#fields), wherever it is
- * written.
+ * The time that cached answers live has limits while the cache is on (docs/rules/models.md#fields), on every route that
+ * writes it.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";

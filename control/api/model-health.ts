@@ -1,5 +1,6 @@
 /**
- * Routes of the health of models. They stand before those of one model: `health` is no id.
+ * Routes of the health of models. They are registered before the routes of one model, so that `health` is not taken for an
+ * id.
  */
 import { z } from "zod";
 import {

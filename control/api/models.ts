@@ -29,7 +29,7 @@ interface ChangeRoute {
   readonly description?: string;
 }
 
-/** The routes that change some fields of a model, all alike. */
+/** The routes that each change some fields of a model, all made in the same way. */
 const CHANGES: readonly ChangeRoute[] = [
   { at: "capacity", change: modelChanges.capacity, summary: "Set or clear the capacity of a model" },
   { at: "capacity-mode", change: modelChanges.capacityMode, summary: "Set the capacity mode of a model" },

@@ -1,4 +1,7 @@
-/** Whoever configures what has no effect yet is told so; this file goes with control/kernel/no-effect-warnings.ts. */
+/**
+ * A body that configures what has no effect yet is answered with a warning. This file goes when
+ * control/kernel/no-effect-warnings.ts goes.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
@@ -54,7 +57,7 @@ it.each(CASES)("%s %s %j is answered with %j", async (method, path, body, warnin
   expect(await warningsOf(method, path.replace("{id}", tenant.id), body)).toEqual(warnings);
 });
 
-it("a model is told about what its body gives, not about what it has", async () => {
+it("a model's warnings follow from the body, not from what is stored", async () => {
   const made = await control.request("POST", "/api/v1/models", { model_name: "c", boons: ["vision"] });
   const { id } = (await made.json()) as { id: string };
   const base = { upstream_model: "m", api_base: "" };

@@ -1,6 +1,4 @@
-/**
- * Routes of what keeps a gateway in order: the resync, and the log of what admins have changed.
- */
+/** Routes for operating a gateway: the resync, and the log of what admins have changed. */
 
 import { z } from "zod";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";

@@ -1,6 +1,6 @@
 /**
- * The routes without token: liveness, version and document (docs/rules/management-api.md#public-routes), and the
- * document's human-readable form.
+ * The routes without a token: liveness, version and API document (docs/rules/management-api.md#public-routes), and the
+ * document as a page for people.
  */
 import { z } from "zod";
 import { docsRoutes } from "./docs.ts";

@@ -196,7 +196,7 @@ describe("settings", () => {
     expect(await get("boons")).toMatchObject(wanted);
   });
 
-  it("that the cells know are told to them, others are not", async () => {
+  it("that the cells know are published to them, others are not", async () => {
     control.cell.items.length = 0;
     await put("usage-retention", { days: 31 });
     await put("assistant", { enabled: false });

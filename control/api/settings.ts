@@ -1,5 +1,6 @@
 /**
- * Routes of the settings: every one is read and changed alike, some can be tested besides. Tests really call what they test.
+ * Routes of the settings: each setting is read and changed in the same way, and some can also be tested. A test really
+ * calls what it tests.
  */
 import type { z } from "zod";
 import { alertsSchema, alertsTestSchema } from "../../shared/schema/settings/alerts.ts";
@@ -42,7 +43,7 @@ interface SettingRoutes<Answer extends z.ZodType, Shown extends object> {
   readonly change: { readonly summary: string; readonly description?: string };
 }
 
-/** Reads with GET, changes with PUT. Does not compile when the verbs return something else than the answer. */
+/** Reads with GET, changes with PUT. Does not compile when the verbs return something other than the answer. */
 function settingRoutes<Answer extends z.ZodType, Shown extends HandlerResult<"read", Answer> & object>(
   app: Api,
   setting: SettingRoutes<Answer, Shown> & NoOtherField<Shown, HandlerResult<"read", Answer>>,
@@ -139,7 +140,9 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
   });
 }
 
-/** The settings that lead to parts of the operator's own infrastructure: metrics server, job scheduler, compression sidecar. */
+/**
+ * The settings that lead to parts of the operator's own infrastructure: metrics server, job scheduler, compression sidecar.
+ */
 export function infrastructureSettingsRoutes(app: Api, { store, compressor }: ApiDeps): void {
   settingRoutes(app, {
     name: "energy",

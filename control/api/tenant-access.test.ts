@@ -25,7 +25,7 @@ beforeEach(async () => {
 const patch = async (part: string, body: unknown): Promise<Response> =>
   await control.request("PATCH", `/api/v1/tenants/${tenant.id}/${part}`, body);
 
-/** What the data plane knows of the tenant. */
+/** What the tenant's hot copy contains. */
 async function copy(): Promise<unknown> {
   for await (const names of control.store.scan("key:*")) {
     for (const text of await control.store.get(names)) {

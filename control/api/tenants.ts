@@ -22,7 +22,7 @@ interface ChangeRoute {
   readonly description?: string;
 }
 
-/** The routes that change some fields of a tenant, all alike. */
+/** The routes that each change some fields of a tenant, all made in the same way. */
 const CHANGES: readonly ChangeRoute[] = [
   { method: "patch", at: "status", change: tenantChanges.status, summary: "Set the status of a tenant" },
   { method: "patch", at: "weight", change: tenantChanges.weight, summary: "Set the weight of a tenant in its group" },

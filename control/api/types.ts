@@ -1,6 +1,4 @@
-/**
- * What the routes stand on.
- */
+/** What every route file needs: the application's type and its dependencies. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
 import type { AnalyticsStore } from "../analytics/store.ts";
@@ -13,26 +11,26 @@ import type { AuthRefusals } from "./auth-refusals.ts";
 
 export interface ApiDeps {
   readonly adminToken: string;
-  /** Token of the internal routes. */
+  /** The token of the internal routes. */
   readonly internalToken: string;
-  /** What follows a wrong token of either kind. */
+  /** Called after a wrong token, admin or internal. */
   readonly refusals: AuthRefusals;
-  /** The context of a request by this actor. */
+  /** The context of a request that this actor makes. */
   readonly context: (actor: string) => VerbContext;
   readonly analytics: AnalyticsStore;
   readonly cells: Cells;
   readonly store: HotStore;
   readonly resync: Resync;
   readonly prober: Pick<Prober, "check">;
-  /** Aborted when the service ends: what takes its time comes to an end. */
+  /** Aborted when the service ends, so that long work stops. */
   readonly ending: AbortSignal;
   /** The control service's own cell. */
   readonly cell: string;
-  /** Upstream of models without an address. */
+  /** The upstream of models that have no address. */
   readonly upstreamBaseUrl: string;
-  /** Retention of raw usage rows while none was saved. */
+  /** How many days raw usage rows are kept while no setting was saved. */
   readonly usageRetentionDays: number;
-  /** The compression sidecar; blank url: none is configured. */
+  /** The compression sidecar; `url` is blank when none is configured. */
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
   readonly version: { readonly version: string; readonly git_sha: string | null; readonly built_at: string | null };
   readonly log: Logger;

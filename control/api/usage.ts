@@ -63,7 +63,7 @@ interface Read<Answer extends z.ZodType, R> {
   readonly verb: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<R>;
 }
 
-/** One line of the table; does not compile when the verb returns something else than the answer. */
+/** One line of the table. Does not compile when the verb returns something other than the answer. */
 function read<Answer extends z.ZodType, R extends HandlerResult<"read", Answer>>(
   line: Read<Answer, R> & NoOtherField<R, HandlerResult<"read", Answer>>,
 ): Read<z.ZodType, unknown> {

@@ -7,7 +7,7 @@ let control: TestControl;
 let upstream: Listening;
 const seen: (string | undefined)[] = [];
 
-/** What the upstream answers, by the first part of the path that it is called under. */
+/** The upstream's answers by the first segment of the path under which it is called. */
 const CATALOGS: Readonly<Record<string, readonly [status: number, body: string]>> = {
   plain: [200, JSON.stringify({ data: [{ id: "a" }, { id: "b" }] })],
   wild: [200, JSON.stringify({ data: [{ id: "org/*" }] })],
@@ -33,7 +33,7 @@ afterAll(async () => {
   await control.close();
 });
 
-const ask = async (body: object) => await control.request("POST", "/api/v1/models/validate", body);
+const validate = async (body: object) => await control.request("POST", "/api/v1/models/validate", body);
 
 it.each([
   ["plain/v1", "a", { reachable: true, listed: true, wildcard: false, warnings: [] }],
@@ -61,25 +61,25 @@ it.each([
     { reachable: false, listed: null, wildcard: false, warnings: ["upstream is not reachable: http 302"] },
   ],
 ])("a catalog at /%s, asked for %s", async (path, upstream_model, verdict) => {
-  const response = await ask({ api_base: `${upstream.url}/${path}`, upstream_model });
+  const response = await validate({ api_base: `${upstream.url}/${path}`, upstream_model });
   expect([response.status, await response.json()]).toEqual([200, verdict]);
 });
 
 it("sends the credential, and none without one", async () => {
   seen.length = 0;
-  await ask({ api_base: `${upstream.url}/plain/v1`, upstream_model: "a", api_key: "credential" });
-  await ask({ api_base: `${upstream.url}/plain/v1`, upstream_model: "a" });
+  await validate({ api_base: `${upstream.url}/plain/v1`, upstream_model: "a", api_key: "credential" });
+  await validate({ api_base: `${upstream.url}/plain/v1`, upstream_model: "a" });
   expect(seen).toEqual(["Bearer credential", undefined]);
 });
 
 it("answers 200 for what cannot be reached, and does not call what is blocked", async () => {
-  const away = await ask({ api_base: "http://127.0.0.1:9/v1", upstream_model: "a" });
+  const away = await validate({ api_base: "http://127.0.0.1:9/v1", upstream_model: "a" });
   expect([away.status, await away.json()]).toMatchObject([
     200,
     { reachable: false, warnings: ["upstream is not reachable: connect failed"] },
   ]);
   for (const api_base of ["http://169.254.169.254/v1", "http://metadata.test/v1"]) {
-    const blocked = await ask({ api_base, upstream_model: "a" });
+    const blocked = await validate({ api_base, upstream_model: "a" });
     expect(await blocked.json()).toEqual({
       reachable: false,
       listed: null,
@@ -97,6 +97,6 @@ it.each([
   [{ api_base: "http://127.0.0.1/v1" }, "upstream_model"],
   [{ api_base: "http://127.0.0.1/v1", upstream_model: "a", model_type: "video" }, "model_type"],
 ])("refuses %j by naming %s", async (body, field) => {
-  const response = await ask(body);
+  const response = await validate(body);
   expect([response.status, await response.json()]).toMatchObject([400, { error: { param: field } }]);
 });

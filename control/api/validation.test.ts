@@ -101,7 +101,7 @@ it.each(CASES)("%s %s %j names every field that is wrong", async (method, path, 
   expect(error.details.every(({ message }) => message !== "")).toBe(true);
 });
 
-it("a backup is told every row that is wrong", async () => {
+it("the refusal of a backup names every row that is wrong", async () => {
   const file = (await (await control.request("GET", "/api/v1/backup/export")).json()) as { data: object };
   const group = { name: "twice", weight: 1, created_at: TIME };
   const setting = (value: object) => ({ key: "usage_retention", value });

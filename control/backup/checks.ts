@@ -1,6 +1,6 @@
 /**
- * What can refuse a whole backup before anything is written: not such a file, a malformed row, a row twice, an address
- * that may not be called (docs/rules/backup.md#restore).
+ * The checks that can refuse a whole backup before anything is written: a file of another kind, a malformed row, a
+ * duplicate row, an address that may not be called (docs/rules/backup.md#restore).
  */
 import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
 import {
@@ -20,7 +20,7 @@ import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
 import { alertsSetting, SETTINGS } from "../settings/definitions.ts";
 import { checkInfrastructure } from "./infrastructure-addresses.ts";
 
-/** Names are resolved so many at a time. */
+/** How many names are resolved at the same time. */
 const RESOLVED_AT_ONCE = 16;
 
 /** The parsed file. Throws 400 `backup_format` or `validation_failed`. */
@@ -48,7 +48,7 @@ function givenTwice(backup: Backup, entity: BackupEntity, columns: readonly stri
   });
 }
 
-/** A known setting has the shape of its own; every one is what the database can hold. */
+/** Errors of one setting: a known setting must match its schema, and every value must be one that the database can hold. */
 function settingComplaints(key: string, value: unknown, at: number): readonly ErrorDetail[] {
   const path = ["data", "app_settings", at, "value"];
   if (!isStorableJson(value)) return [{ path: path.join("."), message: NOT_STORABLE_JSON }];
@@ -57,7 +57,7 @@ function settingComplaints(key: string, value: unknown, at: number): readonly Er
   return read?.error === undefined ? [] : errorDetailsOf(read.error, path);
 }
 
-/** Throws 400 `address_blocked`, naming the entry, or `validation_failed` for what is no address. */
+/** Throws 400 `address_blocked`, naming the entry, or `validation_failed` for a text that is not an address. */
 export async function checkAddresses(ctx: VerbContext, data: Backup["data"]): Promise<void> {
   const resolved = new Map<string, Promise<readonly string[]>>();
   const remembering: VerbContext = {
@@ -90,7 +90,7 @@ async function checkWebhook(ctx: VerbContext, data: Backup["data"]): Promise<voi
   const at = data.app_settings.findIndex(({ key }) => key === alertsSetting.name);
   const stored = data.app_settings[at]?.value["slack_webhook_url"];
   if (typeof stored !== "string") return;
-  const url = await unseal(stored, ctx.sealKey).catch(() => ""); // sealed with some key of before: nothing will call it
+  const url = await unseal(stored, ctx.sealKey).catch(() => ""); // sealed with a key that is not in use any more: no code can open it, so no call goes there
   const entry = "setting 'alerts': slack_webhook_url";
   await checkUpstreamAddress(ctx, `data.app_settings.${at}.value.slack_webhook_url`, url, entry);
 }

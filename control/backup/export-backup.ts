@@ -1,6 +1,6 @@
 /**
- * Exports the whole configuration as one file, credentials as they are stored (docs/rules/backup.md#file). Read while
- * no write can happen, so that the file is of one moment; usage, health and users are not part of it.
+ * Exports the whole configuration as one file, with credentials as they are stored (docs/rules/backup.md#file). No write
+ * can happen during the read, so the file shows one moment. Usage, health and users are not part of it.
  */
 import { asc, gt } from "drizzle-orm";
 import { BACKUP_ENTITIES, BACKUP_FORMAT, BACKUP_VERSION, type BackupEntity } from "../../shared/schema/backup.ts";

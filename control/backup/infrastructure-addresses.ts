@@ -1,6 +1,6 @@
 /**
- * The addresses of the operator's own infrastructure in a backup's settings: none may be one that is always blocked
- * (docs/rules/network-safety.md#operator-infrastructure), as when they are saved.
+ * Checks the addresses of the operator's own infrastructure in a backup's settings: as when a setting is saved, none may be
+ * one that is always blocked (docs/rules/network-safety.md#operator-infrastructure).
  */
 import * as z from "zod";
 import type { Backup } from "../../shared/schema/backup.ts";
@@ -10,7 +10,7 @@ import { alertsSetting, energySetting, jobschedSetting } from "../settings/defin
 
 type Check = (ctx: VerbContext, field: string, text: string, entry: string) => Promise<void>;
 
-/** By the name of a setting: where its address stands, and how it is checked. */
+/** By the name of a setting: the place of its address, and how the address is checked. */
 const ADDRESSES: Readonly<Record<string, { readonly path: readonly string[]; readonly check: Check }>> = {
   [alertsSetting.name]: { path: ["email", "smtp_host"], check: checkInfrastructureHost },
   [energySetting.name]: { path: ["prometheus_url"], check: checkInfrastructureUrl },
@@ -19,7 +19,7 @@ const ADDRESSES: Readonly<Record<string, { readonly path: readonly string[]; rea
 
 const record = z.record(z.string(), z.unknown());
 
-/** Throws 400 `address_blocked`, naming the setting, or `validation_failed` for what is no address. */
+/** Throws 400 `address_blocked`, naming the setting, or `validation_failed` for a text that is not an address. */
 export async function checkInfrastructure(ctx: VerbContext, data: Backup["data"]): Promise<void> {
   for (const [at, { key, value }] of data.app_settings.entries()) {
     const { path, check } = ADDRESSES[key] ?? {};

@@ -1,13 +1,13 @@
 /**
- * Whether this gateway can read the credentials of a backup (docs/rules/backup.md#encryption-key): decided before
- * anything is written. The file carries a known text sealed with the exporter's key; a file without it is judged by its
- * credentials.
+ * Decides, before anything is written, whether this gateway can read the credentials of a backup
+ * (docs/rules/backup.md#encryption-key). The file carries a known text that is sealed with the exporter's key. A file
+ * without that text is judged by its credentials.
  */
 import type { Backup } from "../../shared/schema/backup.ts";
 import { isSealed, type SealKey, seal, unseal } from "../../shared/seal.ts";
 import { KEY_CHECK_TEXT } from "../encryption/encryption-check.ts";
 
-/** The sentinel of an export; null without a key. */
+/** The known text, sealed, for an export; null without a key. */
 export async function makeKeyCheck(key: SealKey | undefined): Promise<string | null> {
   return key === undefined ? null : await seal(KEY_CHECK_TEXT, key);
 }
@@ -15,8 +15,8 @@ export async function makeKeyCheck(key: SealKey | undefined): Promise<string | n
 type BackupKeyStatus = "readable" | "backup_key_mismatch" | "backup_key_missing";
 
 /**
- * The key matrix. `secrets` are the stored credentials of the file, sealed or not.
- * Neither side has a key, or only this one: readable, and what is plain is sealed when it is written.
+ * Compares the keys of the two sides. `secrets` are the stored credentials of the file, sealed or not. When neither side
+ * has a key, or only this side, the credentials are readable; plain ones are sealed when they are written.
  */
 export async function checkBackupKey(
   encryption: Backup["encryption"],

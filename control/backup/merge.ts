@@ -1,6 +1,7 @@
 /**
- * Merges the rows of one entity into its table, in batches, within the caller's transaction: inserted or updated by primary
- * key, nothing deleted. A unique value that another row has, or a reference to nothing, throws and so undoes everything.
+ * Merges the rows of one entity into its table, in batches, within the caller's transaction: rows are inserted, or updated
+ * by primary key, and none is deleted. A unique value that another row has throws, and so does a reference to a missing
+ * row; the transaction then undoes everything.
  */
 import { getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
@@ -15,13 +16,13 @@ export const BATCH = 500;
 
 interface MergeResult {
   readonly inserted: number;
-  /** Rows whose primary key was here before, whether or not anything in them differed. */
+  /** Rows whose primary key existed already, whether or not a value differed. */
   readonly updated: number;
-  /** Rows as they were that were known by other names: their copies are to be removed. */
+  /** The previous versions of rows whose name changes: the copies under their old names have to be removed. */
   readonly renamed: readonly BackupRow[];
 }
 
-/** Merges rows with this revision. Throws 400 for a reference to nothing, 409 for a value that another row has. */
+/** Merges rows under this revision. Throws 400 for a reference to a missing row, 409 for a value that another row has. */
 export async function mergeRows(
   tx: Transaction,
   entity: BackupEntity,
@@ -37,7 +38,7 @@ export async function mergeRows(
   return { inserted: rows.length - known, updated: known, renamed };
 }
 
-/** Consecutive slices. */
+/** Slices of at most `BATCH` rows, in order. */
 export function* batches<T>(rows: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
 }
@@ -67,7 +68,7 @@ async function refuseMissingReferences(
   );
 }
 
-/** Two rows may have exchanged their names: those that get another one give theirs up first. */
+/** Gives rows whose name changes a temporary name first, because two rows may exchange their names. */
 async function parkRenamed(
   tx: Transaction,
   { table, id, unique }: EntityKind,
@@ -170,7 +171,7 @@ async function currentRows(
     .where(where);
 }
 
-/** Texts of points in time as dates; an absent field is the column's default. */
+/** Turns times from text into dates. A field that is absent gets the column's default. */
 function toColumns(columns: Readonly<Record<string, PgColumn>>, row: BackupRow): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row)

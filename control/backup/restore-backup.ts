@@ -1,6 +1,6 @@
 /**
- * Restores a backup file: a merge, whole or not at all (docs/rules/backup.md#restore). Everything that can be refused
- * is looked at before the first write, and what only the database can refuse undoes the rest.
+ * Restores a backup file: a merge of the whole file, or nothing (docs/rules/backup.md#restore). What can be checked is
+ * checked before the first write; when the database refuses a row, the transaction undoes the rest.
  */
 import { eq, inArray } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
@@ -91,7 +91,10 @@ async function restoreEntity(
   return { inserted, updated };
 }
 
-/** Keys, tenants and groups are outdated all at once in the end; of keys only the copies under their old hashes are named. */
+/**
+ * Names the outdated copies. Keys, tenants and groups are all outdated at the end, so that of keys only the copies under
+ * old hashes are named here.
+ */
 function outdate(
   journal: WriteJournal,
   kind: (typeof ENTITIES)[BackupEntity]["outdates"]["kind"],
@@ -105,7 +108,10 @@ function outdate(
   }
 }
 
-/** A model's copy holds its endpoints, also where the model itself is not in the file. */
+/**
+ * Publishes the models whose endpoints are restored, because a model's copy contains its endpoints. The model itself need
+ * not be in the file.
+ */
 async function touchModelsOfEndpoints(tx: Transaction, journal: WriteJournal): Promise<void> {
   const rows = await tx
     .selectDistinct({ id: modelEndpoints.model_id })

@@ -12,7 +12,7 @@ import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
 import { textAt } from "../resources/stored-secrets.ts";
 import { SETTINGS } from "../settings/definitions.ts";
 
-/** The sealed secrets that a row holds itself. One that does not open belongs to no address. */
+/** The sealed secrets in the row itself. A secret that cannot be opened has no origin. */
 export async function secretsOfRow(
   entity: BackupEntity,
   row: BackupRow,
@@ -48,7 +48,7 @@ export function inheritedSecret(endpoint: BackupRow, ciphertext: string): Sealed
   return { entity: "model_endpoints", id: String(endpoint["id"]), field: "api_key", origin, ciphertext };
 }
 
-/** True for an endpoint that sends its model's credential. */
+/** True for an endpoint that sends the credential of its model. */
 export function inheritsSecret(endpoint: BackupRow): boolean {
   return endpoint["api_key"] === null || endpoint["api_key"] === undefined || endpoint["api_key"] === "";
 }
@@ -74,7 +74,7 @@ export class MacCollector {
     if (inherited !== undefined) await this.#vouch(inheritedSecret(row, inherited));
   }
 
-  /** None without a key: nothing is sealed then. */
+  /** Collects nothing without a key, because nothing is sealed then. */
   macs(): readonly BackupMac[] {
     return this.#macs;
   }

@@ -1,5 +1,5 @@
 /**
- * A backup that somebody has tampered with: no secret goes where it does not belong
+ * A backup that was tampered with: no secret goes to an address that it does not belong to
  * (docs/rules/backup.md#secrets-belong-to-entries).
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";

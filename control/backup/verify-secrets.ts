@@ -1,7 +1,7 @@
 /**
- * Which secrets of a backup are restored (docs/rules/backup.md#secrets-belong-to-entries): those whose mac matches
- * their entry and the origin they would be sent to. What does not match is restored without its secret. An endpoint
- * that would then send its model's credential to an address that nobody vouches for is restored disabled. A file
+ * Decides which secrets of a backup are restored (docs/rules/backup.md#secrets-belong-to-entries): those whose mac matches
+ * their entry and the origin they would be sent to. An entry whose mac does not match is restored without its secret. An
+ * endpoint that would then send its model's credential to an address without a matching mac is restored disabled. A file
  * without macs is restored as it is, with a warning.
  */
 import { inArray } from "drizzle-orm";
@@ -23,17 +23,17 @@ import { inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.
 const NO_MACS =
   "the backup has no macs: nothing tells whether its secrets belong to the addresses beside them; check the addresses";
 
-/** Says whether a mac of the file is that of a secret. */
+/** True when the file has a matching mac for the secret. */
 type Vouch = (secret: SealedSecret) => Promise<boolean>;
 
 interface VerifiedSecrets {
   readonly data: Backup["data"];
   readonly warnings: readonly string[];
-  /** Null where nothing is to be held to macs. */
+  /** Null when the secrets need no check against macs. */
   readonly vouch: Vouch | null;
 }
 
-/** Throws 400 `validation_failed` that names every secret which does not open. */
+/** Throws 400 `validation_failed` that names every secret which cannot be opened. */
 export async function verifySecrets(ctx: VerbContext, data: Backup["data"]): Promise<VerifiedSecrets> {
   const sealed = await sealedOf(ctx, data);
   await refuseUnopened(ctx, sealed);
@@ -65,8 +65,8 @@ export async function verifySecrets(ctx: VerbContext, data: Backup["data"]): Pro
 }
 
 /**
- * The same for endpoints of models that are not in the file but here: with the model's credential as it is here. One that is
- * in use here already, with that credential and at that address, is left as it is. Adds to `warnings`.
+ * Checks endpoints whose models are stored here but are not in the file, with the stored credential of the model. An
+ * endpoint that is already enabled here, at the same address and with the same model, is not changed. Adds to `warnings`.
  */
 export async function verifyEndpointsOfOthers(
   tx: Transaction,
@@ -94,12 +94,15 @@ export async function verifyEndpointsOfOthers(
   });
 }
 
-/** Whose credential an endpoint sends, and where to. */
+/** Identifies the model whose credential an endpoint sends, and the origin that gets it. */
 function destinationOf(row: BackupRow): string {
   return `${String(row["model_id"])} ${originOf(String(row["api_base"]))}`;
 }
 
-/** Rows with those switched off that would send a credential (`credentialOf`) where nobody vouches for it. */
+/**
+ * The rows, with each endpoint disabled that would send a sealed credential (`credentialOf`) to an origin for which `vouch`
+ * is false.
+ */
 async function disabled<Row extends BackupRow>(
   vouch: Vouch,
   rows: readonly Row[],
@@ -109,7 +112,7 @@ async function disabled<Row extends BackupRow>(
   const judged: Row[] = [];
   for (const row of rows) {
     const credential = inheritsSecret(row) && row["enabled"] !== false ? credentialOf(row) : null;
-    // a plain credential of the file is the file's own to send; there is nothing sealed that it could give away
+    // a plain credential comes from the file itself, so sending it reveals no secret of this gateway
     const secret = typeof credential === "string" && isSealed(credential) ? inheritedSecret(row, credential) : null;
     if (secret === null || (await vouch(secret))) {
       judged.push(row);
@@ -125,7 +128,7 @@ async function disabled<Row extends BackupRow>(
 
 interface Placed {
   readonly entity: BackupEntity;
-  /** Index of the row. */
+  /** The index of the row. */
   readonly at: number;
   readonly row: BackupRow;
   readonly secret: SealedSecret;

@@ -37,8 +37,8 @@ export function toList(text: string): string[] {
 /** The tenant with this id or name. Throws CliError. */
 export async function findTenant(session: Session, word: string): Promise<Schemas["Tenant"]> {
   if (UUID.test(word))
-    return await session.ask(session.client.GET("/api/v1/tenants/{id}", { params: { path: { id: word } } }));
-  const all = await session.askAll((cursor) =>
+    return await session.bodyOf(session.client.GET("/api/v1/tenants/{id}", { params: { path: { id: word } } }));
+  const all = await session.rowsOfAllPages((cursor) =>
     session.client.GET("/api/v1/tenants", { params: { query: page(cursor) } }),
   );
   return named(all, word, "tenant", (tenant) => tenant.name);
@@ -47,8 +47,8 @@ export async function findTenant(session: Session, word: string): Promise<Schema
 /** The model with this id or name. Throws CliError. */
 export async function findModel(session: Session, word: string): Promise<Schemas["Model"]> {
   if (UUID.test(word))
-    return await session.ask(session.client.GET("/api/v1/models/{id}", { params: { path: { id: word } } }));
-  const all = await session.askAll((cursor) =>
+    return await session.bodyOf(session.client.GET("/api/v1/models/{id}", { params: { path: { id: word } } }));
+  const all = await session.rowsOfAllPages((cursor) =>
     session.client.GET("/api/v1/models", { params: { query: page(cursor) } }),
   );
   return named(all, word, "model", (model) => model.model_name);
@@ -57,7 +57,7 @@ export async function findModel(session: Session, word: string): Promise<Schemas
 /** The key with this id, prefix or name. Throws CliError, also when several keys match. */
 export async function findKey(session: Session, word: string): Promise<Schemas["ListedApiKey"]> {
   const query = (cursor: string | undefined) => (UUID.test(word) ? page(cursor) : { ...page(cursor), q: word });
-  const all = await session.askAll((cursor) =>
+  const all = await session.rowsOfAllPages((cursor) =>
     session.client.GET("/api/v1/keys", { params: { query: query(cursor) } }),
   );
   return named(all, word, "key", (key) => (key.id === word || key.key_prefix === word ? word : key.name));

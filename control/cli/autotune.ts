@@ -29,14 +29,14 @@ export function autotuneCommand(models: Command): void {
         ...(targetP99 === undefined ? {} : { target_p99_ms: targetP99 }),
         ...(maxConcurrency === undefined ? {} : { max_concurrency: maxConcurrency }),
       };
-      const report = await session.ask(session.client.POST("/api/v1/models/{id}/autotune", { params, body }));
+      const report = await session.bodyOf(session.client.POST("/api/v1/models/{id}/autotune", { params, body }));
       const { recommended_max_in_flight: most, knee_reason } = report;
       session.listIn(report, report.steps, COLUMNS);
       session.say(`recommended: ${most} at once (${knee_reason})`);
       if (apply === undefined) return;
       if (knee_reason === "no_data") throw new CliError("nothing is set: the upstream answered no request");
       const applied = { max_in_flight: most };
-      await session.ask(session.client.POST("/api/v1/models/{id}/autotune/apply", { params, body: applied }));
+      await session.bodyOf(session.client.POST("/api/v1/models/{id}/autotune/apply", { params, body: applied }));
       session.say(`model '${model_name}' takes ${most} at once from now on`);
     });
 }

@@ -14,7 +14,7 @@ export function backupCommands(program: Command): void {
     .description("write the configuration to a file, or to standard output; it holds credentials")
     .action(async (file: string | undefined, _options: object, command: Command) => {
       const session = sessionOf(command);
-      const text = await session.ask(session.client.GET("/api/v1/backup/export", { parseAs: "text" }));
+      const text = await session.bodyOf(session.client.GET("/api/v1/backup/export", { parseAs: "text" }));
       if (file === undefined) return void process.stdout.write(`${printableJson(text)}\n`);
       writeFileSync(file, text, { mode: 0o600 });
       session.say(`written to ${file}; it holds credentials, keep it safe`);
@@ -24,7 +24,7 @@ export function backupCommands(program: Command): void {
     .description("merge a file into the configuration, whole or not at all")
     .action(async (file: string, _options: object, command: Command) => {
       const session = sessionOf(command);
-      session.record(await session.ask(session.client.POST("/api/v1/backup/restore", { body: readFile(file) })));
+      session.record(await session.bodyOf(session.client.POST("/api/v1/backup/restore", { body: readFile(file) })));
     });
 }
 

@@ -22,7 +22,7 @@ export function keyCommands(program: Command): void {
       const session = sessionOf(command);
       const tenant = options.tenant === undefined ? undefined : await findTenant(session, options.tenant);
       const only = tenant === undefined ? {} : { tenant_id: tenant.id };
-      const rows = await session.askAll((cursor) =>
+      const rows = await session.rowsOfAllPages((cursor) =>
         session.client.GET("/api/v1/keys", { params: { query: { ...page(cursor), ...only } } }),
       );
       session.list(rows, ["key_prefix", "name", "tenant_name", "disabled", "budget_tokens", "created_at", "id"]);
@@ -44,7 +44,7 @@ export function keyCommands(program: Command): void {
         ...(tokens === undefined ? {} : { budget_tokens: tokens }),
         ...(usd === undefined ? {} : { budget_cost_usd: usd }),
       };
-      const created = await session.ask(
+      const created = await session.bodyOf(
         session.client.POST("/api/v1/tenants/{id}/keys", { params: { path: { id } }, body }),
       );
       session.record(
@@ -64,7 +64,7 @@ export function keyCommands(program: Command): void {
         const session = sessionOf(command);
         const { id } = await findKey(session, key);
         const call = session.client.PUT("/api/v1/keys/{id}/disabled", { params: { path: { id } }, body: { disabled } });
-        session.record(await session.ask(call));
+        session.record(await session.bodyOf(call));
       });
   }
   keys
@@ -73,7 +73,7 @@ export function keyCommands(program: Command): void {
     .action(async (key: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const { id, key_prefix } = await findKey(session, key);
-      await session.ask(session.client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } }));
+      await session.bodyOf(session.client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } }));
       session.say(`key ${key_prefix}... is deleted`);
     });
 }

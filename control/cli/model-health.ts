@@ -16,12 +16,12 @@ export function modelHealthCommands(models: Command): void {
     .action(async (model: string | undefined, _options: object, command: Command) => {
       const session = sessionOf(command);
       if (model === undefined) {
-        session.list(await session.ask(session.client.GET("/api/v1/models/health")), SUMMARY);
+        session.list(await session.bodyOf(session.client.GET("/api/v1/models/health")), SUMMARY);
         return;
       }
       const { id } = await findModel(session, model);
       const params = { path: { id } };
-      const detail = await session.ask(session.client.GET("/api/v1/models/{id}/health", { params }));
+      const detail = await session.bodyOf(session.client.GET("/api/v1/models/{id}/health", { params }));
       session.listIn(detail, checksOf(detail), CHECK);
     });
   models
@@ -31,7 +31,7 @@ export function modelHealthCommands(models: Command): void {
       const session = sessionOf(command);
       const { id, model_name } = await findModel(session, model);
       const params = { path: { id } };
-      const detail = await session.ask(session.client.POST("/api/v1/models/{id}/health/check", { params }));
+      const detail = await session.bodyOf(session.client.POST("/api/v1/models/{id}/health/check", { params }));
       const [check] = detail.checks;
       const now = checksOf(detail).filter(({ checked_at }) => checked_at === check?.checked_at);
       session.listIn(detail, now, CHECK);

@@ -26,7 +26,7 @@ export function modelCommands(program: Command): void {
     .description("list models")
     .action(async (_options: object, command: Command) => {
       const session = sessionOf(command);
-      const rows = await session.askAll((cursor) =>
+      const rows = await session.rowsOfAllPages((cursor) =>
         session.client.GET("/api/v1/models", { params: { query: page(cursor) } }),
       );
       session.list(rows, [
@@ -51,7 +51,7 @@ export function modelCommands(program: Command): void {
     async (name: string, options: ModelOptions, command: Command) => {
       const session = sessionOf(command);
       const body = { model_name: name, ...fieldsOf(options) };
-      session.record(await session.ask(session.client.POST("/api/v1/models", { body })));
+      session.record(await session.bodyOf(session.client.POST("/api/v1/models", { body })));
     },
   );
   withFields(models.command("set <model>").description("change a model; what is not said stays")).action(
@@ -59,7 +59,9 @@ export function modelCommands(program: Command): void {
       const session = sessionOf(command);
       const { id, upstream_model, api_base } = await findModel(session, model);
       const body = { upstream_model, api_base, ...fieldsOf(options) };
-      session.record(await session.ask(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })));
+      session.record(
+        await session.bodyOf(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })),
+      );
     },
   );
   for (const [word, enabled] of [
@@ -74,7 +76,7 @@ export function modelCommands(program: Command): void {
         const { id, upstream_model, api_base } = await findModel(session, model);
         const body = { upstream_model, api_base, enabled };
         session.record(
-          await session.ask(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })),
+          await session.bodyOf(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })),
         );
       });
   }
@@ -86,7 +88,7 @@ export function modelCommands(program: Command): void {
     .action(async (model: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const { id, model_name } = await findModel(session, model);
-      await session.ask(session.client.DELETE("/api/v1/models/{id}", { params: { path: { id } } }));
+      await session.bodyOf(session.client.DELETE("/api/v1/models/{id}", { params: { path: { id } } }));
       session.say(`model '${model_name}' is removed`);
     });
 }

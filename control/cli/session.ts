@@ -35,7 +35,7 @@ export class Session {
   }
 
   /** The body of the API's answer; null when it has none. Throws CliError. */
-  async ask<T>(call: Promise<Answer<T>>): Promise<T> {
+  async bodyOf<T>(call: Promise<Answer<T>>): Promise<T> {
     const { data, error, response } = await call.catch((cause: unknown) => {
       const reason = cause instanceof Error && cause.cause instanceof Error ? `: ${cause.cause.message}` : "";
       throw new CliError(`cannot reach ${this.#url}${reason}; is the gateway running, and is --url right?`);
@@ -49,12 +49,12 @@ export class Session {
   }
 
   /** The rows of all pages of a list. Throws CliError. */
-  async askAll<T>(page: (cursor: string | undefined) => Promise<Answer<T[]>>): Promise<T[]> {
+  async rowsOfAllPages<T>(page: (cursor: string | undefined) => Promise<Answer<T[]>>): Promise<T[]> {
     const rows: T[] = [];
     let cursor: string | undefined;
     do {
       const answer = page(cursor);
-      rows.push(...(await this.ask(answer)));
+      rows.push(...(await this.bodyOf(answer)));
       cursor = /[?&]cursor=([^&>]+)/.exec((await answer).response.headers.get("link") ?? "")?.[1];
     } while (cursor !== undefined);
     return rows;

@@ -30,7 +30,7 @@ export function tenantCommands(program: Command): void {
     .description("list tenants")
     .action(async (_options: object, command: Command) => {
       const session = sessionOf(command);
-      const rows = await session.askAll((cursor) =>
+      const rows = await session.rowsOfAllPages((cursor) =>
         session.client.GET("/api/v1/tenants", { params: { query: page(cursor) } }),
       );
       session.list(rows, ["name", "status", "fairshare_group", "weight", "tokens_per_minute", "max_in_flight", "id"]);
@@ -63,7 +63,7 @@ export function tenantCommands(program: Command): void {
         ...(timezone === undefined ? {} : { timezone }),
         ...(description === undefined ? {} : { description }),
       };
-      session.record(await session.ask(session.client.POST("/api/v1/tenants", { body })));
+      session.record(await session.bodyOf(session.client.POST("/api/v1/tenants", { body })));
     });
   tenants
     .command("status <tenant> <status>")
@@ -72,7 +72,7 @@ export function tenantCommands(program: Command): void {
       const session = sessionOf(command);
       const body = { status: status as Schemas["TenantStatus"]["status"] };
       const found = await findTenant(session, tenant);
-      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/status", { ...at(found), body })));
+      session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/status", { ...at(found), body })));
     });
   tenants
     .command("quota <tenant>")
@@ -83,7 +83,7 @@ export function tenantCommands(program: Command): void {
       const session = sessionOf(command);
       const body = { tokens_per_minute: options.tpm, max_in_flight: options.maxInFlight };
       const found = await findTenant(session, tenant);
-      session.record(await session.ask(session.client.PUT("/api/v1/tenants/{id}/quota", { ...at(found), body })));
+      session.record(await session.bodyOf(session.client.PUT("/api/v1/tenants/{id}/quota", { ...at(found), body })));
     });
   tenants
     .command("weight <tenant>")
@@ -93,7 +93,7 @@ export function tenantCommands(program: Command): void {
       const session = sessionOf(command);
       const found = await findTenant(session, tenant);
       const body = { weight };
-      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/weight", { ...at(found), body })));
+      session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/weight", { ...at(found), body })));
     });
   tenants
     .command("budget <tenant>")
@@ -106,13 +106,13 @@ export function tenantCommands(program: Command): void {
       const session = sessionOf(command);
       const found = await findTenant(session, tenant);
       if (options.used === true)
-        return session.record(await session.ask(session.client.GET("/api/v1/tenants/{id}/budget/usage", at(found))));
+        return session.record(await session.bodyOf(session.client.GET("/api/v1/tenants/{id}/budget/usage", at(found))));
       const body = {
         budget_tokens: options.tokens ?? null,
         budget_cost_usd: options.usd ?? null,
         budget_period: (options.period ?? null) as Schemas["TenantBudget"]["budget_period"] & (string | null),
       };
-      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/budget", { ...at(found), body })));
+      session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/budget", { ...at(found), body })));
     });
   tenants
     .command("models <tenant> <names>")
@@ -121,7 +121,9 @@ export function tenantCommands(program: Command): void {
       const session = sessionOf(command);
       const found = await findTenant(session, tenant);
       const body = { allowed_models: names === "all" ? null : toList(names) };
-      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/allowlist", { ...at(found), body })));
+      session.record(
+        await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/allowlist", { ...at(found), body })),
+      );
     });
   tenants
     .command("delete <tenant>")
@@ -129,7 +131,7 @@ export function tenantCommands(program: Command): void {
     .action(async (tenant: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const found = await findTenant(session, tenant);
-      await session.ask(session.client.DELETE("/api/v1/tenants/{id}", at(found)));
+      await session.bodyOf(session.client.DELETE("/api/v1/tenants/{id}", at(found)));
       session.say(`tenant '${found.name}' and its keys are deleted`);
     });
 }

@@ -19,7 +19,7 @@ export function usageCommands(program: Command): void {
     async (options: Since, command: Command) => {
       const session = sessionOf(command);
       session.record(
-        await session.ask(session.client.GET("/api/v1/overview/summary", { params: { query: since(options) } })),
+        await session.bodyOf(session.client.GET("/api/v1/overview/summary", { params: { query: since(options) } })),
       );
     },
   );
@@ -28,7 +28,7 @@ export function usageCommands(program: Command): void {
       async (options: Since, command: Command) => {
         const session = sessionOf(command);
         const query = { ...since(options), group_by };
-        const rows = await session.ask(session.client.GET("/api/v1/usage", { params: { query } }));
+        const rows = await session.bodyOf(session.client.GET("/api/v1/usage", { params: { query } }));
         const name = ({ tenant: "tenant_id", key: "key_id", model: "model" } as const)[group_by];
         session.list(rows, [name, "requests", "input_tokens", "output_tokens", "total_tokens", "cost_usd"]);
       },
@@ -39,7 +39,7 @@ export function usageCommands(program: Command): void {
     .action(async (options: Since & { limit: string }, command: Command) => {
       const session = sessionOf(command);
       const query = { ...since(options), limit: options.limit };
-      const logs = await session.ask(session.client.GET("/api/v1/usage/logs", { params: { query } }));
+      const logs = await session.bodyOf(session.client.GET("/api/v1/usage/logs", { params: { query } }));
       const rows = logs.map((row) => ({ ...row, at: new Date(row.ts_ms).toISOString() }));
       session.list(rows, [
         "at",

@@ -1,6 +1,6 @@
 /**
- * One database behind drizzle, over one of three drivers chosen by its URL
- * (docs/rules/storage-layouts.md#database-drivers): `*.neon.tech`, any other postgres URL, or `pglite:<folder>`.
+ * One database behind drizzle. Its URL chooses one of three drivers (docs/rules/storage-layouts.md#database-drivers):
+ * `*.neon.tech`, any other postgres URL, or `pglite:<folder>`.
  */
 import { PGlite } from "@electric-sql/pglite";
 import { Pool as NeonPool, type PoolClient as NeonPoolClient } from "@neondatabase/serverless";
@@ -20,16 +20,19 @@ export type Transaction = Parameters<Parameters<Database["transaction"]>[0]>[0];
 
 export interface Connection {
   readonly db: Database;
-  /** Runs a file of statements. */
+  /** Runs the statements of a file. */
   readonly exec: (tx: Database | Transaction, statements: string) => Promise<void>;
-  /** Nobody else can have this database open. */
+  /** True when no other process can have this database open. */
   readonly exclusive: boolean;
-  /** Rewrites the database's files, so that none holds what was deleted or overwritten. Absent: they are somebody else's. */
+  /**
+   * Rewrites the database's files, so that they contain nothing that was deleted or overwritten. Absent when another
+   * program owns the files.
+   */
   readonly rewrite?: () => Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens the database. Throws DatabaseLocked; connecting itself happens with the first query. */
+/** Opens the database. Throws DatabaseLocked. The connection itself is made by the first query. */
 export async function connect(url: string): Promise<Connection> {
   if (url.startsWith("pglite:")) return await connectPglite(url.slice("pglite:".length));
   const options = { connectionString: url, max: MAX_CONNECTIONS, connectionTimeoutMillis: CONNECT_WITHIN_MS };
@@ -41,7 +44,7 @@ export async function connect(url: string): Promise<Connection> {
   return pooled(pool, asDatabase(drizzleNode(pool)), (client: pg.PoolClient) => asDatabase(drizzleNode(client)));
 }
 
-/** The drivers differ in the raw result of a statement only, and that is read in one shape: `rows`. */
+/** The drivers differ only in the raw result of a statement, and all code reads only `rows` of it. */
 const asDatabase = (db: unknown): Database => db as Database;
 
 interface PoolLike<Client> {
@@ -52,8 +55,8 @@ interface PoolLike<Client> {
 }
 
 /**
- * Drizzle over a pool, with transactions whose connection always goes back: drizzle's own keep it when BEGIN fails, and
- * ten failures later the pool is empty for good.
+ * Drizzle over a pool, with transactions that always give their connection back. Drizzle's own transactions keep it when
+ * BEGIN fails, so that the pool is empty for good after ten failures.
  */
 function pooled<Client extends { release(): void }>(
   pool: PoolLike<Client>,
@@ -78,8 +81,8 @@ function pooled<Client extends { release(): void }>(
 }
 
 /**
- * A server that cuts a connection ends that connection, not this process: without a listener the event would. The pool
- * listens for those that rest, so those in use are listened to here; their next statement fails and says so.
+ * Keeps the process alive when a server cuts a connection: an error event without a listener would end it. The pool listens
+ * on idle connections, so this function listens on those in use; their next statement fails and reports the error.
  */
 function surviveCuts(pool: PoolLike<unknown>): void {
   pool.on("error", () => undefined);
@@ -87,8 +90,8 @@ function surviveCuts(pool: PoolLike<unknown>): void {
 }
 
 /**
- * Tables are written anew, with the statistics that quote them, and a new segment of the log is begun; a log that is not
- * recycled is deleted.
+ * Tables are rewritten, together with the statistics that quote their values. A new segment of the log is begun, and
+ * segments that are not recycled are deleted.
  */
 const REWRITE = [
   "VACUUM (FULL, ANALYZE)",
@@ -104,7 +107,7 @@ async function connectPglite(folder: string): Promise<Connection> {
   try {
     if (folder !== "") makePrivate(folder);
     const client = await PGlite.create(folder === "" ? "memory://" : folder);
-    // it makes a new database's files for everybody
+    // PGlite makes the files of a new database readable by all users
     if (folder !== "") makePrivate(folder);
     return embeddedConnection(client, unlock);
   } catch (error) {
@@ -113,14 +116,15 @@ async function connectPglite(folder: string): Promise<Connection> {
   }
 }
 
-/** An embedded database that is open, as a connection; closing it closes the database, and runs `onClose` after that. */
+/** An open embedded database, as a connection. Closing the connection closes the database and then runs `onClose`. */
 export function embeddedConnection(client: PGlite, onClose: () => void = () => undefined): Connection {
   const close = async (): Promise<void> => {
     await client.close();
     onClose();
   };
   const rewrite = async (): Promise<void> => {
-    // each by itself: none of them bears a transaction, and several in one text are one
+    // one call for each statement: none of them may run in a transaction, and several statements in one text are one
+    // transaction
     for (const statement of REWRITE) await client.exec(statement);
   };
   return { db: asDatabase(drizzlePglite(client)), exclusive: true, exec: execEach, rewrite, close };
@@ -130,7 +134,7 @@ async function execWhole(tx: Database | Transaction, statements: string): Promis
   await tx.execute(statements);
 }
 
-/** PGlite prepares what it executes, and a prepared statement is one statement. */
+/** PGlite prepares what it executes, and a prepared text can have only one statement. */
 async function execEach(tx: Database | Transaction, statements: string): Promise<void> {
   for (const statement of statements.split(/;\s*(?:\n|$)/)) if (statement.trim() !== "") await tx.execute(statement);
 }

@@ -1,6 +1,6 @@
 /**
- * One process per embedded database: PGlite has no lock of its own, and two processes on one folder destroy it. The lock
- * file names its holder by id and start time; a lock whose holder is gone is taken over.
+ * Lets only one process open an embedded database: PGlite has no lock of its own, and two processes on one folder destroy
+ * it. The lock file names its holder by process id and start time. A lock whose holder has ended is taken over.
  */
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,12 +11,12 @@ export class DatabaseLocked extends Error {
   override readonly name = "DatabaseLocked";
 }
 
-/** Takes the lock of a folder; the answer lets go. Throws DatabaseLocked. */
+/** Takes the lock of a folder; returns a function that releases it. Throws DatabaseLocked. */
 export function lockDatabase(folder: string): () => void {
   const file = `${folder.replace(/\/+$/, "")}.lock`;
   const draft = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true });
-  // a link that somebody has laid there in a shared folder is not followed
+  // a link that another user has put there in a shared folder is not followed
   rmSync(draft, { force: true });
   writeFileSync(draft, `${process.pid} ${processStart(process.pid) ?? ""}`, { flag: "wx", mode: 0o600 });
   try {

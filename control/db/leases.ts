@@ -1,19 +1,19 @@
 /**
- * Leases by name in the table `jobs`: each is one holder's until it runs out, by the database's clock, so that they
- * work over replicas and behind a connection pooler (docs/rules/jobs.md#one-replica-at-a-time).
+ * Leases by name in the table `jobs`. A lease belongs to one holder until it expires by the database's clock, so that
+ * leases work across replicas and behind a connection pooler (docs/rules/jobs.md#one-replica-at-a-time).
  */
 import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "./connect.ts";
 import { jobs } from "./schema/jobs.ts";
 
 interface LeaseRequest {
-  /** Who asks; what it holds already is prolonged. */
+  /** Who takes the leases; leases that it holds already are prolonged. */
   readonly holder: string;
   /** At least one. */
   readonly names: readonly string[];
 }
 
-/** Takes what is free; answers what is held now. Rejects when the database does not answer. */
+/** Takes the leases that are free; returns the names that the holder has now. Rejects when the database does not answer. */
 export async function takeLeases(
   db: Database,
   { holder, names }: LeaseRequest,
@@ -32,7 +32,7 @@ export async function takeLeases(
   return taken.map(({ name }) => name);
 }
 
-/** Lets go of them, as far as they are held. Rejects when the database does not answer. */
+/** Releases the leases that the holder has. Rejects when the database does not answer. */
 export async function releaseLeases(db: Database, { holder, names }: LeaseRequest): Promise<void> {
   await db.delete(jobs).where(and(eq(jobs.holder, holder), inArray(jobs.name, [...names])));
 }

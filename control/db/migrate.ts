@@ -1,7 +1,7 @@
 /**
- * Applies the numbered migrations at every boot: each in order, once, under one lock in one transaction, so that
- * replicas that boot together migrate once, also behind a pooler (docs/rules/storage-layouts.md#migrations). A
- * migration that changed after it was applied stops the boot.
+ * Applies the numbered migrations at every boot: in order, each once, under one lock and in one transaction. Replicas that
+ * boot together therefore migrate once, also behind a pooler (docs/rules/storage-layouts.md#migrations). A migration that
+ * changed after it was applied stops the boot.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -12,7 +12,10 @@ import type { Connection } from "./connect.ts";
 const LOCK = 727274;
 const FOLDER = join(import.meta.dirname, "migrations");
 
-/** Brings the schema up to date; answers the names applied now. Throws when a migration fails or was changed. */
+/**
+ * Brings the schema up to date; returns the names of the migrations that were applied now. Throws when a migration fails or
+ * was changed.
+ */
 export async function migrate({ db, exec }: Connection): Promise<readonly string[]> {
   const files = readdirSync(FOLDER)
     .filter((name) => name.endsWith(".sql"))

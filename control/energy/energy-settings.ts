@@ -1,6 +1,6 @@
 /**
  * The energy settings as admins read and change them, with the last reading of the cluster's power
- * (docs/rules/settings.md#energy). Accounting cannot be on without a place to read the power from.
+ * (docs/rules/settings.md#energy). Accounting cannot be on without an address to read the power from.
  */
 import { type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
@@ -12,7 +12,10 @@ import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
 import { energySetting } from "../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../settings/setting.ts";
 
-/** How admins read and change the energy settings; the last reading is in the store. A change throws 400, also `address_blocked`. */
+/**
+ * How admins read and change the energy settings; the last reading comes from the store. A change throws 400, also
+ * `address_blocked`.
+ */
 export const energySettings = (store: HotStore): SettingVerbs<Energy> =>
   settingVerbs({
     setting: energySetting,
@@ -26,7 +29,7 @@ export const energySettings = (store: HotStore): SettingVerbs<Energy> =>
     show: async (_ctx, { value }) => await withReading(store, value),
   });
 
-/** `last_reading` is null while there is none, or while the store does not answer. */
+/** `last_reading` is null when there is none yet, and when the store does not answer. */
 async function withReading(store: HotStore, value: EnergyValue): Promise<Energy> {
   const reading = await readStoredJson(store, storeKeys.energyReading, energyReadingSchema);
   if (reading === null) return { ...value, last_reading: null };

@@ -61,7 +61,7 @@ function answerWatts(watts: number): void {
   };
 }
 
-it("asks when it is time, and at once when it is switched on or asks elsewhere", async () => {
+it("queries when it is time, and at once when it is switched on or the server changes", async () => {
   const scene = new Scene();
   answerWatts(900);
   scene.settings = { ...scene.settings, enabled: false };
@@ -81,7 +81,7 @@ it("asks when it is time, and at once when it is switched on or asks elsewhere",
   expect(scene.alerts).toEqual([]);
 });
 
-it("keeps the last good reading through failures, and tells of each", async () => {
+it("keeps the last good reading through failures, and reports each", async () => {
   const scene = new Scene();
   server.answer = () => ({ status: 500 });
   await scene.poll.run(START_MS);
@@ -110,7 +110,7 @@ it("keeps the last good reading through failures, and tells of each", async () =
   ]);
 });
 
-it("asks again at the next turn when the store did not take the reading", async () => {
+it("queries again at the next run when the store did not take the reading", async () => {
   const scene = new Scene();
   answerWatts(900);
   scene.storeDown = true;
@@ -120,7 +120,7 @@ it("asks again at the next turn when the store did not take the reading", async 
   expect(scene.reading).toMatchObject({ cluster_watts: 900, read_at_ms: START_MS + 1000 });
 });
 
-it("asks at once when the clock was set back, and goes on by the new time", async () => {
+it("queries at once when the clock was set back, and goes on by the new time", async () => {
   const scene = new Scene();
   answerWatts(900);
   await scene.poll.run(START_MS);

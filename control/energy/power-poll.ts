@@ -1,7 +1,7 @@
 /**
- * Keeps the last good reading of the cluster's power (docs/rules/energy.md#readings): asks the metrics server as often
- * as the settings say, and leaves what it answered in the key-value store for every cell. A failure leaves the reading
- * in use, notes why beside it and is told of; what repeats is suppressed by whoever takes alerts.
+ * Keeps the last good reading of the cluster's power (docs/rules/energy.md#readings): queries the metrics server as often
+ * as the settings say, and puts the reading into the key-value store for every cell. After a failure the last reading stays
+ * in use, with the reason beside it, and an alert is raised. The alert sink suppresses repeats.
  */
 import { issueOf } from "../../shared/alerts.ts";
 import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
@@ -11,7 +11,7 @@ import type { HotStore } from "../hot-store/hot-store.ts";
 import { OutboundError } from "../outbound/bounded-fetch.ts";
 import { readPower } from "./power-query.ts";
 
-/** What was asked last. */
+/** The last query: where it went, and when. */
 interface Asked {
   readonly source: string;
   readonly atMs: number;
@@ -24,7 +24,7 @@ export class PowerPoll {
   readonly #cell: string;
   #last: Asked | null = null;
 
-  /** `cell`: the control service's own, which its alerts carry. */
+  /** `cell`: the control service's own cell, which its alerts name. */
   constructor(
     settings: () => Promise<EnergyValue>,
     store: Pick<HotStore, "get" | "put">,
@@ -38,8 +38,8 @@ export class PowerPoll {
   }
 
   /**
-   * Asks when it is time, or when another server or query is set. Rejects when settings, store or sink do not answer: the
-   * next turn asks again.
+   * Queries when it is time, or when the server or the query has changed. Rejects when settings, store or sink do not
+   * answer; the next run tries again.
    */
   async run(nowMs: number): Promise<void> {
     const { enabled, prometheus_url, power_query, poll_interval_secs } = await this.#settings();
@@ -80,7 +80,10 @@ export class PowerPoll {
   }
 }
 
-/** Whether two times of day are closer than that. A clock that was set back is no reason not to ask until it is there again. */
+/**
+ * True when two times are less than that far apart, in either direction. So a clock that was set back delays the next query
+ * no longer than the interval.
+ */
 function isWithin(atMs: number, nowMs: number, ms: number): boolean {
   return Math.abs(nowMs - atMs) < ms;
 }

@@ -1,5 +1,5 @@
 /**
- * The power of the cluster as its metrics server tells it (docs/rules/energy.md#readings): two instant queries in the
+ * Reads the power of the cluster from its metrics server (docs/rules/energy.md#readings): two instant queries of the
  * Prometheus HTTP API.
  */
 import { z } from "zod";
@@ -17,7 +17,7 @@ const answerSchema = z.object({
   }),
 });
 
-/** Watts of all nodes together, and how many nodes were measured, neither below 0. Throws OutboundError. */
+/** Watts of all nodes together, and how many nodes were measured; neither is below 0. Throws OutboundError. */
 export async function readPower(prometheusUrl: string, powerQuery: string): Promise<PowerReading> {
   const [watts, nodes] = await Promise.all([
     instant(prometheusUrl, `sum(${powerQuery})`),

@@ -1,6 +1,4 @@
-/**
- * Runs the power query once, stored or given, and saves nothing (docs/rules/settings.md#energy).
- */
+/** Runs the power query once, the stored or a given one, and saves nothing (docs/rules/settings.md#energy). */
 import { GatewayError } from "../../shared/errors.ts";
 import { energyTestBodySchema, type PowerReading } from "../../shared/schema/settings/energy.ts";
 import type { VerbContext } from "../kernel/context.ts";

@@ -1,7 +1,7 @@
 /**
- * The job scheduler's settings (docs/rules/settings.md#job-scheduler). Admins see the token masked, and how the
- * provisioner is by its heartbeat; the provisioner itself reads the token in clear, and leaves the heartbeat with that
- * read.
+ * The job scheduler's settings (docs/rules/settings.md#job-scheduler). Admins see the token masked, and the state of the
+ * provisioner by its heartbeat. Only the provisioner's own read returns the token in clear, and that read writes the
+ * heartbeat.
  */
 import { z } from "zod";
 import { originOf } from "../../shared/origin.ts";
@@ -28,19 +28,17 @@ import { readSetting, type SettingVerbs, settingVerbs } from "../settings/settin
 
 const RUNNING_WITHIN_MS = 60_000;
 const HEARTBEAT_KEPT_SECS = 3600;
-/** A shorter token is not shown in part: four of its characters would be too many. */
+/** A shorter token is not shown in part, because four of its characters would be too many. */
 const SHOWN_FROM_LENGTH = 12;
 
-/**
- * What the provisioner leaves behind with every read of its settings (docs/rules/storage-layouts.md#key-value-keys).
- */
+/** What each read of the provisioner writes to the store (docs/rules/storage-layouts.md#key-value-keys). */
 const heartbeatSchema = z.object({
   at_ms: z.number().int(),
   outcome: z.enum(TICK_OUTCOMES).nullable(),
   error: z.string().nullable(),
 });
 
-/** The admins' verbs; the provisioner's next tick goes by a change. A change throws 400, also `address_blocked`. */
+/** The admins' verbs. The provisioner's next run uses the new values. A change throws 400, also `address_blocked`. */
 export const jobschedSettings = (store: HotStore): SettingVerbs<Jobsched> =>
   settingVerbs({
     setting: jobschedSetting,
@@ -67,8 +65,8 @@ export const jobschedSettings = (store: HotStore): SettingVerbs<Jobsched> =>
   });
 
 /**
- * The provisioner's own read: the only one that answers a secret. It carries the outcome of the provisioner's previous tick.
- * Throws 400. A store that does not answer costs the heartbeat, not the read.
+ * The provisioner's own read, the only one that answers a secret. It carries the outcome of the provisioner's previous run.
+ * Throws 400. When the store does not answer, the heartbeat is lost but the read succeeds.
  */
 export async function resolveJobsched(ctx: VerbContext, store: HotStore, query: unknown): Promise<JobschedResolved> {
   const { outcome, error } = parse(jobschedResolvedQuerySchema, query);

@@ -1,6 +1,6 @@
 /**
- * Tests the connection to the job scheduler: what the token says of its own expiry, and one ping
- * (docs/rules/settings.md#job-scheduler). The token is read, not verified: that is the scheduler's to do.
+ * Tests the connection to the job scheduler: when the token says that it expires, and one ping
+ * (docs/rules/settings.md#job-scheduler). The token is decoded but not verified; only the scheduler can verify it.
  */
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
@@ -11,7 +11,7 @@ import { jobschedSetting } from "../settings/definitions.ts";
 import { readSetting } from "../settings/setting.ts";
 import { pingScheduler } from "./scheduler-ping.ts";
 
-/** The last second of the year 9999, the last year of a timestamp in an answer. */
+/** The last second of the year 9999, the last year that a timestamp in an answer can have. */
 const LAST_SECOND = 253_402_300_799;
 const claimsSchema = z.object({ exp: z.number().min(0).max(LAST_SECOND) });
 
@@ -31,7 +31,7 @@ function expiryOf(token: string | null, now: Date): Omit<JobschedTest["token"], 
   return { expired: inSecs <= 0, expires_at: new Date(claims.data.exp * 1000).toISOString(), expires_in_secs: inSecs };
 }
 
-/** The claims of a JWT; null for what is none. */
+/** The claims of a JWT; null for any other text. */
 function claimsOf(token: string): unknown {
   const [, payload, signature] = token.split(".");
   if (payload === undefined || signature === undefined) return null;

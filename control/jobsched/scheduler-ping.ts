@@ -1,6 +1,6 @@
 /**
- * The REST interface of the batch job scheduler (docs/rules/settings.md#job-scheduler), as far as a test of the
- * connection needs it.
+ * The part of the batch job scheduler's REST interface that a test of the connection needs
+ * (docs/rules/settings.md#job-scheduler).
  */
 import type { JobschedTest } from "../../shared/schema/settings/jobsched.ts";
 import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
@@ -15,7 +15,7 @@ interface SchedulerAccess {
   readonly token: string | null;
 }
 
-/** One ping and how long it took. It never throws. */
+/** One ping and how long it took. Never throws. */
 export async function pingScheduler(access: SchedulerAccess): Promise<JobschedTest["ping"]> {
   const begun = performance.now();
   const latency = (): number => Math.round(performance.now() - begun);

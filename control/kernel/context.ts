@@ -1,5 +1,5 @@
 /**
- * What a verb works with. Actor, clock, chance and I/O come from here, never from input
+ * What a verb works with. Actor, clock, random bytes and I/O come from here, never from input
  * (docs/rules/code.md#inputs-and-authority).
  */
 import type { SealKey } from "../../shared/seal.ts";
@@ -13,7 +13,7 @@ export interface Publisher {
   publish(outboxIds: readonly number[]): Promise<"done" | "pending">;
 }
 
-/** Changes that are not confirmed yet, and since when the oldest waits; null when none does. */
+/** How many changes are not confirmed yet, and since when the oldest waits; null when none waits. */
 export interface Unconfirmed {
   readonly changes: number;
   readonly sinceMs: number | null;
@@ -21,23 +21,23 @@ export interface Unconfirmed {
 
 export interface VerbContext {
   readonly db: Database;
-  /** Name in the audit log. */
+  /** The name in the audit log. */
   readonly actor: string;
   readonly now: () => Date;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly sealKey: SealKey | undefined;
-  /** What the secrets of a backup are vouched for with; there is one where there is a {@link sealKey}. */
+  /** The key of the macs for the secrets of a backup; present exactly when there is a {@link sealKey}. */
   readonly backupKey: BackupKey | undefined;
   readonly pepper: string | undefined;
   readonly ssrf: SsrfPolicy;
   /** Every address of a host name; empty when it does not resolve. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   readonly publisher: Publisher;
-  /** How often a model is checked that does not say it itself. */
+  /** How often a model is checked that has no interval of its own, in seconds. */
   readonly checkIntervalSecs: number;
   /** Called after the commit of a write that has made a health check due. */
   readonly checkIsDue: () => void;
-  /** Runs in the transaction of a write, last; what it throws undoes the write. */
+  /** Runs at the end of a write's transaction. What it throws undoes the write. */
   readonly beforeCommit?: (tx: Transaction, record: unknown) => Promise<void>;
 }
 

@@ -1,5 +1,6 @@
 /**
- * What the database says of a failed statement, as the codes that verbs answer by (docs/rules/freshness.md#write-path).
+ * Reads why the database refused a statement, as the codes from which verbs choose their answer
+ * (docs/rules/freshness.md#write-path).
  */
 import { GatewayError } from "../../shared/errors.ts";
 
@@ -17,17 +18,20 @@ export async function withDatabaseErrors<T>(work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** True when the database refused a value that another row has already. */
+/** True when the database refused a value that another row already has. */
 export function isUniqueViolation(error: unknown): boolean {
   return databaseCode(error) === "23505";
 }
 
-/** True when a row refers to one that does not exist. */
+/** True when a row refers to a row that does not exist. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return databaseCode(error) === "23503";
 }
 
-/** SQLSTATE or errno of the innermost error, null for a lost connection. Outer messages quote the query: they tell nothing. */
+/**
+ * SQLSTATE or errno of the innermost error, null for a lost connection. Outer messages quote the query, so they cannot be
+ * used.
+ */
 function databaseCode(error: unknown): string | null {
   let innermost = error;
   while (innermost instanceof Error) {
@@ -36,6 +40,6 @@ function databaseCode(error: unknown): string | null {
     if (innermost.cause === undefined) break;
     innermost = innermost.cause;
   }
-  if (innermost instanceof Event) return null; // what became of a WebSocket of the driver for Neon
+  if (innermost instanceof Event) return null; // the WebSocket of the driver for Neon failed
   return innermost instanceof Error && /connect|terminat|closed/i.test(innermost.message) ? null : "";
 }

@@ -1,7 +1,7 @@
 /**
- * Idempotency-Key on creates (docs/rules/management-api.md#idempotency): the same key and body bytes within 24 hours
- * are answered with the stored answer. Keys are kept as hashes, and answers encrypted under the key itself, so that a
- * secret in an answer cannot be read back from the database.
+ * Idempotency-Key on creates (docs/rules/management-api.md#idempotency): a request with the same key and the same body
+ * bytes within 24 hours gets the stored answer. Keys are stored as hashes, and answers are encrypted under the key itself,
+ * so that a secret in an answer cannot be read back from the database.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { and, eq, isNull, lt } from "drizzle-orm";
@@ -26,9 +26,9 @@ interface StoredAnswer {
 }
 
 /**
- * Runs `work` once per key. The answer is kept in the transaction of the write itself, which the context given to `work`
- * sees to: neither is there without the other, whenever this process ends. A claim without an answer lapses after a
- * minute; whoever lost his claim by then writes nothing. Throws 400, 409 `idempotency_key_reuse`, 409
+ * Runs `work` once per key. The context that `work` gets stores the answer in the transaction of the write itself, so that
+ * the write and its answer exist together or not at all, whenever this process ends. A claim without an answer expires
+ * after a minute; a process that has lost its claim by then writes nothing. Throws 400, 409 `idempotency_key_reuse`, 409
  * `idempotency_in_progress`, or what `work` throws.
  */
 export async function runOnce(

@@ -1,15 +1,15 @@
 /**
- * What an admin is told when an address changes and its secret does not (docs/rules/secrets.md#secrets-and-addresses):
- * the secret is kept, as the contract says, and from now on it goes to another origin. Nothing is refused here.
+ * The warnings when an address changes and its secret does not (docs/rules/secrets.md#secrets-and-addresses): the secret is
+ * kept, as the contract says, and from now on it is sent to another origin. Nothing is refused here.
  */
 import { originOf } from "../../shared/origin.ts";
 
 interface Kept {
-  /** The field of the secret. */
+  /** The name of the secret's field. */
   readonly secret: string;
-  /** The field of the address. */
+  /** The name of the address's field. */
   readonly address: string;
-  /** The stored secret was neither given anew nor cleared. */
+  /** The body neither replaced nor cleared the stored secret. */
   readonly kept: boolean;
 }
 
@@ -32,9 +32,10 @@ interface Inheriting {
 }
 
 /**
- * Endpoints that have no credential of their own send the model's. One warning that names those of these endpoints which lead
- * elsewhere than the model's own address; none for a model without a credential. A model without an address has its credential
- * for its endpoints: of those only one that has moved is worth a word.
+ * Endpoints without a credential of their own send the model's. The result is one warning that names those of these
+ * endpoints which lead to another origin than the model's address, and none for a model without a credential. When the
+ * model has no address, its credential is meant for its endpoints, so that only an endpoint whose address has changed needs
+ * a warning.
  */
 export function inheritedKeyWarnings(
   model: { readonly api_base: string; readonly api_key: string | null },

@@ -1,6 +1,6 @@
 /**
- * What can be configured and has no effect yet: per feature, when a body configures it, and what its answer then says. Nothing is
- * refused. The change that builds a feature removes its entry here, and the last one this file.
+ * Warnings about what can be configured but has no effect yet: for each feature, when a body configures it, and the text of
+ * the warning. Nothing is refused. The change that builds a feature removes its entry here; the last one removes this file.
  */
 import type { Tenant } from "../../shared/schema/tenant.ts";
 
@@ -13,13 +13,13 @@ const when =
 
 const BOONS = "boons have no effect yet: what is switched on is stored, and requests go upstream as they are";
 
-/** A guardrails policy that asks for a scan. */
+/** A guardrails policy that switches a scan on. */
 export const guardrailsWarnings = when<Tenant["guardrails_policy"]>(
   (policy) => policy !== null && policy.input_scanners.length + policy.output_scanners.length > 0,
   "guardrails have no effect yet: the policy is stored, and nothing is scanned, blocked or redacted",
 );
 
-/** A compression policy that is on. */
+/** A compression policy that is switched on. */
 export const compressionWarnings = when<Tenant["compression_policy"]>(
   (policy) => policy?.enabled === true,
   "compression has no effect yet: the policy is stored, and requests go upstream as they are",
@@ -43,7 +43,7 @@ export const modelFeatureWarnings: Warnings<ModelFeatures> = (body) => [
   ...toolServersWarnings(body),
 ];
 
-/** A body that switches a boon on for all. */
+/** A body that switches a boon on for all requests. */
 export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
   (body) => Object.entries(body).some(([field, value]) => field.endsWith("_enabled") && value === true),
   BOONS,

@@ -1,6 +1,6 @@
 /**
- * Keyset paging of lists (docs/rules/management-api.md#lists). A cursor is base64url of the last row's sort key; it
- * says where to go on, not how many rows to pass over, so that page 1,000 costs what page 1 costs.
+ * Keyset paging of lists (docs/rules/management-api.md#lists). A cursor is base64url of the last row's sort key. It says
+ * where to continue, not how many rows to skip, so that page 1,000 costs as much as page 1.
  */
 import { asc, desc, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
@@ -28,7 +28,7 @@ const querySchema = z.object({
 
 interface PageQuery {
   readonly limit: number;
-  /** Sort key of the last row of the page before. */
+  /** The sort key of the last row of the previous page. */
   readonly after: readonly string[] | null;
 }
 
@@ -37,12 +37,12 @@ export function parsePage(query: unknown): PageQuery {
   return pageOf(parse(querySchema, query));
 }
 
-/** The same of a list with filters, and the filters. Throws 400 that names every offending parameter of both. */
+/** `limit` and `cursor` of a list with filters, and the filters. Throws 400 that names every wrong parameter of both. */
 export function parseFiltered<Filters extends z.ZodRawShape>(
   filters: z.ZodObject<Filters>,
   query: unknown,
 ): { readonly page: PageQuery; readonly filter: z.output<z.ZodObject<Filters>> } {
-  // each is read by itself, so that neither depends on the names of the other
+  // each schema is read by itself, so that neither depends on the other's names
   const both = z.object({ page: querySchema, filter: filters }).safeParse({ page: query, filter: query });
   if (!both.success) throw fieldErrors(errorDetailsOf(both.error, [], 1));
   return { page: pageOf(both.data.page), filter: both.data.filter };
@@ -63,15 +63,15 @@ export function afterCreated(columns: Created, page: PageQuery): SQL | undefined
   return after === null ? undefined : sql`(${columns.created_at}, ${columns.id}) > (${after.time}, ${after.id}::uuid)`;
 }
 
-/** Rows before (created_at, id): the pages of a list that begins with the newest. */
+/** Rows before (created_at, id): the pages of a list whose newest row comes first. */
 export function beforeCreated(columns: Created, page: PageQuery): SQL | undefined {
   const after = lastCreated(page);
   return after === null ? undefined : sql`(${columns.created_at}, ${columns.id}) < (${after.time}, ${after.id}::uuid)`;
 }
 
 /**
- * The newest rows of one group before (created_at, id), said so that only the index of groups answers it: the planner takes
- * rows for evenly spread, and would else look for those of a group among everybody's newest.
+ * The newest rows of one group before (created_at, id), written so that only the index of groups can answer it: the planner
+ * assumes that rows are spread evenly, and would otherwise search the newest rows of all groups.
  */
 export function newestWithin(
   group: PgColumn,
@@ -94,7 +94,7 @@ function lastCreated(page: PageQuery): { readonly time: SQL; readonly id: string
   return { time: timeOf(at), id };
 }
 
-/** A time by its microseconds since the epoch, digits; also one of a year that no ISO text of four digits can say. */
+/** A time from its microseconds since the epoch, in digits; also for years that an ISO text of four digits cannot show. */
 export const timeOf = (micros: string): SQL => sql`to_timestamp(0) + ${micros}::bigint * interval '1 microsecond'`;
 
 export const byCreated = (columns: Created): SQL[] => [asc(columns.created_at), asc(columns.id)];
@@ -104,7 +104,7 @@ export const byNewest = (columns: Created): SQL[] => [desc(columns.created_at), 
 export const createdMicros = (column: PgColumn): SQL<string> =>
   sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
 
-/** Cuts one row too many off and makes the cursor of the next page. */
+/** Removes the one row too many and makes the cursor of the next page from the last row. */
 export function toPage<Row, T>(
   rows: readonly Row[],
   page: PageQuery,
@@ -121,7 +121,7 @@ function writeCursor(parts: readonly string[]): string {
   return Buffer.from(JSON.stringify(parts)).toString("base64url");
 }
 
-/** The sort key in a cursor; null for what is no cursor. */
+/** The sort key in a cursor; null for a text that is not a cursor. */
 function readCursor(cursor: string): readonly string[] | null {
   try {
     return z.array(z.string().refine(isStorable)).parse(JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")));
@@ -137,7 +137,7 @@ function refuseCursor(context: z.core.$RefinementCtx<string>): never {
   return z.NEVER;
 }
 
-/** What a cursor of another list is refused with. */
+/** The error for a cursor of another list. */
 export function badCursor(): Error {
   return fieldError("cursor", NO_CURSOR);
 }

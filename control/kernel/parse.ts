@@ -1,5 +1,5 @@
 /**
- * Input to typed body: the one place where a schema's complaints become error details
+ * Parses input into a typed body: the only place where a schema's errors become error details
  * (docs/rules/errors.md#wrong-fields).
  */
 import type { z } from "zod";
@@ -7,7 +7,7 @@ import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The parsed input. Throws 400 `validation_failed` with one detail per offending field. */
+/** The parsed input. Throws 400 `validation_failed` with one detail per wrong field. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
@@ -15,8 +15,8 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
 }
 
 /**
- * One detail per offending field, the first complaint of each. `under` is the place of the input in a larger one, `from` how
- * many steps of a path are of the reader's own making.
+ * One detail per wrong field, with the field's first error. `under` is the place of the input in a larger one. `from` is
+ * how many steps at the start of a path the caller has added itself.
  */
 export function errorDetailsOf(error: z.ZodError, under: readonly (string | number)[] = [], from = 0): ErrorDetail[] {
   const messages = new Map<string, string>();
@@ -28,28 +28,31 @@ export function errorDetailsOf(error: z.ZodError, under: readonly (string | numb
   return [...messages].map(([path, message]) => ({ path, message }));
 }
 
-/** A path id in lower case. Throws 404 `not_found` for what is no UUID (docs/rules/errors.md#management-codes). */
+/**
+ * The id of a path in lower case. Throws 404 `not_found` for a text that is not a UUID
+ * (docs/rules/errors.md#management-codes).
+ */
 export function parseId(id: string): string {
   if (!UUID.test(id)) throw new GatewayError("not_found");
   return id.toLowerCase();
 }
 
-/** One refused field. */
+/** The error for one refused field. */
 export function fieldError(path: string, message: string): GatewayError {
   return fieldErrors([{ path, message }]);
 }
 
-/** Several of them; `param` is the first (docs/rules/errors.md#wrong-fields). */
+/** The error for several refused fields; `param` is the first (docs/rules/errors.md#wrong-fields). */
 export function fieldErrors(details: readonly ErrorDetail[]): GatewayError {
   return new GatewayError("validation_failed", { details });
 }
 
-/** Throws them, if there are any. */
+/** Throws the error for the details, if there are any. */
 export function refuseIfAny(details: readonly ErrorDetail[]): void {
   if (details.length > 0) throw fieldErrors(details);
 }
 
-/** Refuses blanks in what a feature cannot be on without. Throws 400 that names every one. */
+/** Refuses blank fields without which an enabled feature cannot work. Throws 400 that names every one. */
 export function requireWhenEnabled<T extends object>(settings: T, fields: readonly (keyof T & string)[]): void {
   const blank = fields.filter((field) => settings[field] === "");
   refuseIfAny(blank.map((path) => ({ path, message: "is required when enabled is true" })));

@@ -1,6 +1,6 @@
 /**
- * Secrets at rest (docs/rules/secrets.md#at-rest): sealed in every table and in every copy, answered by no read, named
- * by no audit entry.
+ * Secrets at rest (docs/rules/secrets.md#at-rest): sealed in every table and in every copy, answered by no read, contained
+ * in no audit entry.
  */
 import { sql } from "drizzle-orm";
 import { afterEach, describe, expect, it } from "vitest";

@@ -5,7 +5,7 @@
 import { seal } from "../../shared/seal.ts";
 import type { VerbContext } from "./context.ts";
 
-/** The column's new value. */
+/** The new value of the column. */
 export async function sealNewSecret(
   ctx: VerbContext,
   given: string | null | undefined,

@@ -1,7 +1,7 @@
 /**
- * Checks an upstream address that an admin registers: scheme, user info, and every address its host resolves to
- * (docs/rules/network-safety.md#names). A host that does not resolve is accepted unless private networks are blocked.
- * The operator's own infrastructure may be anywhere but at what is always blocked
+ * Checks an upstream address that an admin registers: scheme, user info, and every address that its host resolves to
+ * (docs/rules/network-safety.md#names). A host that does not resolve is accepted unless private networks are blocked. The
+ * operator's own infrastructure may have any address that is not always blocked
  * (docs/rules/network-safety.md#operator-infrastructure).
  */
 import { isIP } from "node:net";
@@ -13,8 +13,8 @@ import { fieldError } from "./parse.ts";
 const LITERAL = /^(\d{1,3}(\.\d{1,3}){3}|\[.*\])$/;
 
 /**
- * Throws 400 `validation_failed` or `address_blocked`, naming the field; the message names `entry` where that says more. A
- * blank address is fine.
+ * Throws 400 `validation_failed` or `address_blocked`, naming the field; the message names `entry` when it is given. A
+ * blank address is accepted.
  */
 export async function checkUpstreamAddress(
   ctx: VerbContext,
@@ -31,7 +31,7 @@ export async function checkUpstreamAddress(
   if (refused) throw new GatewayError("address_blocked", { value: entry, param: field });
 }
 
-/** The same for the URL of a part of the operator's own infrastructure. */
+/** Checks the URL of a part of the operator's own infrastructure, in the same way. */
 export async function checkInfrastructureUrl(
   ctx: VerbContext,
   field: string,
@@ -41,7 +41,7 @@ export async function checkInfrastructureUrl(
   await checkUpstreamAddress({ ...ctx, ssrf: INFRASTRUCTURE_POLICY }, field, text, entry);
 }
 
-/** The same for its host, by name or address, where there is no URL. */
+/** Checks the host of a part of the operator's own infrastructure, by name or address, where there is no URL. */
 export async function checkInfrastructureHost(
   ctx: VerbContext,
   field: string,

@@ -1,6 +1,6 @@
 /**
- * Warnings of a write: what an admin should know of it besides that it was done. They are in its answer and in its audit entry,
- * and nowhere else.
+ * Warnings of a write: what an admin should know besides that the write was done. They appear only in its answer and in its
+ * audit entry.
  */
 
 /** The record, with its warnings when there are any. */
@@ -8,7 +8,7 @@ export function withWarnings<T extends object>(record: T, warnings: readonly str
   return warnings.length === 0 ? record : { ...record, warnings };
 }
 
-/** For the audit log, likewise. */
+/** The warnings as a part of the audit entry, when there are any. */
 export function auditedWarnings(warnings: readonly string[]): { readonly warnings?: readonly string[] } {
   return warnings.length === 0 ? {} : { warnings };
 }

@@ -1,6 +1,6 @@
 /**
- * What a change leaves behind besides its rows: entries for the audit log, and the hot copies that it outdates, by their names
- * in the store and as the items that the cells are sent.
+ * What a change stores besides its rows: entries for the audit log, and the hot copies that it outdates, by their names in
+ * the store and as the items that the cells get.
  */
 import type { RevItem } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
@@ -21,15 +21,15 @@ interface AuditDraft {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Filled in by the change, saved with it. */
+/** The change fills it in, and the write saves it with the change. */
 export class WriteJournal {
   readonly audits: AuditDraft[] = [];
   readonly hot: { readonly hotKey: string; readonly item: RevItem | null }[] = [];
-  /** Tenants whose every key copy is to be written anew. */
+  /** Tenants whose key copies must all be written again. */
   readonly tenantsOfKeys: string[] = [];
-  /** Fairshare groups whose tenants' every key copy is to be written anew. */
+  /** Fairshare groups whose tenants' key copies must all be written again. */
   readonly groupsOfKeys: string[] = [];
-  /** The write is of so many records that everything read before it is outdated at once. */
+  /** The write changes so many records that everything read before it is outdated at once. */
   outdatesAll = false;
   /** A health check is due at once. */
   checkIsDue = false;
@@ -49,7 +49,10 @@ export class WriteJournal {
     this.hot.push({ hotKey: storeKeys.key(keyHash), item: { kind: "key", id: keyHash, rev: this.rev } });
   }
 
-  /** The copy of one key is to be written anew, though its row is as it was: cells would wait in vain for a newer one. */
+  /**
+   * The copy of one key must be written again, though its row has not changed. The cells get no item, because they would
+   * wait in vain for a newer copy.
+   */
   republishKey(keyHash: string): void {
     this.hot.push({ hotKey: storeKeys.key(keyHash), item: null });
   }
@@ -68,7 +71,7 @@ export class WriteJournal {
     this.hot.push({ hotKey: `settings:${name}`, item: { kind: "settings", id: name, rev: this.rev } });
   }
 
-  /** A tenant has changed: one item covers all its keys, whose copies are all written anew. */
+  /** A tenant has changed: one item covers all its keys, whose copies are all written again. */
   tenantChanged(tenantId: string): void {
     this.tenantsOfKeys.push(tenantId);
     this.hot.push({ hotKey: "", item: { kind: "tenant", id: tenantId, rev: this.rev } });
@@ -79,15 +82,15 @@ export class WriteJournal {
     for (const hash of keyHashes) this.keyChanged(hash);
   }
 
-  /** A group has changed: one item covers all keys of its tenants, whose copies are all written anew. */
+  /** A group has changed: one item covers all keys of its tenants, whose copies are all written again. */
   groupChanged(name: string): void {
     this.groupsOfKeys.push(name);
     this.hot.push({ hotKey: "", item: { kind: "group", id: name, rev: this.rev } });
   }
 
   /**
-   * Every key copy is written anew of which a key, tenant or group carries this write's revision, and everything that was
-   * read before is outdated; groups and tenants named here are told to the schedulers besides.
+   * Every key copy is written again whose key, tenant or group carries this write's revision, and everything that was read
+   * before is outdated. The schedulers also get an item for each group and tenant named here.
    */
   everythingChanged(groups: readonly string[], tenantIds: readonly string[]): void {
     this.outdatesAll = true;

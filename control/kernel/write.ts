@@ -1,6 +1,6 @@
 /**
- * The fixed skeleton of every write (docs/rules/freshness.md#write-path): one transaction with the change, its audit
- * entry and its outbox rows; then the publisher, which is waited for up to a second.
+ * The fixed steps of every write (docs/rules/freshness.md#write-path): one transaction with the change, its audit entry and
+ * its outbox rows; then the publisher, for which the write waits up to a second.
  */
 import { eq, inArray, or, sql } from "drizzle-orm";
 import type { Transaction } from "../db/connect.ts";
@@ -11,15 +11,15 @@ import { withDatabaseErrors } from "./database-errors.ts";
 import { WriteJournal } from "./write-journal.ts";
 
 /**
- * Held from drawing a revision to its commit. Revisions so commit in their order: were the older of two to commit last, no
- * cell would take its item for news, and each would call its copy stale.
+ * Held from drawing a revision until its commit, so that revisions commit in their order. If the older of two committed
+ * last, no cell would accept its item as new, and every cell would call its copy stale.
  */
 const WRITE_LOCK = 727275;
 
-/** Outbox rows; a smaller write is published before anybody else looks. */
+/** A write with fewer outbox rows is published before the outbox job runs the next time. */
 const LARGE_WRITE = 500;
 
-/** Runs a change. Throws what the change throws, or 409 / 503 by what the database says. */
+/** Runs a change. Throws what the change throws, or 409 or 503 by the database's error. */
 export async function write<T>(
   ctx: VerbContext,
   change: (tx: Transaction, journal: WriteJournal) => Promise<T>,
@@ -55,7 +55,10 @@ async function saveAudits(tx: Transaction, actor: string, journal: WriteJournal)
   );
 }
 
-/** Hot copies before the items that outdate them: a cell that hears of a change must find it in the store. */
+/**
+ * Hot copies are written before the cells get the items that outdate them: a cell that learns of a change must find it in
+ * the store.
+ */
 async function saveOutbox(tx: Transaction, journal: WriteJournal): Promise<readonly number[]> {
   const ids: number[] = [];
   const chosen = [
@@ -112,7 +115,7 @@ async function saveOutbox(tx: Transaction, journal: WriteJournal): Promise<reado
       .returning({ id: outbox.id });
     ids.push(...saved.map((row) => row.id));
   }
-  // else the outbox job would publish the rows of a large write a second time, beside the write itself
+  // otherwise the outbox job would publish the rows of a large write a second time while the write does so
   if (ids.length > LARGE_WRITE)
     await tx
       .update(outbox)

@@ -1,20 +1,23 @@
 /**
- * Holds the term counters of every tenant and key with a cap against the ledger (docs/rules/freshness.md#resync,
- * docs/rules/budgets.md#check-against-the-ledger), in batches through the control service's own cell. Counters without
- * a cap bind nobody: they are held against it when a cap is set.
+ * Checks the term counters of every tenant and key with a cap against the ledger (docs/rules/freshness.md#resync,
+ * docs/rules/budgets.md#check-against-the-ledger), in batches through the control service's own cell. Counters without a
+ * cap limit no request; they are checked when a cap is set.
  */
 
 import type { CellAddress, Cells } from "../cells/cells.ts";
 import type { Database } from "../db/connect.ts";
 import { cappedSubjects } from "./budget-subjects.ts";
 
-/** How many counters the ledger answered for, and whether the cell was there to ask for all. */
+/** How many counters the ledger answered for, and whether the cell was reachable for all of them. */
 interface RebuildResult {
   readonly budgets: number;
   readonly complete: boolean;
 }
 
-/** Of what was created before `before`. Never throws for a cell that does not answer: what was rebuilt so far counts. */
+/**
+ * Checks the counters of tenants and keys created before `before`. Does not throw when the cell does not answer; the result
+ * counts what was checked by then.
+ */
 export async function rebuildBudgets(
   db: Database,
   cells: Cells,

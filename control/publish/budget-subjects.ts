@@ -1,6 +1,4 @@
-/**
- * Whose budget counters there are, with the limits that bind them, from the rows as they are now.
- */
+/** The tenants and keys that have budget counters, with the limits that apply to them, from the rows as they are now. */
 import { and, asc, eq, gt, isNotNull, lt, or } from "drizzle-orm";
 import {
   type BudgetSubject,
@@ -17,20 +15,20 @@ export function budgetSubject(tenant: TenantRow, key: ApiKeyRow | null): BudgetS
   return { tenant: tenantLimits(tenant), key: key === null ? null : keyLimits(key) };
 }
 
-/** What binds a tenant. */
+/** The limits of a tenant. */
 function tenantLimits(row: TenantRow): BudgetSubject["tenant"] {
   const active_until_ms = row.active_until?.getTime() ?? null;
   return tenantLimitsSchema.parse({ ...row, active_until_ms, budget: budgetOf(row) });
 }
 
-/** What binds a key besides. */
+/** The additional limits of a key. */
 function keyLimits(row: ApiKeyRow): NonNullable<BudgetSubject["key"]> {
   return keyLimitsSchema.parse({ ...row, key_id: row.id, key_name: row.name, budget: budgetOf(row) });
 }
 
 /**
- * Every tenant and every key that has a cap and was created before `before`, in batches: a counter without a cap binds
- * nobody.
+ * Every tenant and every key that has a cap and was created before `before`, in batches. A counter without a cap limits no
+ * request.
  */
 export async function* cappedSubjects(db: Database, before: Date): AsyncGenerator<readonly BudgetSubject[]> {
   yield* inBatches(

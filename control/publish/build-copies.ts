@@ -1,7 +1,7 @@
 /**
- * Hot copies by their names in the store, of any kind, built from the rows as they are now
- * (docs/rules/storage-layouts.md#key-value-keys). A name whose row is gone is absent from the answer, and so must be
- * its copy. Publisher and resync know no kinds: this table does.
+ * Hot copies of every kind by their names in the store, built from the rows as they are now
+ * (docs/rules/storage-layouts.md#key-value-keys). A name whose row is gone is absent from the result, and its copy must be
+ * removed. Publisher and resync know no kinds; only this table does.
  */
 import { asc, gt } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
@@ -12,12 +12,12 @@ import { apiKeys } from "../db/schema/tenancy.ts";
 import { buildKeys, buildMcpServers, buildModels } from "./hot-copies.ts";
 import { buildSettings, settingsNames } from "./settings-copies.ts";
 
-/** What the copies of a kind are counted as (docs/rules/freshness.md#resync). */
+/** The names under which the copies of each kind are counted (docs/rules/freshness.md#resync). */
 export type CopyCounts = Readonly<Record<"keys" | "models" | "mcp_servers" | "settings", number>>;
 
 interface CopyKind {
   readonly counted: keyof CopyCounts;
-  /** What stands before the colon in the names of copies. */
+  /** The part of a copy's name before the colon. */
   readonly prefix: string;
   readonly build: (db: Database | Transaction, ids: readonly string[]) => Promise<ReadonlyMap<string, object>>;
   /** Every id that has a copy, in batches. */
@@ -48,7 +48,7 @@ export async function buildCopies(
   return texts;
 }
 
-/** The values of a unique text column, in batches: 50,000 keys need no more memory than a hundred. */
+/** The values of a unique text column, in batches, so that 50,000 keys need no more memory than a hundred. */
 function everyRow(table: PgTable, column: PgColumn): CopyKind["ids"] {
   return async function* ids(db) {
     let after = "";

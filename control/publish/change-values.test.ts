@@ -27,46 +27,46 @@ async function send<T>(method: string, path: string, body: unknown): Promise<T> 
   return (await response.json()) as T;
 }
 
-/** What the cell was told beside the record and its revision. */
-function told(): readonly Omit<Change, "rev">[] {
+/** What the cell got beside the record and its revision. */
+function received(): readonly Omit<Change, "rev">[] {
   return control.cell.changes.map(({ rev: _rev, ...rest }) => rest);
 }
 
-it("tells a cell the weight, the group and the cap of a changed tenant", async () => {
+it("sends a cell the weight, the group and the cap of a changed tenant", async () => {
   await send("PATCH", `/tenants/${tenant.id}/weight`, { weight: 7 });
   await send("PUT", `/tenants/${tenant.id}/quota`, { tokens_per_minute: 60, max_in_flight: 3 });
   await send("PATCH", `/tenants/${tenant.id}/group`, { fairshare_group: "gold" });
   const change = { kind: "tenant", id: tenant.id };
   const common = { group: { name: "default", weight: 100 } };
-  expect(told()).toEqual([
+  expect(received()).toEqual([
     { ...change, tenant: { ...common, weight: 7, max_in_flight: null } },
     { ...change, tenant: { ...common, weight: 7, max_in_flight: 3 } },
     { ...change, tenant: { group: { name: "gold", weight: 500 }, weight: 7, max_in_flight: 3 } },
   ]);
 });
 
-it("tells it the weight of a changed group, and cap and weight of a changed model", async () => {
+it("sends it the weight of a changed group, and cap and weight of a changed model", async () => {
   await send("PATCH", "/fairshare/groups/gold/weight", { weight: 400 });
   await send("PUT", `/models/${model.id}/capacity`, { max_in_flight: 2 });
   await send("PUT", `/models/${model.id}/weight`, { admission_weight: 50 });
-  expect(told()).toEqual([
+  expect(received()).toEqual([
     { kind: "group", id: "gold", group: { weight: 400 } },
     { kind: "model", id: "m", model: { max_in_flight: 2, admission_weight: 100 } },
     { kind: "model", id: "m", model: { max_in_flight: 2, admission_weight: 50 } },
   ]);
 });
 
-it("tells it the values as they are when it hears of them at last", async () => {
+it("sends it the values as they are when the change reaches it at last", async () => {
   control.cell.fail = true;
   await control.request("PATCH", `/api/v1/tenants/${tenant.id}/weight`, { weight: 8 });
   await control.request("PATCH", `/api/v1/tenants/${tenant.id}/weight`, { weight: 9 });
   control.cell.fail = false;
   expect(await control.publisher.publishDue(new Date(Date.now() + 60_000))).toBe(0);
   // the second write does not wait for a cell that is down, and may still be under way when it is up again
-  expect(new Set(told().map((change) => change.tenant?.weight))).toEqual(new Set([9]));
+  expect(new Set(received().map((change) => change.tenant?.weight))).toEqual(new Set([9]));
 });
 
-it("tells it nothing of what is gone", async () => {
+it("sends it nothing of what is gone", async () => {
   expect((await control.request("DELETE", `/api/v1/models/${model.id}`)).status).toBe(204);
-  expect([told(), control.cell.items.at(-1)]).toMatchObject([[], { kind: "model", id: "m" }]);
+  expect([received(), control.cell.items.at(-1)]).toMatchObject([[], { kind: "model", id: "m" }]);
 });

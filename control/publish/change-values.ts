@@ -1,6 +1,6 @@
 /**
- * Adds to changed records what the Cells need of them, from the rows as they are now: the newest values under an older
- * revision do no harm, a cell takes no values under a revision older than it knows
+ * Adds to changed records the values that the Cells need, from the rows as they are now. The newest values under an older
+ * revision do no harm, because a cell accepts no values under a revision older than the one it knows
  * (docs/rules/admission.md#judged-again).
  */
 import { eq, inArray } from "drizzle-orm";
@@ -9,7 +9,7 @@ import type { Database } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
 import { fairshareGroups, tenants } from "../db/schema/tenancy.ts";
 
-/** The items in their order; those whose row is gone, and of other kinds, as they are. */
+/** The items in their order. Items whose row is gone, and items of other kinds, do not change. */
 export async function withChangeValues(db: Database, items: readonly RevItem[]): Promise<readonly Change[]> {
   const ids = (kind: RevItem["kind"]): string[] => items.filter((item) => item.kind === kind).map((item) => item.id);
   const [ofTenants, ofGroups, ofModels] = [

@@ -1,6 +1,6 @@
 /**
- * Builds hot copies from the rows as they are now (docs/rules/storage-layouts.md#key-value-keys). Null: the row is gone
- * and so must be its copy.
+ * Builds hot copies from the rows as they are now (docs/rules/storage-layouts.md#key-value-keys). Null means that the row
+ * is gone and its copy must be removed.
  */
 import { asc, eq, inArray } from "drizzle-orm";
 import {
@@ -85,7 +85,7 @@ export async function buildModels(
   );
 }
 
-/** Endpoints by their models' ids, in the order of failover (docs/rules/upstream-calls.md#endpoint-order). */
+/** Endpoints by the ids of their models, in the order of failover (docs/rules/upstream-calls.md#endpoint-order). */
 async function endpointsOf(
   db: Database | Transaction,
   modelIds: readonly string[],

@@ -31,7 +31,7 @@ async function keyCopy(): Promise<ReturnType<typeof resolvedKeySchema.parse> | n
 }
 
 describe("publishing", () => {
-  it("has written the copy and told the cell when the write answers", async () => {
+  it("has written the copy and sent the cell its item when the write answers", async () => {
     const tenant = await post<Tenant>("/api/v1/tenants", { name: "t", weight: 7 });
     const { key } = await post<CreatedKey>(`/api/v1/tenants/${tenant.id}/keys`, {});
     const copy = await keyCopy();
@@ -132,7 +132,7 @@ describe("publishing", () => {
     expect(await control.publisher.publishDue(new Date(soon.getTime() + 60_000))).toBe(0);
   });
 
-  it("tells the cells although the store is down", async () => {
+  it("sends the cells their items although the store is down", async () => {
     await control.stopStore();
     const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
     expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);

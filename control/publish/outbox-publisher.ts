@@ -1,8 +1,8 @@
 /**
- * Brings committed changes to the hot copies and the cells (docs/rules/freshness.md#publishing,
- * docs/rules/freshness.md#write-path). Content is built from the rows as they are when it is published, under a lock
- * per copy, so that neither concurrent writers nor replicas can publish something older. What fails is tried again with
- * backoff until it is done; the store being down does not hold back the cells.
+ * Publishes committed changes to the hot copies and the cells (docs/rules/freshness.md#publishing,
+ * docs/rules/freshness.md#write-path). Content is built from the rows as they are when it is published, under a lock per
+ * copy, so that neither concurrent writers nor replicas can publish something older. What fails is repeated with backoff
+ * until it succeeds. A store that is down does not hold back the cells.
  */
 import { and, countDistinct, inArray, isNull, lte, min, sql } from "drizzle-orm";
 import type { Logger } from "pino";
@@ -18,7 +18,7 @@ import type { Publisher, Unconfirmed } from "../kernel/context.ts";
 import { buildCopies } from "./build-copies.ts";
 import { withChangeValues } from "./change-values.ts";
 
-/** How long a Management write waits for its confirmation. */
+/** How long a Management write waits for the confirmation. */
 const ANSWER_WITHIN_MS = 1000;
 const BATCH = 100;
 const DONE_KEPT = sql`interval '1 day'`;
@@ -28,7 +28,7 @@ export class OutboxPublisher implements Publisher {
   readonly #store: HotStore;
   readonly #cells: Cells;
   readonly #log: Logger;
-  /** The last publication found no store. */
+  /** The last publication could not reach the store. */
   #storeAway = false;
 
   constructor(db: Database, store: HotStore, cells: Cells, log: Logger) {
@@ -50,8 +50,9 @@ export class OutboxPublisher implements Publisher {
   }
 
   /**
-   * Publishes what is due, and everything that waits when a cell or the store is back: until it has heard, a cell serves
-   * by what was true before it was away, and what the store has not got is refused. Answers how many rows still wait.
+   * Publishes what is due. When a cell or the store is reachable again, it publishes everything that waits: until then the
+   * cell serves by what it knew before, and requests whose records the store does not have are refused. Returns how many
+   * rows still wait.
    */
   async publishDue(now: Date): Promise<number> {
     const isBack = await this.#isBack();
@@ -65,7 +66,7 @@ export class OutboxPublisher implements Publisher {
     return await this.pending();
   }
 
-  /** A cell or the store has failed, and answers again. */
+  /** True when a cell or the store had failed and answers again. */
   async #isBack(): Promise<boolean> {
     const cells = await this.#cells.recovered();
     if (!this.#storeAway) return cells.length > 0;
@@ -76,17 +77,17 @@ export class OutboxPublisher implements Publisher {
     return cells.length > 0 || !this.#storeAway;
   }
 
-  /** Forgets rows that were confirmed more than a day ago. */
+  /** Deletes rows that were confirmed more than a day ago. */
   async prune(): Promise<void> {
     await this.#db.delete(outbox).where(sql`${outbox.done_at} < now() - ${DONE_KEPT}`);
   }
 
-  /** Rows that are not yet confirmed. */
+  /** How many rows are not confirmed yet. */
   async pending(): Promise<number> {
     return await this.#db.$count(outbox, isNull(outbox.done_at));
   }
 
-  /** The changes behind those rows: one that touches many copies counts once. */
+  /** The changes in those rows: a change that affects many copies counts once. */
   async unconfirmed(): Promise<Unconfirmed> {
     const [found] = await this.#db
       .select({ changes: countDistinct(outbox.rev), since: min(outbox.created_at) })
@@ -128,8 +129,8 @@ export class OutboxPublisher implements Publisher {
   }
 
   /**
-   * True when store and cells have confirmed everything. A record that cannot be built is the fault of its own rows:
-   * the others are published without it.
+   * True when store and cells have confirmed everything. A record that cannot be built has faulty rows of its own; the
+   * others are published without it.
    */
   async #publishRows(rows: readonly OutboxRow[], patient: boolean): Promise<boolean> {
     const items = newest(rows.flatMap((row) => z.array(revItemSchema).parse(JSON.parse(row.invalidation))));
@@ -172,7 +173,7 @@ export class OutboxPublisher implements Publisher {
   }
 }
 
-/** One item per record, the newest. */
+/** One item per record: the newest. */
 function newest(items: readonly RevItem[]): readonly RevItem[] {
   const byName = new Map<string, RevItem>();
   for (const item of items) {
@@ -187,7 +188,7 @@ function messageOf(item: RevItem): string {
   return item.kind === "key" ? item.id : item.kind === "all" ? "*" : `${item.kind}:${item.id}`;
 }
 
-/** The name of what failed: messages quote what was sent. */
+/** The name of the error. Its message may quote what was sent. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof GatewayError ? error.cause : error;
   return cause instanceof Error ? cause.name : "unknown";

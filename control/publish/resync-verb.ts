@@ -1,7 +1,7 @@
 /**
- * Pushes everything that the cells know once more (docs/rules/freshness.md#resync): hot copies first, then the word
- * that outdates whatever was read before, then the term counters. The word goes the way of every write, so that a cell
- * that is down hears it later.
+ * Publishes again everything that the cells know (docs/rules/freshness.md#resync): first the hot copies, then an item that
+ * outdates everything read before, then the term counters. The item is published like any other write, so that a cell which
+ * is down gets it later.
  */
 import type { Resynced } from "../../shared/schema/resync.ts";
 import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";
@@ -11,7 +11,7 @@ import { write } from "../kernel/write.ts";
 import { rebuildBudgets } from "./budget-rebuild.ts";
 import type { Resync, ResyncReport } from "./resync.ts";
 
-/** Throws 503 when the key-value store or the database does not answer; the copies written by then stay. */
+/** Throws 503 when the key-value store or the database does not answer; the copies that were written by then stay. */
 export async function resync(ctx: VerbContext, copies: Resync, directory: CellDirectory): Promise<Written<Resynced>> {
   const started = ctx.now();
   const { record, sync } = await resyncCopies(ctx, copies);
@@ -22,7 +22,7 @@ export async function resync(ctx: VerbContext, copies: Resync, directory: CellDi
   return { record: { keys, models, mcp_servers, settings, budgets, removed, duration_ms }, sync };
 }
 
-/** The hot copies alone. Throws 503. */
+/** Publishes only the hot copies. Throws 503. */
 export async function resyncCopies(ctx: VerbContext, copies: Resync): Promise<Written<ResyncReport>> {
   const report = await withDatabaseErrors(async () => copies.all());
   return await write(ctx, async (_tx, journal) => {

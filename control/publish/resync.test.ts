@@ -86,7 +86,7 @@ it("a record that cannot be copied keeps no other back", async () => {
 });
 
 describe("the comparison", () => {
-  it("rewrites what differs, removes what has no record, index included, and tells nobody", async () => {
+  it("rewrites what differs, removes what has no record, index included, and sends no item", async () => {
     await send("POST", "/models", { model_name: "m" });
     await send("POST", "/models", { model_name: "n" });
     await control.store.put([

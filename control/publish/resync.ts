@@ -1,7 +1,7 @@
 /**
- * Brings every hot copy in line with the database (docs/rules/freshness.md#resync): all of them when asked to, and
- * every five minutes only what differs. Copies without a row are removed. What was read before is outdated by whoever
- * asked, not here.
+ * Makes every hot copy equal to the database (docs/rules/freshness.md#resync): all copies on request, and every five
+ * minutes only those that differ. Copies without a row are removed. The caller outdates what was read before; this class
+ * does not.
  */
 import type { Logger } from "pino";
 import { z } from "zod";
@@ -63,7 +63,7 @@ export class Resync {
     return report;
   }
 
-  /** The sum over all names but those whose records cannot be copied: their faults keep nobody else back. */
+  /** The sum over all names without those whose records cannot be copied: a faulty record does not hold back the others. */
   async #passOverBroken(
     names: readonly string[],
     work: (names: readonly string[]) => Promise<number>,
@@ -87,7 +87,7 @@ export class Resync {
     return await this.#passOverBroken(names, async (some) => await this.#removeGone(some));
   }
 
-  /** Copies that no row stands behind. The refresh under lock removes them, unless a row has come meanwhile. */
+  /** Removes copies that have no row. The refresh under the lock removes them, unless a row has appeared by then. */
   async #removeGone(names: readonly string[]): Promise<number> {
     const texts = await buildCopies(this.#db, names);
     const gone = names.filter((name) => !texts.has(name));

@@ -1,7 +1,7 @@
 /**
- * Hot copies of the settings that the data plane reads (docs/rules/storage-layouts.md#key-value-keys). Each always has
- * one: nothing saved is a copy with an empty value, whose defaults are its reader's, so that no isolate asks the store
- * again and again for what is absent.
+ * Hot copies of the settings that the data plane reads (docs/rules/storage-layouts.md#key-value-keys). Each of these
+ * settings always has a copy: when nothing is saved, the copy has an empty value and its reader uses the defaults.
+ * Otherwise isolates would read the store again and again for a copy that is absent.
  */
 import { inArray } from "drizzle-orm";
 import { HOT_SETTINGS, type SettingsRecord, settingsRecordSchema } from "../../shared/records.ts";
@@ -24,7 +24,7 @@ export async function buildSettings(
   );
 }
 
-/** The names, in one batch. */
+/** The names, in a single batch. */
 export async function* settingsNames(): AsyncGenerator<readonly string[]> {
   yield HOT_SETTINGS;
 }

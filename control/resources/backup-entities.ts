@@ -1,6 +1,7 @@
 /**
- * What a backup holds, as a table: per entity its rows, what names one, what it refers to, which of its columns are
- * credentials or upstream addresses. Export and restore know no entity: another one is another line here and its schema.
+ * The content of a backup, as a table: for each entity its rows, what identifies a row, what it refers to, and which
+ * columns are credentials or upstream addresses. Export and restore know no entity; a new one is another entry here and its
+ * schema.
  */
 import { getTableColumns, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
@@ -26,28 +27,31 @@ import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
 export type BackupRow = Readonly<Record<string, unknown>>;
 
 export interface EntityKind {
-  /** As an error message calls one. */
+  /** What an error message calls a row of the entity. */
   readonly label: string;
   readonly table: PgTable;
   readonly schema: z.ZodObject;
-  /** Primary key. */
+  /** The column of the primary key. */
   readonly id: string;
-  /** Columns that together are unique besides the primary key. */
+  /** Columns that together are unique, besides the primary key. */
   readonly unique: readonly string[];
-  /** What an error message calls a row by. */
+  /** The column by which an error message names a row. */
   readonly name: string;
   readonly secrets: readonly string[];
   /** The column with an upstream address. */
   readonly address?: string;
   readonly refers?: { readonly column: string; readonly to: PgColumn; readonly what: string };
-  /** Columns that are not in the file and that an update of a row sets. */
+  /** Columns that are not in the file and that the update of a row sets. */
   readonly onUpdate?: Readonly<Record<string, ReturnType<typeof sql>>>;
-  /** What is outdated with a row, and the column that names it; `model_id`: the copy of the model with this id. */
+  /**
+   * The kind of hot copy that a row outdates, and the column that names the copy; `model_id`: the copy of the model with
+   * this id.
+   */
   readonly outdates: { readonly kind: RevItem["kind"] | "model_id"; readonly column: string };
 }
 
 /**
- * Another address is another upstream: what is known of the health of the old one says nothing of it
+ * Keeps a value unless the address changes: another address is another upstream, so the known health says nothing of it
  * (docs/rules/models.md#endpoints).
  */
 const unlessMoved = (column: PgColumn, fresh: ReturnType<typeof sql>): ReturnType<typeof sql> =>

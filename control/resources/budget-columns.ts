@@ -1,12 +1,12 @@
 /**
- * The budget columns of a tenant or key (docs/rules/tenants.md#budget-fields). A budget with a cap always has a start;
- * one without has none, so that a cap set later does not count from a forgotten day.
+ * The budget columns of a tenant or key (docs/rules/tenants.md#budget-fields). A budget with a cap always has a start. A
+ * budget without caps has none, so that a cap that is set later does not count from an old start.
  */
 import type { TenantRow } from "../db/schema/tenancy.ts";
 
 type Columns = Pick<TenantRow, "budget_tokens" | "budget_cost_usd" | "budget_period" | "budget_started_at">;
 
-/** The wanted caps and period; an omitted start keeps the one of before, a null start begins anew. */
+/** The new caps and period. An omitted start keeps the stored start; a null start begins now. */
 interface Wanted {
   readonly budget_tokens?: number | null | undefined;
   readonly budget_cost_usd?: number | null | undefined;
@@ -14,7 +14,7 @@ interface Wanted {
   readonly budget_started_at?: string | null | undefined;
 }
 
-/** Columns that replace the budget; what is omitted of caps and period is null. */
+/** Columns that replace the budget; omitted caps and an omitted period become null. */
 export function budgetColumns(wanted: Wanted, startedBefore: Date | null, now: Date): Columns {
   const columns = {
     budget_tokens: wanted.budget_tokens ?? null,

@@ -1,6 +1,7 @@
 /**
- * A change of single fields of a model, from its rule: what a body must be, what the audit log calls the change, which
- * columns follow from the body. All of them lock the row, update it, write the audit entry and publish the hot copy.
+ * A change of single fields of a model, made from a rule: the schema of the body, the name of the change in the audit log,
+ * and the columns that follow from the body. Every change locks the row, updates it, writes the audit entry and publishes
+ * the hot copy.
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
@@ -13,7 +14,7 @@ import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { lockModel, modelRecord } from "./model-record.ts";
 
-/** Columns that hold no secret, so that the audit log may show their values. */
+/** Columns without secrets, so that the audit log may show their values. */
 type Columns = Partial<
   Pick<
     ModelRow,
@@ -31,7 +32,7 @@ type Columns = Partial<
   >
 >;
 
-/** What distinguishes one change of a model from another. */
+/** How one change of a model differs from the others. */
 interface ModelChangeRule<Body> {
   readonly body: z.ZodType<Body>;
   /** Action in the audit log (docs/rules/management-api.md#audit-log). */
@@ -46,7 +47,7 @@ export interface ModelChange {
   readonly apply: (ctx: VerbContext, id: string, input: unknown) => Promise<Written<Model>>;
 }
 
-/** The change that a rule describes. */
+/** Makes the change that a rule describes. */
 export function modelChange<Body>(rule: ModelChangeRule<Body>): ModelChange {
   return {
     body: rule.body,

@@ -1,5 +1,6 @@
 /**
- * An endpoint's row as the Management API shows it: never its credential. And the row locked for a write, its model's first.
+ * An endpoint's row as the Management API shows it, without its credential; and the lock on the row for a write, after the
+ * lock on its model's row.
  */
 import { and, eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
@@ -16,7 +17,7 @@ export function endpointRecord(row: EndpointRow): ModelEndpoint {
   return modelEndpointSchema.parse({ ...withIsoTimes(row), api_key_set: row.api_key !== null });
 }
 
-/** The row of this model, with the model's locked before it (docs/rules/freshness.md#write-path). Throws 404. */
+/** The endpoint of this model, locked after the model (docs/rules/freshness.md#write-path). Throws 404. */
 export async function lockEndpoint(
   tx: Transaction,
   modelId: string,
@@ -32,7 +33,10 @@ export async function lockEndpoint(
   return { model: model.row, endpoint: row };
 }
 
-/** The model's copy holds its endpoints: it takes the revision of this write and is published anew. */
+/**
+ * Publishes the model of an endpoint again, under the revision of this write, because a model's copy contains its
+ * endpoints.
+ */
 export async function touchModel(tx: Transaction, journal: WriteJournal, modelId: string): Promise<void> {
   const [model] = await tx
     .update(models)

@@ -1,6 +1,6 @@
 /**
- * The table of fields of each resource is the whole of it: the database, the record, the backup and the hot copy have what the
- * table says, nothing else, and a restore brings every field back.
+ * The table of fields of each resource is complete: the database, the record, the backup and the hot copy have what the
+ * table says and nothing else, and a restore brings every field back.
  */
 import { getTableColumns, getTableName, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -35,7 +35,7 @@ import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 interface Resource {
   readonly fields: FieldTable;
   readonly record: z.ZodObject;
-  /** The hot copy, and what it has that is no field: its version, revisions, copies of others. */
+  /** The schema of the hot copy, and its members that are no field: version, revisions, copies of other resources. */
   readonly hot?: { readonly schema: z.ZodObject; readonly besides: readonly string[] };
 }
 
@@ -90,7 +90,7 @@ async function rowsOf(control: TestControl, table: PgTable, id: string): Promise
   return new Map(rows.map((row) => [row[id], JSON.parse(JSON.stringify(row)) as BackupRow]));
 }
 
-/** The copy of a row; null where the kind has none of its own, or the row has no key to be found by. */
+/** The copy of a row; null where the kind has no copy of its own, or the row has no key by which a copy is found. */
 async function copyOf(entity: BackupEntity, row: BackupRow): Promise<Readonly<Record<string, unknown>> | null> {
   const read = async (name: string): Promise<Readonly<Record<string, unknown>> | null> =>
     JSON.parse((await from.store.get([name]))[0] ?? "null") as Readonly<Record<string, unknown>> | null;

@@ -1,6 +1,4 @@
-/**
- * A fairshare group's row as the Management API shows it, and the row locked for a write.
- */
+/** A fairshare group's row as the Management API shows it, and the lock on the row for a write. */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { knownName } from "../../shared/schema/common.ts";
@@ -14,7 +12,7 @@ export function groupRecord(row: GroupRow): FairshareGroup {
   return fairshareGroupSchema.parse(withIsoTimes(row));
 }
 
-/** The name of a path as it is. Throws 404 for what no group can be called. */
+/** The name from a path. Throws 404 for a text that cannot be the name of a group. */
 export function parseGroupName(name: string): string {
   if (knownName.safeParse(name).data !== name) throw new GatewayError("not_found");
   return name;

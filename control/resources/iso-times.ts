@@ -1,6 +1,4 @@
-/**
- * A row as records show it: points in time as ISO 8601 texts in UTC.
- */
+/** Shows the times of a row as records have them: ISO 8601 texts in UTC. */
 
 type IsoTimes<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };
 

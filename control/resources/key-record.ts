@@ -1,5 +1,6 @@
 /**
- * A key's row as the Management API shows it: never its hash. And the row locked for a write, its tenant's first.
+ * A key's row as the Management API shows it, without its hash; and the lock on the row for a write, after the lock on its
+ * tenant's row.
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
@@ -14,7 +15,7 @@ export function keyRecord(row: ApiKeyRow): ApiKey {
   return apiKeySchema.parse(withIsoTimes(row));
 }
 
-/** The row, with its tenant's locked before it (docs/rules/freshness.md#write-path). Throws 404. */
+/** The row, locked after its tenant's row (docs/rules/freshness.md#write-path). Throws 404. */
 export async function lockKey(tx: Transaction, id: string): Promise<ApiKeyRow> {
   const [found] = await tx.select({ tenant_id: apiKeys.tenant_id }).from(apiKeys).where(eq(apiKeys.id, id));
   if (found === undefined) throw new GatewayError("not_found");

@@ -1,6 +1,4 @@
-/**
- * An MCP server's row as the Management API shows it: never its credential. And the row locked for a write.
- */
+/** An MCP server's row as the Management API shows it, without its credential; and the lock on the row for a write. */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { type McpServer, mcpServerSchema } from "../../shared/schema/mcp-server.ts";
@@ -20,7 +18,7 @@ export async function lockMcpServer(tx: Transaction, id: string): Promise<McpSer
   return row;
 }
 
-/** 409 for a name that another server has. */
+/** The 409 for a name that another server has. */
 export function nameTaken(name: string): GatewayError {
   return new GatewayError("already_exists", { value: `mcp server '${name}'`, param: "name" });
 }

@@ -1,6 +1,4 @@
-/**
- * A model's row as the Management API shows it: never its credential. And the row locked for a write.
- */
+/** A model's row as the Management API shows it, without its credential; and the lock on the row for a write. */
 import { eq, getTableColumns, sql } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { type CreateModel, type Model, modelSchema } from "../../shared/schema/model.ts";
@@ -9,7 +7,7 @@ import { type ModelRow, modelHealth, models } from "../db/schema/models.ts";
 import { dropUndefined } from "../kernel/parse.ts";
 import { withIsoTimes } from "./iso-times.ts";
 
-/** A row with the health status that goes with it. */
+/** A row with its health status. */
 interface ModelWithHealth {
   readonly row: ModelRow;
   readonly healthStatus: string;
@@ -38,7 +36,7 @@ export function modelRecord({ row, healthStatus }: ModelWithHealth): Model {
   });
 }
 
-/** Columns of the health part of a body; what was not given is absent. */
+/** Columns for the health part of a body; omitted fields are absent. */
 export function healthColumns(health: CreateModel["health"]): Partial<ModelRow> {
   if (health === undefined) return {};
   const until = health.maintenance_until;

@@ -1,6 +1,4 @@
-/**
- * The credentials of a backup: columns that the table of entities names, and texts inside of settings.
- */
+/** The credentials of a backup: the columns that the table of entities lists, and texts within settings. */
 import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
 import { isSealed, type SealKey, seal } from "../../shared/seal.ts";
 import { SETTINGS } from "../settings/definitions.ts";
@@ -21,7 +19,7 @@ export function secretsOf(data: Backup["data"]): readonly string[] {
   return found;
 }
 
-/** The row with its plain credentials sealed; as it is without a key. */
+/** The row with its plain credentials sealed; unchanged without a key. */
 export async function sealRow(
   row: BackupRow,
   columns: readonly string[],
@@ -40,7 +38,7 @@ export async function sealSetting(row: BackupRow, key: SealKey | undefined): Pro
   return { ...row, value };
 }
 
-/** The text at a dotted place of a value; null when there is none. */
+/** The text at a dotted path of a value; null when there is none. */
 export function textAt(value: unknown, field: string): string | null {
   const found = field
     .split(".")
@@ -48,7 +46,7 @@ export function textAt(value: unknown, field: string): string | null {
   return typeof found === "string" ? found : null;
 }
 
-/** The value with null at a dotted place that it has. */
+/** The value with null at a dotted path that it has. */
 export function withoutText(value: unknown, field: string): unknown {
   const [step = "", ...rest] = field.split(".");
   const fields = value as Readonly<Record<string, unknown>>;

@@ -1,6 +1,4 @@
-/**
- * A tenant's row as the Management API shows it, and the row locked for a write.
- */
+/** A tenant's row as the Management API shows it, and the lock on the row for a write. */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { type Tenant, tenantSchema } from "../../shared/schema/tenant.ts";

@@ -1,6 +1,6 @@
 /**
- * The settings there are (docs/rules/settings.md#common-rules): the names of their rows, their audit actions, their
- * stored shapes, their secrets.
+ * All settings (docs/rules/settings.md#common-rules): the names of their rows, their audit actions, their stored shapes,
+ * their secrets.
  */
 import { type EnergyValue, energyValueSchema } from "../../shared/energy.ts";
 import { mailOrigin, originOf } from "../../shared/origin.ts";

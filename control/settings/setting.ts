@@ -1,7 +1,7 @@
 /**
- * What every setting has in common (docs/rules/settings.md#common-rules): one row of what was saved, defaults from its
- * schema, writes that merge, secrets that never reach the audit log. A setting that the cells know is published like
- * any other record.
+ * What all settings have in common (docs/rules/settings.md#common-rules): one row with what was saved, defaults from the
+ * schema, writes that merge, and secrets that never appear in the audit log. A setting that the cells know is published
+ * like any other record.
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
@@ -20,11 +20,11 @@ export interface Setting<Value extends object> {
   readonly name: string;
   /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string;
-  /** Its defaults are those of a setting that was never saved. */
+  /** The stored shape. Its defaults are the value of a setting that was never saved. */
   readonly schema: z.ZodType<Value>;
-  /** Dotted names of fields whose values are not for the audit log. */
+  /** Dotted names of the fields whose values the audit log does not show. */
   readonly secrets: readonly string[];
-  /** Those of them that are stored sealed. */
+  /** Those secrets that are stored sealed. */
   readonly sealed: readonly string[];
   /** The origin of the address that a sealed field belongs to (shared/origin.ts); `secret`: the field in clear. */
   originOf?(value: Value, field: string, secret: string): string;
@@ -44,17 +44,17 @@ export async function readSetting<Value extends object>(
   return await withDatabaseErrors(async () => await held(ctx.db, setting));
 }
 
-/** What distinguishes the verbs of one setting from those of another. */
+/** How the verbs of one setting differ from those of another. */
 interface SettingRule<Value extends object, Body extends object, Shown extends object> {
   readonly setting: Setting<Value>;
   readonly body: z.ZodType<Body>;
-  /** Looks at a body before anything is written. What it throws refuses the write. */
+  /** Checks a body before anything is written. An error refuses the write. */
   readonly check?: (ctx: VerbContext, body: Body) => Promise<void>;
-  /** The value from now on; without it, what the body omits keeps its value. What it throws leaves everything as it was. */
+  /** The new value; without this function, what the body omits keeps its value. An error leaves everything unchanged. */
   readonly merge?: (ctx: VerbContext, before: Value, body: Body) => Promise<Value> | Value;
-  /** What to know of the change, for the answer and for the audit log. */
+  /** Warnings about the change, for the answer and for the audit log. */
   readonly warnings?: (body: Body, before: Value, after: Value) => readonly string[];
-  /** The value as admins see it: without secrets, with what is known besides. */
+  /** The value as admins see it: without secrets, with related facts added. */
   readonly show: (ctx: VerbContext, stored: StoredSetting<Value>) => Promise<Shown> | Shown;
 }
 
@@ -88,8 +88,8 @@ export function settingVerbs<Value extends object, Body extends object, Shown ex
 }
 
 /**
- * Merges and saves. `merge` sees the value as it is, defaults included; what it throws leaves everything as it was. `warningsOf`
- * says what to know of the change, for the answer and for the audit log.
+ * Merges and saves. `merge` gets the current value, defaults included; an error in it leaves everything unchanged.
+ * `warningsOf` returns the warnings about the change, for the answer and for the audit log.
  */
 async function saveSetting<Value extends object>(
   ctx: VerbContext,
@@ -128,7 +128,7 @@ async function held<Value extends object>(
 
 type Fields = Record<string, unknown>;
 
-/** Both values by dotted names, each with every name of the other, so that what is gone shows as null. */
+/** Both values with dotted names. Each has every name of the other, so that a removed field shows as null. */
 function flat(before: object, after: object): [Fields, Fields] {
   const [old, fresh] = [flatten(before), flatten(after)];
   const names = Object.keys({ ...old, ...fresh });

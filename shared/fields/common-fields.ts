@@ -1,12 +1,10 @@
-/**
- * Fields that several resources have: id, times, the four of a budget.
- */
+/** Fields that several resources have: id, times, and the four fields of a budget. */
 import * as z from "zod";
 import type { FieldTable } from "./field-table.ts";
 
 export const BUDGET_PERIODS = ["lifetime", "monthly", "term"] as const;
 
-/** A budget as the hot copies of tenants and keys have it. */
+/** A budget as the hot copies of tenants and keys contain it. */
 export const resolvedBudgetSchema = z.object({
   tokens: z.number().int().nullable(),
   cost_usd: z.number().nullable(),
@@ -16,13 +14,13 @@ export const resolvedBudgetSchema = z.object({
 
 export const ID_FIELD = { column: "uuid", value: z.string() } as const;
 
-/** When the row was made and last changed. */
+/** When the row was created and last changed. */
 export const TIME_FIELDS = {
   created_at: { column: "instant", value: z.string() },
   updated_at: { column: "instant", value: z.string() },
 } as const satisfies FieldTable;
 
-/** The data plane has the four columns as one object. */
+/** The hot copy contains the four columns as one object. */
 const hot = { budget: resolvedBudgetSchema };
 
 export const BUDGET_FIELDS = {

@@ -1,6 +1,6 @@
 /**
- * The fields of a model's endpoint (docs/rules/models.md#endpoints). What checks have found of it is not configuration,
- * so that is in no backup.
+ * The fields of a model's endpoint (docs/rules/models.md#endpoints). The results of health checks are not configuration, so
+ * no backup contains them.
  */
 import * as z from "zod";
 import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
@@ -11,7 +11,7 @@ export const ENDPOINT_FIELDS = {
   model_id: { column: "uuid", value: z.string() },
   name: { column: "text", value: z.string(), hot: true },
   api_base: { column: "text", value: z.string(), hot: true },
-  /** As stored: ciphertext when an encryption key is set. */
+  /** As it is stored: ciphertext when an encryption key is set. */
   api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
   priority: { column: "bigint", value: z.number().int(), hot: true },
   weight: { column: "bigint", value: z.number().int(), hot: true },
@@ -24,7 +24,7 @@ export const ENDPOINT_FIELDS = {
   last_latency_ms: { column: "integer", value: z.number().int().nullable(), backup: false },
   last_http_status: { column: "integer", value: z.number().int().nullable(), backup: false },
   last_message: { column: "text", value: z.string().nullable(), backup: false },
-  /** The first of the consecutive failures. */
+  /** When the first of the consecutive failures happened. */
   failing_since: { column: "instant", value: z.string().nullable(), record: false, backup: false },
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

@@ -1,12 +1,13 @@
 /**
- * One table of fields per resource: a line says which column a field is stored in, which value it has, and where it is seen.
- * The columns of the database, the record of the Management API, the rows of a backup and the hot copy are derived from it, so
- * that a new field is one more line. A value that may be null is a column that may be null: that is said once.
- * The Worker loads these tables with the hot copies, so they import nothing but zod.
+ * One table of fields per resource: each entry says in which column a field is stored, which value it has, and where it is
+ * shown. The columns of the database, the record of the Management API, the rows of a backup and the hot copy are derived
+ * from the table, so that a new field is one more entry. A value that may be null makes its column nullable, so that this
+ * is stated only once.
+ * The Worker loads these tables with the hot copies, so they import only zod.
  */
 import type * as z from "zod";
 
-/** How the database stores a field; `json` is any value, `texts` a list of texts, `instant` a point in time. */
+/** How the database stores a field. `json` is any value, `texts` a list of texts, `instant` a point in time. */
 export type ColumnKind = "uuid" | "text" | "integer" | "bigint" | "double" | "boolean" | "instant" | "json" | "texts";
 
 /** Fields of an object, as zod takes them. */
@@ -16,13 +17,19 @@ export interface Field {
   readonly column: ColumnKind;
   /** No two rows have the same value. */
   readonly unique?: true;
-  /** As a reader sees it; a time is a text in the record. */
+  /** The value as a reader sees it. In a record a time is a text. */
   readonly value: z.ZodType;
-  /** In the record under its own name, unless something else stands here: false, or what the record shows instead. */
+  /**
+   * Absent: the record shows the field under its own name. False: the record does not show it. Otherwise the fields that
+   * the record shows in its place.
+   */
   readonly record?: false | Shape;
-  /** In the rows of a backup, unless false. */
+  /** Whether the rows of a backup contain the field; absent means yes. */
   readonly backup?: false;
-  /** In the hot copy: true under its own name, or what the copy has instead. Absent: the data plane does not know the field. */
+  /**
+   * True: the hot copy contains the field under its own name. Otherwise the fields that the copy has in its place. Absent:
+   * the data plane does not know the field.
+   */
   readonly hot?: true | Shape;
 }
 
@@ -30,7 +37,7 @@ export type FieldTable = Readonly<Record<string, Field>>;
 
 type Place = "record" | "hot";
 
-/** True for a field that is in this place under its own name. */
+/** True for a field that a place shows under its own name. */
 type IsPlain<F extends Field, P extends Place> = P extends "hot"
   ? F extends { readonly hot: true }
     ? true
@@ -49,27 +56,27 @@ type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (a
 
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** What a place shows of a table. */
+/** The fields of a table that a place shows. */
 type PlaceShape<T extends FieldTable, P extends Place> = Flat<Plain<T, P> & Intersection<Instead<T[keyof T], P>>>;
 
-/** What the record shows of a table, in the order of its lines. */
+/** The fields that the record shows, in the order of the table. */
 export function recordShape<T extends FieldTable>(fields: T): PlaceShape<T, "record"> {
   return shapeOf(fields, ({ record = true }) => record) as PlaceShape<T, "record">;
 }
 
-/** What the hot copy has of a table, in the order of its lines. */
+/** The fields that the hot copy contains, in the order of the table. */
 export function hotShape<T extends FieldTable>(fields: T): PlaceShape<T, "hot"> {
   return shapeOf(fields, ({ hot = false }) => hot) as PlaceShape<T, "hot">;
 }
 
-/** A schema for each field that a backup has: a table of rules that forgets one or knows one too many does not compile. */
+/** A schema for each field that a backup contains. An object with a missing or an extra field does not compile. */
 export type StoredShape<T extends FieldTable> = {
   [K in keyof T as T[K] extends { readonly backup: false } ? never : K]: z.ZodType;
 };
 
 /**
- * The same shape with one field behind another one. Order is the order of the JSON that clients and stores have: copies are
- * compared as texts, and another order would be another text.
+ * The same shape with one field moved behind another one. The order is that of the JSON that clients and stores have:
+ * copies are compared as texts, and another order would be another text.
  */
 export function movedAfter<S extends Shape>(shape: S, name: keyof S & string, after: keyof S & string): S {
   const entries = Object.entries(shape).filter(([key]) => key !== name);

@@ -1,6 +1,6 @@
 /**
- * The fields of a fairshare group (docs/rules/fairshare.md#groups). The data plane knows its weight from its tenants'
- * copies; when it was changed is not in a backup: a restore is a change.
+ * The fields of a fairshare group (docs/rules/fairshare.md#groups). The data plane reads the weight from the copies of the
+ * group's tenants. The time of the last change is not in a backup, because a restore is itself a change.
  */
 import * as z from "zod";
 import { TIME_FIELDS } from "./common-fields.ts";

@@ -1,6 +1,4 @@
-/**
- * The fields of an API key (docs/rules/keys.md#fields). Its hash is in no record.
- */
+/** The fields of an API key (docs/rules/keys.md#fields). No record shows the hash. */
 import * as z from "zod";
 import { BUDGET_FIELDS, ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";

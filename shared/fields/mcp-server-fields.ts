@@ -9,7 +9,10 @@ export const MCP_SERVER_FIELDS = {
   id: { ...ID_FIELD, hot: true },
   name: { column: "text", unique: true, value: z.string(), hot: true },
   upstream_url: { column: "text", value: z.string(), hot: true },
-  /** The complete Authorization value as stored: ciphertext when an encryption key is set. Null: none is sent. */
+  /**
+   * The complete Authorization value as it is stored: ciphertext when an encryption key is set. Null: no such header is
+   * sent.
+   */
   auth_header: {
     column: "text",
     value: z.string().nullable(),

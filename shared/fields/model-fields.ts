@@ -1,5 +1,5 @@
 /**
- * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character, audio second.
+ * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character or second of audio.
  */
 import * as z from "zod";
 import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
@@ -12,7 +12,7 @@ export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as c
 const amount = z.number();
 const count = z.number().int();
 
-/** Columns that the data plane has as one object each. */
+/** Columns that the hot copy contains as one object each. */
 const prices = {
   prices: z.object({ input: amount, output: amount, image: amount, character: amount, audio_second: amount }),
 };
@@ -26,7 +26,9 @@ const supports = {
   }),
 };
 
-/** How a model is checked, behind what the checks have found, which is no column of the model's. */
+/**
+ * How a model is checked. A record shows these fields after the results of the checks, which are not columns of the model.
+ */
 const health = {
   health_status: z.string(),
   health: z.object({
@@ -46,7 +48,7 @@ export const MODEL_FIELDS = {
   model_type: { column: "text", value: z.enum(MODEL_TYPES), hot: true },
   upstream_model: { column: "text", value: z.string(), hot: true },
   api_base: { column: "text", value: z.string(), hot: true },
-  /** As stored: ciphertext when an encryption key is set. */
+  /** As it is stored: ciphertext when an encryption key is set. */
   api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
   enabled: { column: "boolean", value: z.boolean(), hot: true },
   input_cost_per_token: { column: "double", value: amount, hot: prices },

@@ -1,6 +1,6 @@
 /**
- * API keys on the Management API: record and bodies (docs/rules/keys.md#fields). The secret stands in the answer of the
- * creation and nowhere else.
+ * API keys on the Management API: record and bodies (docs/rules/keys.md#fields). Only the answer to the creation contains
+ * the secret.
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
@@ -34,7 +34,7 @@ export const allKeysFilterSchema = z.object({
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-/** What each stored field may be, and what it is where an older backup leaves it out. */
+/** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedKey = {
   id: storedId,
   tenant_id: storedId,

@@ -12,7 +12,7 @@ export const auditEntrySchema = z
     action: z.string(),
     entity_type: z.string(),
     entity_id: z.string(),
-    /** Of an update `{changed: {field: [old, new]}}`; a secret shows as `"changed"`. */
+    /** The detail of an update is `{changed: {field: [old, new]}}`; a secret shows as `"changed"`. */
     detail: z.record(z.string(), z.unknown()),
   })
   .meta({ id: "AuditEntry" });
@@ -20,7 +20,7 @@ export type AuditEntry = z.infer<typeof auditEntrySchema>;
 
 const exact = queryText.optional();
 
-/** Filters of GET /audit besides paging; all are exact, bounds inclusive. */
+/** Filters of GET /audit besides paging. All compare exactly; bounds are inclusive. */
 export const auditFilterSchema = z.object({
   actor: exact,
   action: queryText

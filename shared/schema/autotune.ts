@@ -6,7 +6,7 @@ import { whole } from "./common.ts";
 
 const CONCURRENCY_MAX = 256;
 
-/** POST /models/{id}/autotune; a concurrency above the most that is tried becomes that. */
+/** POST /models/{id}/autotune. A concurrency above the maximum becomes the maximum. */
 export const autotuneSchema = z
   .object({
     target_p99_ms: whole(1, 600_000).default(2000),

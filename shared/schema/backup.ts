@@ -1,7 +1,7 @@
 /**
- * The backup file (docs/rules/backup.md#file): rows as they are stored, secrets as they are stored. Reading is as
- * strict as the Management API, so that a restored row is one that the API could have written; unknown fields are
- * ignored and columns that an older file lacks get their defaults.
+ * The backup file (docs/rules/backup.md#file): rows and secrets as they are stored. Reading is as strict as the Management
+ * API, so that a restored row is one that the API could have written. Unknown fields are ignored, and columns that an older
+ * file lacks get their defaults.
  */
 import * as z from "zod";
 import { storedKey } from "./api-key.ts";
@@ -28,16 +28,16 @@ export const backupSettingSchema = z.object({
 });
 
 /**
- * That a sealed secret belongs to its entry and to the address beside it
+ * Proof that a sealed secret belongs to its entry and to the address beside it
  * (docs/rules/backup.md#secrets-belong-to-entries).
  */
 const backupMacSchema = z.object({
   entity: z.string({ error: "must be a text" }).max(100, "must be at most 100 characters"),
-  /** Primary key of the row. */
+  /** The primary key of the row. */
   id: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
-  /** Of the secret within the row, dotted. */
+  /** The dotted path of the secret within the row. */
   field: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
-  /** HMAC-SHA-256 in hex. */
+  /** The HMAC-SHA-256 in hex. */
   mac: z.string({ error: "must be a text" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits"),
 });
 export type BackupMac = z.infer<typeof backupMacSchema>;
@@ -53,7 +53,7 @@ export const backupSchema = z
     encryption: z.object({
       /** True when the exporting gateway had an encryption key. */
       cipher_enabled: flag,
-      /** A known text, sealed with that key. */
+      /** A known text, sealed with the exporting gateway's key. */
       key_check: z.string().nullable(),
       api_key_pepper_set: flag,
     }),
@@ -65,7 +65,7 @@ export const backupSchema = z
       model_endpoints: listOf(backupEndpointSchema),
       mcp_servers: listOf(backupMcpServerSchema),
       app_settings: listOf(backupSettingSchema),
-      /** Absent in files of older versions and of others. */
+      /** Absent in files of older versions and in files that other programs made. */
       macs: z.array(backupMacSchema, { error: "must be a list" }).optional(),
     }),
   })
@@ -73,7 +73,7 @@ export const backupSchema = z
 export type Backup = z.infer<typeof backupSchema>;
 export type BackupEntity = Exclude<keyof Backup["data"], "macs">;
 
-/** In the order in which a row may refer to another. */
+/** In an order in which a row only refers to earlier entities. */
 export const BACKUP_ENTITIES = [
   "fairshare_groups",
   "tenants",
@@ -84,10 +84,13 @@ export const BACKUP_ENTITIES = [
   "app_settings",
 ] as const satisfies readonly BackupEntity[];
 
-/** Rows of the file that were not here, and those whose primary key was: they are written, whether or not they differed. */
+/**
+ * How many rows of the file were new here, and how many had a primary key that existed. The latter are written whether or
+ * not they differ.
+ */
 const countsSchema = z.object({ inserted: z.number().int(), updated: z.number().int() });
 
-/** POST /backup/restore: what became of the file's entities. Nothing is ever deleted. */
+/** POST /backup/restore: the result for each entity of the file. No row is ever deleted. */
 export const restoreReportSchema = z
   .object({
     fairshare_groups: countsSchema,

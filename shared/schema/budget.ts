@@ -8,19 +8,19 @@ import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 export const budgetUsageSchema = z
   .object({
     budget_period: z.enum(BUDGET_PERIODS).nullable(),
-    /** Of the local month, the term, or the lifetime; null when it has none. */
+    /** From the local month, the term, or the lifetime; null when the budget has no period. */
     period_start: z.string().nullable(),
     period_end: z.string().nullable(),
     budget_tokens: z.number().int().nullable(),
     budget_cost_usd: z.number().nullable(),
     used_tokens: z.number().int(),
     used_cost_usd: z.number(),
-    /** Out on lease to the cells, for requests under way or about to come. */
+    /** Leased to the cells, for requests that run or are about to arrive. */
     reserved_tokens: z.number().int(),
     reserved_cost_usd: z.number(),
     remaining_tokens: z.number().int().nullable(),
     remaining_cost_usd: z.number().nullable(),
-    /** Used by cap, the larger of tokens and cost, to 4 decimals; null without caps. */
+    /** The part that is used, by cap: the larger of tokens and cost, to 4 decimals; null without caps. */
     ratio: z.number().nullable(),
     state: z.enum(["none", "ok", "warned", "exhausted"]),
   })

@@ -1,19 +1,19 @@
 /**
- * The vocabulary of the Management API's fields (docs/rules/management-api.md#values): trimmed strings with bounds,
- * whole numbers, money, timestamps. Messages say what is allowed, for a person who reads them in an error body.
+ * The types of the Management API's fields (docs/rules/management-api.md#values): trimmed strings with bounds, whole
+ * numbers, money, timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
 import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 import { parseTimestamp } from "../timestamp.ts";
 
-/** False for what a database cannot hold as text: NUL and halves of surrogate pairs. */
+/** False for a text that a database cannot hold: one with NUL or with half a surrogate pair. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
 
 const DEPTH_MAX = 64;
 export const NOT_STORABLE_JSON = `must not contain NUL or half a surrogate pair, nor be nested deeper than ${DEPTH_MAX} levels`;
 
-/** True for a JSON value that a database can hold, names and texts within it included, and that is not nested without end. */
+/** True for a JSON value that a database can hold, with all names and texts in it, and whose nesting is limited. */
 export function isStorableJson(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -43,16 +43,20 @@ export const freeText = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE);
 
-/** The name of something that exists already, as it may have been written by an earlier version. */
+/** The name of something that exists already; an earlier version may have accepted names that this version refuses. */
 export const knownName = requiredText(200);
 
-/** Controls, line and paragraph separators, and format characters other than the joiners that scripts and emoji need. */
+/**
+ * Control characters, line and paragraph separators, and format characters other than the joiners that scripts and emoji
+ * need.
+ */
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
 
 /**
- * What a name must be besides short: one line of characters that can be seen, so that it neither reorders nor breaks what it is
- * shown in, and written in one way only, so that two that look alike in all but their bytes are the same name.
+ * What a name must fulfil besides its length. It is one line of visible characters, so that it neither reorders nor breaks
+ * a text that shows it. It has only one spelling, so that two names which look alike and differ only in their bytes are the
+ * same name.
  */
 function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {
   const complain = (message: string): void => context.addIssue({ code: "custom", message });
@@ -62,13 +66,13 @@ function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): vo
   else if (name.normalize("NFC") !== name) complain("must be in Unicode normalization form C (composed characters)");
 }
 
-/** A name that is given to something. */
+/** A required name that an admin gives. */
 export const nameField = knownName.superRefine(refuseOddName);
-/** The same where there need not be one. */
+/** An optional name that an admin gives. */
 export const optionalName = freeText(200).superRefine(refuseOddName);
 export const descriptionField = freeText(2000);
 
-/** A whole number within bounds, safe integers at most. */
+/** A whole number within bounds, a safe integer at most. */
 export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) => {
   const error =
     max === Number.MAX_SAFE_INTEGER
@@ -101,35 +105,35 @@ export const timestamp = z
   .meta({ format: "date-time" });
 
 /**
- * When a rule about several fields of an object can be judged: as soon as these are right, whatever is wrong with the
- * others, so that a refusal lists every offending field at once (docs/rules/errors.md#wrong-fields).
+ * Decides when a rule about several fields of an object is checked: as soon as these fields are valid, even when others are
+ * not, so that a refusal lists every wrong field at once (docs/rules/errors.md#wrong-fields).
  */
 export const whenValid =
   (...fields: readonly string[]) =>
   ({ issues }: z.core.ParsePayload): boolean =>
     !issues.some(({ path = [] }) => path.length === 0 || fields.includes(String(path[0])));
 
-/** One of a closed list; the message names them. */
+/** One value of a closed list; the message names all of them. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(", ")}` });
 
-/** One of a closed list, lower-cased first. */
+/** One value of a closed list, lower-cased first. */
 export const oneOfLowered = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.preprocess((value) => (typeof value === "string" ? value.trim().toLowerCase() : value), oneOf(values));
 
-/** A budget period; lower-cased, `""` is null (docs/rules/tenants.md#budget-fields). */
+/** A budget period, lower-cased; `""` becomes null (docs/rules/tenants.md#budget-fields). */
 const budgetPeriod = z.preprocess(
   (value) => (typeof value === "string" ? value.trim().toLowerCase() || null : value),
   oneOf(BUDGET_PERIODS).nullable(),
 );
 
-/** In the answer of a write: what an admin should know of it. Absent when there is nothing, and on reads. */
+/** Warnings in the answer of a write. Absent when there are none, and in reads. */
 export const warningsField = z
   .array(z.string())
   .optional()
   .meta({ description: "What to know of this write; absent when there is nothing, and on reads" });
 
-/** The four budget fields of tenants and keys; omitted stays undefined. */
+/** The four budget fields of tenants and keys. An omitted field stays undefined. */
 export const budgetFields = {
   budget_tokens: whole(0).nullable().optional(),
   budget_cost_usd: amount.nullable().optional(),
@@ -137,7 +141,7 @@ export const budgetFields = {
   budget_started_at: timestamp.nullable().optional(),
 };
 
-/** An IANA zone name; an offset, which the runtime would take for one as well, is none. */
+/** An IANA zone name. The runtime would also accept an offset, but this schema does not. */
 export const timezone = freeText(100).refine(isZone, "must be an IANA time zone name");
 
 function isZone(name: string): boolean {
@@ -149,7 +153,7 @@ function isZone(name: string): boolean {
   }
 }
 
-/** A text in a query that is compared with what a store holds. */
+/** A text in a query that is compared with stored texts. */
 export const queryText = z.string().refine(isStorable, NOT_STORABLE);
 
 /** The id of a stored row. */
@@ -158,7 +162,7 @@ export const storedId = z
   .toLowerCase()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "must be a UUID");
 
-/** When a stored row was made and last changed. */
+/** When a stored row was created and last changed. */
 export const storedTimes = { created_at: timestamp, updated_at: timestamp };
 
 /** The four stored budget columns of tenants and keys. */
@@ -177,7 +181,7 @@ export const storedSecret = z
   .nullable()
   .default(null);
 
-/** A UUID in a query, of any version like those in a path (a restored record may have any), lower-cased. */
+/** A UUID in a query, lower-cased. Any version is accepted, as in a path, because a restored record may have any. */
 export const uuidQuery = z
   .string()
   .trim()

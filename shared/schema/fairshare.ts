@@ -11,7 +11,7 @@ export type FairshareGroup = z.infer<typeof fairshareGroupSchema>;
 
 const weight = whole(1, 1_000_000);
 
-/** What each stored field may be. */
+/** The schema of each stored field. */
 export const storedGroup = { name: knownName, weight, created_at: timestamp } satisfies StoredShape<
   typeof GROUP_FIELDS
 >;

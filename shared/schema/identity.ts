@@ -1,26 +1,25 @@
 /**
- * Identities of an OIDC provider as keys (docs/rules/identities.md#keys-of-subjects): how a subject becomes a key's
- * hash, and the internal route by which the Worker asks the control service for a key that is not there yet. There is
- * no secret behind such a key.
+ * Identities of an OIDC provider as keys (docs/rules/identities.md#keys-of-subjects): how the hash of a key follows from a
+ * subject, and the internal route by which the Worker requests a key that does not exist yet. Such a key has no secret.
  */
 import * as z from "zod";
 import { sha256Hex } from "../sha256.ts";
 import { isStorable, knownName } from "./common.ts";
 
-/** `jwt:` and SHA-256 of issuer, 0x00, subject in hex; stands where the hash of a secret stands. */
+/** `jwt:` and the SHA-256 of issuer, 0x00 and subject in hex. It takes the place of the hash of a secret. */
 export function identityKeyHash(issuer: string, subject: string): string {
   return `jwt:${sha256Hex(`${issuer}\u0000${subject}`)}`;
 }
 
 /**
- * Route of the control service; the token is that of the internal routes
+ * A route of the control service. Its token is that of the internal routes
  * (docs/rules/internal-traffic.md#internal-routes).
  */
 export const IDENTITIES_PATH = "/internal/identities";
 
 const text = z.string().min(1).max(8192);
 
-/** A claim of somebody's token as a label: without what no database can hold and no terminal should show. */
+/** A claim of a token as a label, without characters that a database cannot hold or that a terminal should not show. */
 const label = z
   .string()
   .transform((claim) =>
@@ -34,15 +33,18 @@ const label = z
 /** `POST /internal/identities`: a key for a subject, under a tenant that is created when it does not exist. */
 export const provisionIdentitySchema = z.object({
   issuer: text.refine(isStorable),
-  /** Only ever hashed. */
+  /** Only its hash is stored. */
   subject: text,
-  /** Name of the key. */
+  /** The name of the key. */
   name: label,
-  /** Name of the tenant: of a known one as it is, else as a new one may be named. */
+  /**
+   * The name of the tenant. A name that a tenant already has is accepted as it is; a new tenant's name must be a valid new
+   * name.
+   */
   tenant: knownName,
 });
 export type ProvisionIdentity = z.infer<typeof provisionIdentitySchema>;
 
-/** Its answer. The key's copy is in the store unless the store was away. */
+/** The answer. The copy of the key is in the store unless the store could not be reached. */
 export const provisionedIdentitySchema = z.object({ key_hash: z.string(), tenant_created: z.boolean() });
 export type ProvisionedIdentity = z.infer<typeof provisionedIdentitySchema>;

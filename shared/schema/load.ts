@@ -1,6 +1,6 @@
 /**
  * Live load as admins read it: capacity, the scheduler now and over the last hour (docs/rules/fairshare.md#live-view,
- * docs/rules/fairshare.md#capacity). The cells answer in these very shapes.
+ * docs/rules/fairshare.md#capacity). The answers of the cells have the same shapes.
  */
 import * as z from "zod";
 import { whole } from "./common.ts";

@@ -1,6 +1,6 @@
 /**
- * MCP servers on the Management API: record and bodies (docs/rules/mcp.md#registry). The stored Authorization value is
- * never in a record.
+ * MCP servers on the Management API: record and bodies (docs/rules/mcp.md#registry). No record shows the stored
+ * Authorization value.
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
@@ -14,17 +14,20 @@ export const mcpServerSchema = z
 
 export type McpServer = z.infer<typeof mcpServerSchema>;
 
-/** Part of the path `/mcp/{name}`, so only what a path can carry as it is; `.` and `..` are path segments already. */
+/**
+ * The name is a part of the path `/mcp/{name}`, so it has only characters that need no escape in a path. `.` and `..` are
+ * excluded because they have a meaning in a path.
+ */
 const mcpServerName = z
   .string({ error: "must be a text" })
   .trim()
   .regex(/^[A-Za-z0-9._-]{1,100}$/, "must be 1 to 100 characters of A-Z a-z 0-9 . _ -")
   .refine((text) => text !== "." && text !== "..", "must not be a path segment of its own");
 
-/** Whether it may be called is the verb's to check. */
+/** The verb checks whether the address may be called. */
 const upstreamUrl = requiredText(2000).superRefine(refuseNoUrl);
 
-/** The complete Authorization value, scheme and token; it goes into a header as it is. */
+/** The complete Authorization value, scheme and token; it is sent in the header unchanged. */
 const authHeader = z
   .string({ error: "must be a text" })
   .trim()
@@ -32,7 +35,7 @@ const authHeader = z
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .nullable();
 
-/** What each stored field may be, and what it is where an older backup leaves it out. */
+/** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedMcpServer = {
   id: storedId,
   name: mcpServerName,
@@ -42,7 +45,7 @@ export const storedMcpServer = {
   ...storedTimes,
 } satisfies StoredShape<typeof MCP_SERVER_FIELDS>;
 
-/** POST /mcp-servers; upstream_url is checked against the address policy by the verb. */
+/** POST /mcp-servers; the verb checks upstream_url against the address policy. */
 export const createMcpServerSchema = z
   .object({
     name: mcpServerName,
@@ -52,7 +55,10 @@ export const createMcpServerSchema = z
   })
   .meta({ id: "CreateMcpServer" });
 
-/** PUT /mcp-servers/{id}: what is omitted keeps its value; so does a null auth_header, an empty one clears it. */
+/**
+ * PUT /mcp-servers/{id}: what is omitted keeps its value. A null auth_header keeps the stored value, an empty one clears
+ * it.
+ */
 export const updateMcpServerSchema = z
   .object({ name: mcpServerName, upstream_url: upstreamUrl, auth_header: authHeader, enabled: flag })
   .partial()

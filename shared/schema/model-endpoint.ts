@@ -16,13 +16,13 @@ const fields = {
   name: nameField,
   api_base: apiBase.refine((text) => text !== "", "must not be blank"),
   api_key: headerSecret.nullable().optional(),
-  /** Lower is tried first. */
+  /** The endpoint with the lowest number is tried first. */
   priority: whole(0),
   weight: whole(1),
   enabled: flag,
 };
 
-/** What each stored field may be, and what it is where an older backup leaves it out. */
+/** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedEndpoint = {
   id: storedId,
   model_id: storedId,
@@ -35,7 +35,7 @@ export const storedEndpoint = {
   ...storedTimes,
 } satisfies StoredShape<typeof ENDPOINT_FIELDS>;
 
-/** POST /models/{id}/endpoints; api_base is checked against the address policy by the verb. */
+/** POST /models/{id}/endpoints; the verb checks api_base against the address policy. */
 export const createModelEndpointSchema = z
   .object({
     ...fields,

@@ -1,6 +1,6 @@
 /**
- * Models on the Management API: record and bodies (docs/rules/models.md#fields). `api_key` is only ever written; a
- * record says whether one is set.
+ * Models on the Management API: record and bodies (docs/rules/models.md#fields). `api_key` can only be written; a record
+ * shows whether one is set.
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
@@ -25,7 +25,7 @@ import { apiBase, headerSecret } from "./upstream.ts";
 
 const BOONS = ["vision", "structured_output", "compression"] as const;
 
-/** A model is checked no more often than this; a smaller number is raised to it. */
+/** The shortest interval between health checks of a model. A smaller number is raised to it. */
 export const MIN_CHECK_INTERVAL_SECS = 60;
 
 const atLeast = (floor: number) => whole(0).transform((value) => Math.max(value, floor));
@@ -34,7 +34,7 @@ const CACHE_TTL_SECS = { min: 1, max: 2_592_000 } as const;
 const DATABASE_INTEGER_MAX = 2_147_483_647;
 export const CACHE_TTL_COMPLAINT = `must be a whole number from ${CACHE_TTL_SECS.min} to ${CACHE_TTL_SECS.max} while cache_enabled is true`;
 
-/** False where stored answers would live for no time, or for too long; of a cache that is off the time does not matter. */
+/** False when stored answers would live for no time or for too long. When the cache is off, the time does not matter. */
 export function isCacheTtlRight(cache: {
   readonly cache_enabled?: boolean | undefined;
   readonly cache_ttl_secs?: number | undefined;
@@ -43,14 +43,14 @@ export function isCacheTtlRight(cache: {
   return !enabled || (secs >= CACHE_TTL_SECS.min && secs <= CACHE_TTL_SECS.max);
 }
 
-/** The rule of a body that has both fields. */
+/** The rule for a body that has both fields. */
 export const cacheTtlRule = {
   path: ["cache_ttl_secs"],
   message: CACHE_TTL_COMPLAINT,
   when: whenValid("cache_enabled", "cache_ttl_secs"),
 };
 
-/** The part of a model that says how it is checked (docs/rules/models.md#fields). */
+/** The fields of a model that say how its health is checked (docs/rules/models.md#fields). */
 export const healthFields = {
   checks_enabled: flag,
   alerts_enabled: flag,
@@ -60,7 +60,7 @@ export const healthFields = {
   maintenance_note: freeText(2000).nullable(),
 };
 
-/** Lower-cased or as given, trimmed, blanks dropped, each once. */
+/** A list of names: trimmed, lower-cased if `lowered`, without blanks and duplicates. */
 const nameList = (lowered: boolean, max: number) =>
   z
     .array(freeText(200), { error: "must be a list of texts" })
@@ -69,7 +69,7 @@ const nameList = (lowered: boolean, max: number) =>
     ])
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
-/** Every field of a model that a body may set, but its names, address and credential. */
+/** Every field of a model that a body may set, without its names, address and credential. */
 const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
@@ -107,7 +107,7 @@ export const modelSchema = z.object({ ...recordShape(MODEL_FIELDS), warnings: wa
 
 export type Model = z.infer<typeof modelSchema>;
 
-/** What the stored fields may be that a body may set, or that follow from one; an older backup may leave out each. */
+/** The schemas of the stored fields that a body may set or that follow from one; an older backup may lack each of them. */
 const storedSettings = {
   ...modelFields,
   capacity_tuned_at: timestamp.nullable(),
@@ -119,7 +119,7 @@ const storedSettings = {
   health_maintenance_note: freeText(2000).nullable(),
 };
 
-/** What the others may be. */
+/** The schemas of the other stored fields. */
 const storedIdentity = {
   id: storedId,
   model_name: requiredText(200).refine((name) => name !== "auto", "auto is reserved"),
@@ -129,7 +129,7 @@ const storedIdentity = {
   ...storedTimes,
 };
 
-/** What each stored field may be; what an older backup leaves out is the column's default. */
+/** The schema of each stored field. What an older backup lacks gets the default of the column. */
 export const storedModel = { ...z.object(storedSettings).partial().shape, ...storedIdentity } satisfies StoredShape<
   typeof MODEL_FIELDS
 >;
@@ -138,7 +138,7 @@ const modelName = nameField.refine((name) => name !== "auto", "auto is reserved"
 const apiKey = headerSecret.nullable();
 const health = z.object(healthFields).partial();
 
-/** POST /models; api_base is checked against the address policy by the verb. */
+/** POST /models; the verb checks api_base against the address policy. */
 export const createModelSchema = z
   .object({
     ...modelFields,
@@ -153,7 +153,7 @@ export const createModelSchema = z
   .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "CreateModel" });
 
-/** PUT /models/{id}: `upstream_model` and `api_base` are required, everything else keeps its value when omitted. */
+/** PUT /models/{id}: `upstream_model` and `api_base` are required; every other field keeps its value when it is omitted. */
 export const updateModelSchema = z
   .object({ ...modelFields, model_name: modelName, api_key: apiKey, health })
   .partial()
@@ -161,7 +161,7 @@ export const updateModelSchema = z
   .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "UpdateModel" });
 
-/** PUT /models/{id}/capacity: null clears, so the field itself is required. */
+/** PUT /models/{id}/capacity: null clears the capacity, so the field itself is required. */
 export const modelCapacitySchema = z.object({ max_in_flight: modelFields.max_in_flight }).meta({ id: "ModelCapacity" });
 
 /** PUT /models/{id}/capacity-mode */
@@ -183,7 +183,7 @@ export const modelCacheSchema = z
   .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "ModelCache" });
 
-/** PUT /models/{id}/reliability: replaces; what is omitted takes its default. */
+/** PUT /models/{id}/reliability: replaces all fields; an omitted one gets its default. */
 export const modelReliabilitySchema = z
   .object({
     request_timeout_secs: modelFields.request_timeout_secs.default(null),

@@ -12,9 +12,12 @@ export const resyncedSchema = z
     models: count,
     mcp_servers: count,
     settings: count,
-    /** Budget counters with a cap that the ledger confirmed; less than there are when it or the cell did not answer. */
+    /**
+     * How many budget counters with a cap the ledger confirmed; fewer than there are when the ledger or the cell did not
+     * answer.
+     */
     budgets: count,
-    /** Copies that no record stood behind. */
+    /** How many copies were removed because they had no record. */
     removed: count,
     duration_ms: count,
   })

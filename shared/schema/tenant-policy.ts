@@ -1,6 +1,6 @@
 /**
- * What a tenant's traffic is held to besides its load: guardrails, compression, tracing, and whether it is synthetic
- * (docs/rules/tenants.md#policies). A policy being set means that it is on; null clears it.
+ * Policies for a tenant's traffic: guardrails, compression, tracing, and whether it is synthetic
+ * (docs/rules/tenants.md#policies). A policy is on when it is set; null clears it.
  */
 import * as z from "zod";
 import { GUARDRAIL_ACTIONS, INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";
@@ -8,7 +8,7 @@ import { flag, oneOf, requiredText, whenValid } from "./common.ts";
 
 const KEYWORDS_MAX = 1000;
 
-/** Each once. */
+/** Without duplicates. */
 const subsetOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.array(oneOf(values), { error: `must be a list of ${values.join(", ")}` }).transform((items) => [...new Set(items)]);
 

@@ -41,7 +41,7 @@ const weeklyWindow = z
     when: whenValid("start_min", "end_min"),
   });
 
-/** What each stored field may be, and what it is where the body of a creation or an older backup leaves it out. */
+/** The schema of each stored field, and its default where the body of a creation or an older backup lacks it. */
 export const storedTenant = {
   id: storedId,
   name: knownName,
@@ -113,10 +113,10 @@ export const tenantQuotaSchema = z
 /** PATCH /tenants/{id}/group */
 export const tenantGroupSchema = z.object({ fairshare_group: knownName }).meta({ id: "TenantGroup" });
 
-/** PATCH /tenants/{id}/budget: replaces; omitted caps are null. */
+/** PATCH /tenants/{id}/budget: replaces the budget; omitted caps become null. */
 export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudget" });
 
-/** PATCH /tenants/{id}/schedule: replaces the three fields of the schedule; an omitted time zone is kept. */
+/** PATCH /tenants/{id}/schedule: replaces the three fields of the schedule; an omitted time zone keeps its value. */
 export const tenantScheduleSchema = z
   .object({
     timezone: timezone.optional(),
@@ -134,7 +134,7 @@ export const tenantScheduleSchema = z
   })
   .meta({ id: "TenantSchedule" });
 
-/** PATCH /tenants/{id}/allowlist: null and an empty list permit every model; names need not exist. */
+/** PATCH /tenants/{id}/allowlist: null and an empty list allow every model; the names need not exist. */
 export const tenantAllowlistSchema = z
   .object({
     allowed_models: z

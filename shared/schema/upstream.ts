@@ -1,26 +1,24 @@
-/**
- * Where a model's calls go and what they are authorised with: fields that models, endpoints and MCP servers share.
- */
+/** The address and the credential for a model's calls: fields that models, endpoints and MCP servers share. */
 import * as z from "zod";
 import { isSealed } from "../seal.ts";
 import { parseUpstreamUrl } from "../ssrf.ts";
 import { freeText } from "./common.ts";
 
-/** Complains of a text that is neither blank nor an http or https URL without user info. */
+/** Adds an error for a text that is neither blank nor an http or https URL without user info. */
 export function refuseNoUrl(text: string, context: z.core.$RefinementCtx<string>): void {
   const url = text === "" ? null : parseUpstreamUrl(text);
   if (typeof url === "string") context.addIssue({ code: "custom", message: url });
 }
 
 /**
- * An upstream's base without trailing slash, or "" (docs/rules/models.md#addresses). Whether it may be called is the
- * verb's to check.
+ * An upstream's base address without a trailing slash, or "" (docs/rules/models.md#addresses). The verb checks whether it
+ * may be called.
  */
 export const apiBase = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine(refuseNoUrl);
 
-/** Goes into a header as it is, so only what a header can carry; "" clears. */
+/** A credential is sent in a header unchanged, so it has only characters that a header can carry; "" clears it. */
 export const headerSecret = z
   .string({ error: "must be a text" })
   .max(4000, "must be at most 4000 characters")

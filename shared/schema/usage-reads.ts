@@ -8,7 +8,7 @@ import { NIL_UUID } from "../usage-row.ts";
 import { oneOf } from "./common.ts";
 import { usageFilterFields } from "./usage.ts";
 
-/** A whole number of at least 1, cut to `max`. */
+/** A whole number of at least 1; a larger one than `max` becomes `max`. */
 const limit = (fallback: number, max: number) =>
   z
     .string()
@@ -91,7 +91,7 @@ const usd = z.number().meta({ description: "USD, rounded to 9 decimals" });
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
 const energy = { energy_wh: z.number(), energy_cost_usd: usd, co2_g: z.number() };
 
-/** Of GET /usage: the grouped fields are there, the others are not. */
+/** A row of GET /usage: it has the fields that the read groups by, not the others. */
 export const usageTotalsSchema = z
   .object({
     tenant_id: z.string().optional(),
@@ -111,7 +111,7 @@ export const keySummarySchema = z
   .object({
     key_id: z.string(),
     tenant_id: z.string(),
-    /** 0 when never used within retention. */
+    /** 0 when it was not used within the retention. */
     last_used_ms: count,
     last_model: z.string(),
     last_status_code: count,
@@ -237,7 +237,7 @@ export const spanSchema = z
   .meta({ id: "Span" });
 export type Span = z.infer<typeof spanSchema>;
 
-/** Answer of POST /usage/compact; partitions of rows and spans together. */
+/** Answer of POST /usage/compact; partitions of rows and of spans are counted together. */
 export const usageCompactedSchema = z
   .object({ retention_days: count, partitions_dropped: count })
   .meta({ id: "UsageCompacted" });

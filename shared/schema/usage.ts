@@ -5,7 +5,7 @@ import * as z from "zod";
 import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
 import { epochMsQuery as epochMs, oneOf, uuidQuery as uuid, whenValid } from "./common.ts";
 
-/** Query fields that every usage read takes. */
+/** The query fields that every usage read accepts. */
 export const usageFilterFields = {
   since_ms: epochMs.optional(),
   until_ms: epochMs.optional(),

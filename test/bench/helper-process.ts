@@ -11,7 +11,7 @@ export interface HelperProcess<Input, Answer, Ready> {
   /** What the process reported when it was ready. */
   readonly ready: Ready;
   /** Sends a message; resolves with its answer, rejects when the process answers with an error or ends. */
-  ask(message: Input): Promise<Answer>;
+  call(message: Input): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -45,22 +45,22 @@ export async function startHelper<Input, Answer, Ready>(
   child.on("message", (message) => {
     const { id, answer, error, ready: said } = message as Message<Answer, Ready>;
     if (said !== undefined) ready.resolve(said);
-    const asked = id === undefined ? undefined : waiting.get(id);
-    if (id === undefined || asked === undefined) return;
+    const waiter = id === undefined ? undefined : waiting.get(id);
+    if (id === undefined || waiter === undefined) return;
     waiting.delete(id);
-    if (error === undefined) asked.resolve(answer as Answer);
-    else asked.reject(new Error(error));
+    if (error === undefined) waiter.resolve(answer as Answer);
+    else waiter.reject(new Error(error));
   });
   let lastId = 0;
   return {
     pid,
     ready: await ready.promise,
-    ask: async (input) => {
+    call: async (input) => {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${script} has ended`);
       lastId += 1;
       const answer = Promise.withResolvers<Answer>();
       waiting.set(lastId, answer);
-      child.send({ id: lastId, ask: input });
+      child.send({ id: lastId, input });
       return await answer.promise;
     },
     close: async () => {

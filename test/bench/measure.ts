@@ -33,7 +33,7 @@ async function turn(generator: Generator, load: Load, target: Target, round: num
   const own = pid === null ? [] : [pid];
   for (const each of own) forgetPeak(each);
   const before = [cpuMsOfAll(own), cpuMsOfAll(beside)] as const;
-  const result = await generator.ask(round < 0 ? warmUpOf(load, target, ms) : sliceOf(load, target, ms));
+  const result = await generator.call(round < 0 ? warmUpOf(load, target, ms) : sliceOf(load, target, ms));
   const after = [cpuMsOfAll(own), cpuMsOfAll(beside)] as const;
   const used = (at: 0 | 1, pids: readonly number[]): number | null =>
     pids.length === 0 || before[at] === null || after[at] === null ? null : after[at] - before[at];

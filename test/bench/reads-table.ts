@@ -14,7 +14,7 @@ interface MeasuredRead {
 /** Sends the read `rounds` times, one after another. */
 export async function measureRead(control: FilledControl, read: LedgerRead, rounds: number): Promise<MeasuredRead> {
   const answers: MeasuredAnswer[] = [];
-  for (let round = 0; round < rounds; round += 1) answers.push(await control.ask(read.path));
+  for (let round = 0; round < rounds; round += 1) answers.push(await control.get(read.path));
   const isWithin = answers.every(({ status, rowsRead }) => status === 200 && rowsRead <= read.budgetRows);
   return { read, answers, isWithin };
 }

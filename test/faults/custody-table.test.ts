@@ -115,7 +115,7 @@ async function refusedRows(): Promise<void> {
     minted,
     load,
     expected: ({ place }) => !isRefused(place),
-    aside: deadLetters,
+    deadLetters,
   });
   expect(deadLetters).toBe(refused);
   expect(await alertOf(cell, "usage_rows_refused")).toMatchObject({ title: "Usage records refused" });

@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 describe("a part that is alive and hangs", () => {
-  const startedAnew = async (name: string): Promise<void> => {
+  const startedAgain = async (name: string): Promise<void> => {
     const part = stack.parts.get(name);
     const pid = part?.pid as number;
     process.kill(pid, "SIGSTOP");
@@ -54,8 +54,8 @@ describe("a part that is alive and hangs", () => {
     expect(answer.status).toBe(200);
     await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
   };
-  it("is started anew: workerd", async () => await startedAnew("workerd"));
-  it.each(["control", "clickhouse"])("is started anew: %s", { tags: ["long"] }, startedAnew);
+  it("is started again: workerd", async () => await startedAgain("workerd"));
+  it.each(["control", "clickhouse"])("is started again: %s", { tags: ["long"] }, startedAgain);
 
   it("ends the requests that wait for it, and no slot stays taken", { tags: ["long"] }, async () => {
     const held = await gateway.mint(upstream.url, "hang");

@@ -1,4 +1,7 @@
-/** Holds the table of alerts to the sources: what they raise, and that its tests wait for it. */
+/**
+ * Compares the table of alerts with the sources: which alerts they raise, and whether the tests named in the table wait for
+ * them.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -47,7 +50,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Sent to the channels alone, on request. */
+/** These alerts go to the channels directly, on request. */
 const SENT = ["test_alert"];
 
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
@@ -68,7 +71,7 @@ describe("the table of alerts", () => {
     expect(making.toSorted()).toEqual(Object.keys(ELSEWHERE).toSorted());
   });
 
-  it("knows every issue of the shared list as one that somebody raises", () => {
+  it("knows every issue of the shared list as one that the sources raise", () => {
     const sources = globSync("{edge,control}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
     const text = sources.map(read).join("\n");
     expect(Object.keys(issues).filter((name) => !text.includes(`issues.${name}(`))).toEqual([]);

@@ -1,12 +1,12 @@
 /**
- * Every issue that is told so far (docs/rules/alerts.md#issues-and-texts), and the test that causes its real condition
- * and waits for it. A key that is raised by nothing here, or is here and raised by nothing, fails alert-keys.test.ts.
+ * Every issue that the gateway raises so far (docs/rules/alerts.md#issues-and-texts), and the test that causes its real
+ * condition and waits for the alert. alert-keys.test.ts fails for a key that is only in this table or only in the sources.
  */
 
-/** Where most of them are caused, on a stack of their own. */
+/** The test that causes most of them, on a stack of its own. */
 export const ALERTS_SPEC = "test/spec/alert-keys.test.ts";
 
-/** Issue keys without what follows their colon, and the test of each. */
+/** Issue keys, without the part after the colon, and the test of each. */
 export const ALERT_KEYS = {
   upstream_request_failed: ALERTS_SPEC,
   upstream_5xx_response: ALERTS_SPEC,
@@ -46,5 +46,8 @@ export const ALERT_KEYS = {
 
 export type AlertKey = keyof typeof ALERT_KEYS;
 
-/** The keys of docs/rules/alerts.md#issues-and-texts that nothing raises yet, because what raises them is not there. */
+/**
+ * Keys of docs/rules/alerts.md#issues-and-texts that the gateway does not raise yet, because the feature that raises them
+ * does not exist.
+ */
 export const NOT_YET = ["guardrails", "mcp_tool_discovery_failed", "slurm_reconcile_held", "slurm_reconcile_recovered"];

@@ -1,10 +1,10 @@
-/** Numbers of every kind that IEEE 754 and JSON have, for properties of whatever takes numbers. */
+/** Numbers of every kind that IEEE 754 and JSON have, for properties of code that takes numbers. */
 import fc from "fast-check";
 
 /** The largest amount of tokens or money that budgets count (docs/rules/budgets.md#amounts). */
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
-/** Those at which arithmetic changes its ways. */
+/** Numbers at which arithmetic behaves differently. */
 const CORNERS = [
   0,
   -0,
@@ -28,10 +28,10 @@ const CORNERS = [
   Number.NEGATIVE_INFINITY,
 ] as const;
 
-/** Any number at all. */
+/** Any number. */
 export const anyNumber: fc.Arbitrary<number> = fc.oneof(fc.constantFrom(...CORNERS), fc.double(), fc.maxSafeInteger());
 
-/** Numbers of which most are amounts. */
+/** Numbers, most of which are amounts. */
 export const mostlyAmounts: fc.Arbitrary<number> = fc.oneof(
   { weight: 12, arbitrary: fc.nat(1_000) },
   { weight: 6, arbitrary: fc.maxSafeNat() },

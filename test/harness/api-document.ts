@@ -1,6 +1,4 @@
-/**
- * The Management API's document as tests read it: its operations, and a judge of whether a value is what a schema says.
- */
+/** The Management API's document as tests read it: its operations, and a check whether a value matches a schema. */
 
 import { createRequire } from "node:module";
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from "ajv/dist/2020.js";
@@ -41,7 +39,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Answer>>;
 }
 
-/** As the document has it: places for what is elsewhere. */
+/** As the document has it: with references to schemas elsewhere in it. */
 type Written = Omit<Operation, "method" | "path" | "parameters" | "responses"> & {
   readonly parameters?: readonly Parameter[];
   readonly responses: Readonly<Record<string, Answer | { $ref: string }>>;
@@ -50,9 +48,9 @@ type Written = Omit<Operation, "method" | "path" | "parameters" | "responses"> &
 export interface ApiDocument {
   readonly text: string;
   readonly operations: readonly Operation[];
-  /** What is wrong with a value, empty when the schema accepts it. */
+  /** The faults of a value; empty when the schema accepts it. */
   complaints(schema: AnySchemaObject, value: unknown): readonly string[];
-  /** The schema with its reference followed. */
+  /** The schema that a reference names, or the schema itself. */
   resolved(schema: AnySchemaObject): AnySchemaObject;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Adds a credential to every request on its way, for programs that cannot send one of their own. Bytes and the end of
- * either side travel as they come.
+ * Adds a credential to every request that passes through, for programs that cannot send one. Bytes are forwarded unchanged,
+ * and so is the end of either side.
  */
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** A whole stack whose key-value store a test can take away and look into. */
+/** A whole stack with a key-value store that a test can switch off and read. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ interface BridgedStack {
   readonly backend: ReturnType<typeof memoryBackend>;
   readonly stack: Stack;
   readonly gateway: Gateway;
-  /** Takes the store away; answers what brings it back, with all that it holds. */
+  /** Switches the store off; returns a function that switches it on again, with all its content. */
   readonly storeLeaves: () => Promise<() => Promise<void>>;
 }
 

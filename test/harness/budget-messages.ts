@@ -1,4 +1,4 @@
-/** Messages to a budget object with numbers of every kind, and an object with its disk that is sent them. */
+/** Messages to a budget object with numbers of every kind, and a budget object with its disk that receives them. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
@@ -55,7 +55,7 @@ const report: fc.Arbitrary<BudgetReport> = fc.record({
   open: fc.array(number, { maxLength: 3 }),
   alertsSeen: fc.constant([]),
 });
-const ask: fc.Arbitrary<LeaseRequest> = fc.record({
+const leaseRequest: fc.Arbitrary<LeaseRequest> = fc.record({
   report,
   limits,
   pool,
@@ -63,15 +63,15 @@ const ask: fc.Arbitrary<LeaseRequest> = fc.record({
   need: amounts,
   want: amounts,
 });
-/** As a Cell asks: its report says that it waits for the lease. */
+/** A lease request as a Cell sends it: its report says that the Cell waits for the lease. */
 function awaited(request: LeaseRequest): LeaseRequest {
-  const { report: told, n } = request;
-  return { ...request, report: { ...told, open: [...told.open, n] } };
+  const { report: sent, n } = request;
+  return { ...request, report: { ...sent, open: [...sent.open, n] } };
 }
 
-/** Anything that an object is sent or told. */
+/** Any message or event that a budget object can get. */
 export const message = fc.oneof(
-  fc.record({ do: fc.constant("lease" as const), ask: fc.oneof(ask, ask.map(awaited)) }),
+  fc.record({ do: fc.constant("lease" as const), request: fc.oneof(leaseRequest, leaseRequest.map(awaited)) }),
   fc.record({ do: fc.constant("report" as const), report }),
   fc.record({ do: fc.constant("ledger" as const), limits, sum: used }),
   fc.record({ do: fc.constant("level" as const), limits }),
@@ -87,7 +87,7 @@ export class Played {
 
   play(each: Message): void {
     if (each.do === "lease") {
-      const { answer, grants } = this.core.lease(each.ask, this.nowMs);
+      const { answer, grants } = this.core.lease(each.request, this.nowMs);
       if (grants !== null) this.disk.putGrants(grants);
       if (answer.verdict.kind === "granted") expect(Object.values(answer.verdict.grant).every(isAmount)).toBe(true);
     } else if (each.do === "report") this.core.report(each.report, this.nowMs);
@@ -102,7 +102,7 @@ export class Played {
     if (this.core.countersAwaitingLedger(this.nowMs).length > 0) this.core.ledgerSettled();
   }
 
-  /** Whatever is read of it is an amount, and what clients are told of it are numbers. */
+  /** Everything that can be read from the object is an amount, and what clients get from it are numbers. */
   check(given: BudgetLimits): void {
     const bucket = this.core.bucket(given, this.nowMs);
     expect(isAmount(bucket.capTokens)).toBe(true);
@@ -122,7 +122,7 @@ export class Played {
     }
   }
 
-  /** Stores everything, and reads it back. */
+  /** Stores everything and reads it back. */
   restart(): void {
     this.disk.putCheckpoint(this.core.checkpoint());
     const { state, damaged } = this.disk.load();
@@ -131,5 +131,5 @@ export class Played {
   }
 }
 
-/** Newer than all others. */
+/** Limits whose revision is newer than all others. */
 export const PLAIN = limitsWith({ tokensPerMinute: 100, tenantTokens: 1_000, tenantNanoUsd: 1_000, rev: AMOUNT_MAX });

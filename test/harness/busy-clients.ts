@@ -1,18 +1,21 @@
 /**
- * Clients of one tenant that send one request after another, and what those were answered that started after a given
- * moment: a revocation is in force for a request that starts after it was confirmed, not for one that was under way.
+ * Clients of one tenant that send one request after another, and the answers to the requests that started after a given
+ * moment. A revocation applies to a request that starts after it was confirmed, not to one that was already running.
  */
 import type { Gateway, Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
 interface BusyClients {
-  /** Resolves when at least so many answers were 200. */
+  /** Resolves when at least this many answers were 200. */
   served(atLeast: number): Promise<void>;
-  /** Ends the clients; answers the status of one request of each that started after this call, 0 when it got none. */
+  /**
+   * Ends the clients. Returns the status of one request of each client that started after this call; 0 when it got no
+   * answer.
+   */
   afterNow(): Promise<readonly number[]>;
 }
 
-/** Starts them. */
+/** Starts the clients. */
 export function busyClients(gateway: Gateway, minted: Minted, count: number): BusyClients {
   let served = 0;
   let counts = false;
@@ -40,8 +43,8 @@ export function busyClients(gateway: Gateway, minted: Minted, count: number): Bu
 }
 
 /**
- * What the gateway says of a key once it can say anything: a store that is slow for a moment is 503, which tells nothing
- * of the key, and a gateway that is starting is not there.
+ * The gateway's answer about a key, as soon as there is one: a slow store is answered with 503, which says nothing of the
+ * key, and a gateway that is starting does not answer.
  */
 export async function verdictOn(gateway: Gateway, minted: Minted): Promise<number> {
   return await waitFor(

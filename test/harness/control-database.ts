@@ -1,5 +1,5 @@
 /**
- * The database of a test's own control service. The vitest project decides which: PGlite in memory (`unit`), or a new
+ * The database of a test's own control service. The vitest project chooses its kind: PGlite in memory (`unit`), or a new
  * database on a real PostgreSQL, through node-postgres (`postgres`) or the Neon driver (`neon`).
  */
 import { randomUUID } from "node:crypto";
@@ -9,7 +9,7 @@ import type { TestProject } from "vitest/node";
 import { startNeonProxy, useNeonProxy } from "./neon-proxy.ts";
 import { startPostgres } from "./postgres.ts";
 
-/** Where a project's databases are made. */
+/** The server on which a project creates its databases. */
 interface DatabaseServer {
   readonly host: string;
   readonly port: number;
@@ -23,7 +23,7 @@ declare module "vitest" {
   }
 }
 
-/** Starts the server of the projects `postgres` and `neon`; the answer stops it. */
+/** Starts the server of the projects `postgres` and `neon`; returns the function that stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres();
   const proxy = project.name === "neon" ? await startNeonProxy(server) : null;
@@ -37,7 +37,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 /** The URL of an embedded database in memory. */
 export const EMBEDDED = "pglite:";
 
-/** The URL of an empty database that nobody else uses. */
+/** The URL of an empty database that no other test uses. */
 export async function newDatabase(): Promise<string> {
   const server = inject("databaseServer") as DatabaseServer | undefined;
   if (server === undefined) return EMBEDDED;

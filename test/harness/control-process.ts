@@ -1,5 +1,6 @@
 /**
- * The control service as a process on a given database and key-value store; its analytics store is nowhere.
+ * The control service as a process, on a given database and key-value store. Its analytics store has an address where no
+ * server listens.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,10 +11,10 @@ export const PROCESS_TOKEN = "token";
 
 export interface ControlProcess {
   readonly admin: string;
-  /** Entries of the log so far. */
+  /** The lines of its log so far. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
   request(method: string, path: string, body?: string | object): Promise<Response>;
-  /** Kills it. */
+  /** Kills the process. */
   end(): Promise<void>;
 }
 
@@ -21,13 +22,13 @@ interface ProcessOptions {
   readonly databaseUrl: string;
   /** The key-value store's address, for {@link PROCESS_TOKEN}. */
   readonly storeUrl: string;
-  /** Where its cell is; nowhere when it is not said. */
+  /** The address of its cell; without one, no server listens there. */
   readonly cellUrl?: string;
-  /** Most that its heap may become. */
+  /** The maximum size of its heap, in MiB. */
   readonly heapMib?: number;
 }
 
-/** Starts it and waits until it listens. Throws its last words when it ends instead. */
+/** Starts the process and waits until it listens. Throws its last output when it ends instead. */
 export async function startControlProcess({
   databaseUrl,
   storeUrl,

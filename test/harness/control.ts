@@ -1,6 +1,6 @@
 /**
- * A control service of a test's own, without listeners: a database of its own of the kind the vitest project names, the
- * real key-value bridge, and a cell's internal routes as an HTTP sink that can be told to fail.
+ * A control service of a test's own, without listeners: a database of its own, of the kind that the vitest project chooses;
+ * the real key-value bridge; and an HTTP server in place of a cell's internal routes, which a test can make fail.
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
@@ -55,15 +55,15 @@ export interface TestControl {
   readonly store: HotStore;
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
-  /** Looks at nothing by itself. */
+  /** The health prober; it runs only when a test calls it. */
   readonly prober: Prober;
-  /** Those of the prober's checks. */
+  /** The alerts that the prober's checks have raised. */
   readonly alerts: readonly RaisedAlert[];
-  /** What the cell was told: the changed records, and those that came with values for its scheduler. */
+  /** What the cell received: the changed records, and those with values for its scheduler. */
   readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
   /** Sends a request with the admin token and a JSON body. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** Says to what a request has under way that the service ends. */
+  /** Signals to running requests that the service ends. */
   end(): void;
   /** Stops and starts the key-value store's listener. */
   stopStore(): Promise<void>;
@@ -71,11 +71,14 @@ export interface TestControl {
   close(): Promise<void>;
 }
 
-/** What differs from a service with an encryption key of its own, no pepper and the permissive address policy. */
+/** How the service differs from the usual one: an encryption key of its own, no pepper, the permissive address policy. */
 export interface ControlOptions {
-  /** A replica of this service: the same database, store and cell, other connections. Not on PGlite, which has one. */
+  /**
+   * The service of which this one is a replica: the same database, store and cell, but other connections. Not possible on
+   * PGlite, which has one connection.
+   */
   readonly beside?: TestControl;
-  /** Where this service finds the key-value store, when not where it is. */
+  /** The address at which this service reaches the key-value store, when it is not the store's own. */
   readonly storeUrl?: string;
   /** Base64 of 32 bytes; null for a service without encryption. */
   readonly encryptionKey?: string | null;
@@ -84,10 +87,10 @@ export interface ControlOptions {
   readonly resolve?: VerbContext["resolve"];
   readonly now?: VerbContext["now"];
   readonly checkIsDue?: VerbContext["checkIsDue"];
-  /** Nowhere when it is not said. */
+  /** Absent: an analytics store at an address where no server listens. */
   readonly analytics?: AnalyticsStore;
   readonly probeTimeoutMs?: number;
-  /** Nowhere when it is not said. */
+  /** Absent: an address where no server listens. */
   readonly upstreamBaseUrl?: string;
 }
 

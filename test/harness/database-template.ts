@@ -1,7 +1,7 @@
 /**
- * An embedded database with every migration applied, made once and copied from then on: making one takes seconds of
- * processor time, of which a test of the service needs none. The template lies in node_modules/.cache under a name that
- * follows from the migrations and the version of PGlite, so that it is made anew when either changes.
+ * An embedded database with every migration applied, made once and then copied: making one takes seconds of processor time,
+ * which a test of the service need not spend. The template is in node_modules/.cache under a name that follows from the
+ * migrations and the version of PGlite, so that a new one is made when either changes.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, openAsBlob, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -16,8 +16,8 @@ const MIGRATIONS = join(ROOT, "control/db/migrations");
 const CACHE = join(ROOT, "node_modules/.cache/gateway-tests");
 
 /**
- * Puts a migrated database where a service will open one. Leaves alone what is there; does nothing before the template is
- * made ({@link makeTemplate}), and the service makes its database itself then.
+ * Puts a migrated database where a service will open one. An existing database is not changed. Before the template is made
+ * ({@link makeTemplate}), this does nothing, and the service creates its database itself.
  */
 export function layDatabase(folder: string): void {
   const source = join(templateFolder(), "database");
@@ -33,7 +33,7 @@ export async function openDatabaseCopy(): Promise<Connection> {
   return embeddedConnection(await PGlite.create({ dataDir: "memory://", loadDataDir }));
 }
 
-/** Where the template is: `database` is a folder of PGlite, `database.tar` the same as an archive. */
+/** The paths of the template: `database` is a folder of PGlite, `database.tar` is the same as an archive. */
 function templateFolder(): string {
   const hash = createHash("sha256");
   hash.update(readFileSync(join(ROOT, "node_modules/@electric-sql/pglite/package.json")));
@@ -42,8 +42,8 @@ function templateFolder(): string {
 }
 
 /**
- * Makes the template unless it is there: beside its place, and moved there whole, so that of several processes that make it
- * at once the first one's stays.
+ * Makes the template unless it exists. It is made in another folder and then moved as a whole, so that when several
+ * processes make it at once the first one is kept.
  */
 export async function makeTemplate(): Promise<void> {
   const folder = templateFolder();

@@ -1,11 +1,11 @@
 /**
- * An HTTP service seen from afar: every request takes a different while to get there, so that requests overtake each other
- * as they do between machines.
+ * An HTTP service as it appears from far away: every request takes a different time to arrive, so that requests overtake
+ * each other as they do between machines.
  */
 import { createServer, request as forward } from "node:http";
 import { type Listening, listen } from "../../infra/local/http/listen.ts";
 
-/** The whiles in turn, ms. A prime number of them, so that they fall differently on requests that repeat. */
+/** The delays in turn, in ms. Their number is prime, so that they fall differently on requests that repeat. */
 const DELAYS_MS = [0, 9, 1, 5, 0, 13, 3];
 
 /** Listens on a free port and passes requests on to `url`. */

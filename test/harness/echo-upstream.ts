@@ -1,6 +1,6 @@
 /**
- * An upstream of the responses route that repeats `text` and `tools` of the request in its answer, as the API does, and stops
- * for good before the usage: what has come by then is all that a client gets.
+ * An upstream of the responses route that repeats `text` and `tools` of the request in its answer, as the API does, and
+ * then stops before the usage. A client gets only what was sent before.
  */
 import type { ServerResponse } from "node:http";
 import { useServer } from "./use-server.ts";
@@ -8,7 +8,7 @@ import { useServer } from "./use-server.ts";
 interface EchoUpstream {
   /** Base to register as api_base. */
   readonly url: string;
-  /** The last that it writes. */
+  /** The last text that it writes. */
   readonly lastText: string;
 }
 

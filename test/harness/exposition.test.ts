@@ -25,7 +25,7 @@ it("finds nothing wrong with a good text, and its values", async () => {
 it.each([
   ["a series twice", (lines: string[]) => lines.splice(3, 0, 'a_total{cell="x"} 5')],
   ["a family in two pieces", (lines: string[]) => lines.splice(10, 0, 'a_total{cell="z"} 5')],
-  ["a type told twice", (lines: string[]) => lines.splice(2, 0, "# TYPE a_total counter")],
+  ["a type stated twice", (lines: string[]) => lines.splice(2, 0, "# TYPE a_total counter")],
   ["a sample before its type", (lines: string[]) => lines.splice(1, 1)],
   ["no help", (lines: string[]) => lines.splice(0, 1)],
   ["a last line that does not end", (lines: string[]) => lines.pop()],

@@ -1,23 +1,24 @@
 /**
- * The text of `/metrics` as a reader that is not ours understands it (prom2javascript), and what the format asks for beyond
- * that: each family in one piece with its HELP and TYPE before its samples, no series twice, buckets that only grow.
+ * The text of `/metrics` as an independent reader understands it (prom2javascript), and rules of the format that this
+ * reader does not check: each family in one piece with its HELP and TYPE before its samples, no series twice, buckets that
+ * never fall.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { getMetricsFromIterator, type PromData, type PromHistogramData, type PromMetrics } from "prom2javascript";
 
-/** What a scrape showed. */
+/** The content of a scrape. */
 export interface Exposition {
   readonly families: PromMetrics;
   /** The value of a counter or gauge with exactly these labels; undefined when there is none. */
   value(name: string, labels: Readonly<Record<string, string>>): number | undefined;
   histogram(name: string, labels: Readonly<Record<string, string>>): PromHistogramData | undefined;
-  /** What is wrong with the text; nothing, if all is well. */
+  /** The faults of the text; empty when there are none. */
   readonly faults: readonly string[];
 }
 
-/** Reads a text. Rejects when the reader cannot. */
+/** Reads a text. Rejects when the reader cannot read it. */
 export async function readExposition(text: string): Promise<Exposition> {
   const lines = text.split("\n");
   const families = await getMetricsFromIterator(lines[Symbol.iterator]());
@@ -40,7 +41,7 @@ function faultsOfLines(lines: readonly string[]): readonly string[] {
   if (lines.at(-1) !== "") faults.push("the last line does not end");
   const closed = new Set<string>();
   let family = "";
-  let told: string[] = [];
+  let stated: string[] = [];
   for (const line of lines) {
     const [, word, named = ""] = /^# (HELP|TYPE) (\S+) \S/.exec(line) ?? [];
     const name = word === undefined ? line.replace(/[{ ].*$/s, "") : named;
@@ -50,12 +51,12 @@ function faultsOfLines(lines: readonly string[]): readonly string[] {
       closed.add(family);
       if (closed.has(name)) faults.push(`${name} is in several pieces`);
       family = name;
-      told = [];
+      stated = [];
     }
-    told.push(word ?? "sample");
-    if (word === undefined && `${told[0]} ${told[1]}` !== "HELP TYPE")
+    stated.push(word ?? "sample");
+    if (word === undefined && `${stated[0]} ${stated[1]}` !== "HELP TYPE")
       faults.push(`${name} has a sample before its type`);
-    if (word !== undefined && told.filter((each) => each === word).length > 1) faults.push(`${name}: ${word} twice`);
+    if (word !== undefined && stated.filter((each) => each === word).length > 1) faults.push(`${name}: ${word} twice`);
   }
   return faults;
 }
@@ -72,7 +73,9 @@ function faultsOfSeries(families: PromMetrics): readonly string[] {
   });
 }
 
-/** Bounds ascend to +Inf, counts never fall, the last is the count of all, and something was measured only if counted. */
+/**
+ * Bounds ascend to +Inf, counts never fall, the last bucket has the count of all, and a sum above 0 needs a count above 0.
+ */
 function grows({ buckets, count, sum }: PromHistogramData): boolean {
   const entries = Object.entries(buckets).map(([le, hits]) => [le === "+Inf" ? Infinity : Number(le), hits] as const);
   const sorted = entries.toSorted(([one], [two]) => one - two);
@@ -81,12 +84,10 @@ function grows({ buckets, count, sum }: PromHistogramData): boolean {
   return cumulative && last === Infinity && all === count && sum !== undefined && (count > 0 || sum === 0);
 }
 
-/**
- * Promtool read the text and would have named things otherwise; the names are those of docs/rules/metrics.md#families.
- */
+/** Promtool's exit code when it only advises other names; the names are those of docs/rules/metrics.md#families. */
 const PROMTOOL_ADVICE = 3;
 
-/** What Prometheus' own checker says, on a machine that has it. */
+/** The output of Prometheus' own checker, on a machine that has it. */
 function faultsByPromtool(text: string): readonly string[] {
   const found = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "promtool"));
   const promtool = found.find((path) => existsSync(path));

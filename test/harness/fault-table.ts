@@ -1,6 +1,7 @@
 /**
- * The table that the fault suite prints at its end: for each fault the load under it, the rows that had to be in the ledger
- * and those that were. Test files run one after another in processes of their own: lines pass through a file.
+ * The table that the fault suite prints at its end: for each fault the load during it, the number of rows that the ledger
+ * must have, and the number that it has. Test files run one after another in processes of their own, so the lines are
+ * passed on in a file.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,23 +16,23 @@ declare module "vitest" {
   }
 }
 
-/** What became of the rows of one fault. */
+/** What happened to the rows of one fault. */
 interface FaultLine {
   readonly fault: string;
   readonly clients: number;
   readonly requests: number;
-  /** Requests whose row has to be there: answered in full, not within the second before a kill, not refused or dropped. */
+  /** Requests that must have a row: answered in full, not within the second before a kill, and not refused or dropped. */
   readonly rowsExpected: number;
   readonly rowsFound: number;
   /** Rows of a request that has one already. */
   readonly doubled: number;
   /** Requests that the rollup counts, less those that the raw ledger has. */
   readonly rollupOff: number;
-  /** Rows for which there was no room, as the gateway counts them. */
+  /** Rows that were dropped because there was no room, as the gateway counts them. */
   readonly dropped: number;
-  /** Rows that the store refuses and the gateway keeps. */
-  readonly aside: number;
-  /** From a kill to when whoever waited on the killed process was served, ms. */
+  /** Rows that the store refuses and the gateway keeps as dead letters. */
+  readonly deadLetters: number;
+  /** The time from a kill until the clients that waited for the killed process were served, in ms. */
   readonly servedAfterMs?: number | undefined;
 }
 
@@ -40,7 +41,7 @@ export function reportFault(line: FaultLine): void {
   appendFileSync(inject("faultTable"), `${JSON.stringify(line)}\n`);
 }
 
-/** Makes room for the table; the answer prints it. */
+/** Creates the file of the table; returns the function that prints the table. */
 export async function setup(project: TestProject): Promise<() => void> {
   await makeTemplate();
   const folder = mkdtempSync(join(tmpdir(), "gateway-fault-table-"));
@@ -65,10 +66,10 @@ function tableText(lines: readonly FaultLine[]): string {
     line.doubled,
     line.rollupOff,
     line.dropped,
-    line.aside,
+    line.deadLetters,
     line.servedAfterMs ?? "",
   ]);
-  const all = [[...heads, "kept aside", "waiters served, ms"], ...rows.map((row) => row.map(String))];
+  const all = [[...heads, "dead letters", "waiters served, ms"], ...rows.map((row) => row.map(String))];
   const widths = all[0]?.map((_, at) => Math.max(...all.map((row) => (row[at] ?? "").length))) ?? [];
   const text = (row: readonly string[]): string =>
     row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ");

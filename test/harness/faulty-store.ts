@@ -1,7 +1,7 @@
 /**
- * The analytics store behind a wire that fails as told, for each cell by itself: the real engine and the real bridge, with
- * a proxy before it whose inserts are slow, answered with errors, cut off after the store has committed them, never
- * answered, or not let through at all. Reads always pass.
+ * The analytics store behind a connection that fails as a test chooses, for each cell separately: the real engine and the
+ * real bridge, with a proxy before it. The proxy delays inserts, answers them with errors, cuts the connection after the
+ * store has committed them, never answers, or does not let them through. Reads always pass.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,13 +16,13 @@ const SLOW_MS = 5_000;
 export interface FaultyStore {
   readonly url: string;
   readonly password: string;
-  /** What the inserts of a cell meet from now on; those that wait for an answer get none. */
+  /** Chooses the fault for the inserts of a cell from now on. Inserts that wait for an answer get none. */
   set(cell: string, fault: InsertFault): void;
   /** Inserts of a cell that met a fault, or that the engine refused. */
   faults(cell: string): number;
   /** Deduplication tokens in the order in which they were first seen. */
   readonly tokens: readonly string[];
-  /** Runs a statement in the engine, past the wire. */
+  /** Runs a statement in the engine directly, without the faults. */
   run(statement: string): Promise<void>;
   close(): Promise<void>;
 }

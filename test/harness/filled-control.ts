@@ -1,6 +1,6 @@
 /**
  * A control service over an analytics store full of traffic, with the tenants, keys and models of that traffic in its
- * database: the application as it is composed, over HTTP, on the embedded engine, which tells what each answer cost it.
+ * database: the whole application over HTTP, on the embedded engine, which reports how much each answer had to read.
  */
 import type { Server } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
@@ -36,9 +36,9 @@ export interface MeasuredAnswer {
 
 export interface FilledControl {
   readonly stored: Stored;
-  /** Asks a path under `/api/v1`; one at a time, since the engine's account is one. */
-  ask(path: string): Promise<MeasuredAnswer>;
-  /** Runs a statement in the store and answers its rows. */
+  /** Requests a path under `/api/v1`. One at a time, because the engine has one set of counters for all. */
+  get(path: string): Promise<MeasuredAnswer>;
+  /** Runs a statement in the store and returns its rows. */
   rows<T>(statement: string): Promise<readonly T[]>;
   close(): Promise<void>;
 }
@@ -74,14 +74,14 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
   const server = await listen(createAdaptorServer({ fetch: app.fetch }) as Server, "127.0.0.1", 0);
   return {
     stored: { fill, ...stored },
-    ask: async (path) => {
+    get: async (path) => {
       const [before, idle] = [await account(), await account()];
       const startedMs = performance.now();
       const response = await fetch(`${server.url}/api/v1${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
       const body: unknown = await response.json();
       const ms = performance.now() - startedMs;
       const after = await account();
-      // what the account itself reads is between its first two
+      // what reading the counters itself costs is the difference between the first two readings
       const spent = (field: keyof Account): number => after[field] - idle[field] - (idle[field] - before[field]);
       return { status: response.status, body, ms, rowsRead: spent("rows"), bytesRead: spent("bytes") };
     },
@@ -96,7 +96,7 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
   };
 }
 
-/** Puts what the traffic names into an empty database. Key hashes are those of no secret. */
+/** Fills an empty database with the records that the traffic names. The key hashes belong to no secret. */
 async function seed(db: Database, fill: Fill): Promise<void> {
   const tenantIds = Array.from({ length: fill.tenants }, (_, tenant) => filledTenant(tenant));
   const keyIds = tenantIds.flatMap((_, tenant) =>

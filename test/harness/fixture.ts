@@ -1,6 +1,4 @@
-/**
- * What a spec file starts from: the shared stack, and an upstream of its own.
- */
+/** What a spec file needs: the shared stack, and an upstream of its own. */
 import { afterAll, beforeAll, inject } from "vitest";
 import { Gateway } from "./gateway.ts";
 import { startTestUpstream, type TestUpstream } from "./test-upstream.ts";

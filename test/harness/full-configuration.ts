@@ -1,11 +1,9 @@
-/**
- * A control service with at least one of everything that is configuration, made over the Management API.
- */
+/** A control service with at least one of every kind of configuration, made over the Management API. */
 import { expect } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { TestControl } from "./control.ts";
 
-/** What stands for itself in a check. */
+/** The facts about it that a check needs. */
 export interface FullConfiguration {
   /** Secret of a key that works. */
   readonly secret: string;
@@ -18,7 +16,7 @@ export interface FullConfiguration {
   };
 }
 
-/** Fills an empty service. Throws where a route refuses. */
+/** Fills an empty service. Throws when a route refuses. */
 export async function fillConfiguration(control: TestControl): Promise<FullConfiguration> {
   const send = async <T>(method: string, path: string, body: object): Promise<T> => {
     const response = await control.request(method, `/api/v1${path}`, body);

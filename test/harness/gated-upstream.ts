@@ -1,12 +1,12 @@
-/** An upstream whose answers wait until a test lets them go. */
+/** An upstream whose answers wait until a test releases them. */
 import { createServer, type ServerResponse } from "node:http";
 import { listen } from "../../infra/local/http/listen.ts";
 
 export interface GatedUpstream {
   readonly url: string;
-  /** When it saw each request whose body mentions this text, by `performance.now()`. */
+  /** When it received each request whose body contains this text, by `performance.now()`. */
   seen(text: string): readonly number[];
-  /** Answers every request that waits, and from now on each at once. */
+  /** Answers every request that waits; from now on each request is answered at once. */
   release(): void;
   close(): Promise<void>;
 }

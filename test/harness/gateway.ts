@@ -1,5 +1,5 @@
 /**
- * The gateway as a test talks to it. Every test mints a tenant of its own, so that tests run side by side in any order.
+ * The gateway as a test uses it. Every test creates a tenant of its own, so that tests run beside each other in any order.
  */
 import { randomUUID } from "node:crypto";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -13,7 +13,10 @@ interface Addresses {
   readonly proxyUrl: string;
   readonly adminUrl: string;
   readonly adminToken: string;
-  /** Where it can be seen that a write has reached every cell; without it such a write has to be confirmed at once. */
+  /**
+   * The address of metrics that show when a write has reached every cell. Without it, every write must be confirmed at
+   * once.
+   */
   readonly metricsUrl?: string;
 }
 
@@ -22,7 +25,7 @@ export interface Minted {
   readonly key: CreatedKey["key"];
   readonly secret: string;
   readonly model: Model;
-  /** Unique text for messages, by which the upstream's records are found. */
+  /** A unique text for messages, by which a test finds the upstream's records. */
   readonly mark: string;
 }
 
@@ -53,7 +56,7 @@ export class Gateway {
     });
   }
 
-  /** A Management request that has to succeed with every cell told. */
+  /** A Management request that must succeed and be confirmed by every cell. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await this.admin(method, path, body);
     const text = await response.text();
@@ -62,7 +65,7 @@ export class Gateway {
     return (text === "" ? null : JSON.parse(text)) as T;
   }
 
-  /** A write whose answer did not wait for every cell any longer has reached them once nothing is pending. */
+  /** A write whose answer no longer waited for every cell has reached them when nothing is pending. */
   async #confirmed(write: string): Promise<void> {
     const { metricsUrl } = this.#at;
     if (metricsUrl === undefined) throw new Error(`${write} was not confirmed by every cell`);
@@ -73,7 +76,7 @@ export class Gateway {
     );
   }
 
-  /** A tenant with a key, and a model whose upstream behaves as told. */
+  /** A tenant with a key, and a model whose upstream behaves as given. */
   async mint(upstreamUrl: string, behaviour = "plain", model: Readonly<Record<string, unknown>> = {}): Promise<Minted> {
     const mark = `mark-${randomUUID()}`;
     const tenant = await this.must<Tenant>("POST", "/tenants", { name: mark });
@@ -121,7 +124,7 @@ export class Gateway {
     return rows[0] as UsageLog;
   }
 
-  /** The request ids of all of a tenant's rows, newest first; a row that is there twice is there twice. */
+  /** The request ids of all rows of a tenant, newest first. An id that is stored twice appears twice. */
   async requestIds(tenantId: string): Promise<readonly string[]> {
     return (await this.allRows(tenantId)).map((row) => row.request_id);
   }
@@ -139,7 +142,7 @@ export class Gateway {
     }
   }
 
-  /** How many requests of a tenant the ledger holds, by request ids that differ and in all. */
+  /** How many requests of a tenant the ledger has: the number of different request ids, and of all rows. */
   async countRows(tenantId: string): Promise<{ readonly rows: number; readonly requests: number }> {
     const seen = await this.requestIds(tenantId);
     return { rows: seen.length, requests: new Set(seen).size };
@@ -149,7 +152,7 @@ export class Gateway {
     return await this.must("GET", "/stats?cell=local");
   }
 
-  /** Requests for a model that hold a slot and that wait: a test's own, whatever others do meanwhile. */
+  /** How many requests for a model hold a slot and how many wait: those of one test, whatever other tests do. */
   async loadOf(modelName: string): Promise<{ readonly inFlight: number; readonly queued: number }> {
     const live = await this.must<FairshareLive>("GET", "/fairshare/live");
     return { inFlight: live.model_in_flight[modelName] ?? 0, queued: live.model_queued[modelName] ?? 0 };

@@ -15,12 +15,12 @@ declare module "vitest" {
     readonly metricsUrl: string;
     readonly adminToken: string;
     readonly internalToken: string;
-    /** The file with every line that the stack's parts have written, each with the name of its part in front. */
+    /** The file with every line that the stack's parts have written, each after the name of its part. */
     readonly logFile: string;
   }
 }
 
-/** Starts the stack; the answer stops it and removes its folder. */
+/** Starts the stack; returns the function that stops it and removes its folder. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   return await setupWith(project, {});
 }
@@ -46,8 +46,8 @@ export async function setupWith(
 }
 
 /**
- * Environment of a stack on free loopback ports, with a migrated database in its data folder. Nothing is probed that a test
- * does not ask for: its upstreams count what they are asked.
+ * The environment of a stack on free loopback ports, with a migrated database in its data folder. Health checks run only
+ * when a test requests them, because its upstreams count the requests that they get.
  */
 export function stackEnv(dataDir: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
   if (more["GATEWAY_DATABASE_URL"] === undefined) layDatabase(join(dataDir, "postgres"));

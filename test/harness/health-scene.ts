@@ -1,6 +1,6 @@
 /**
- * A control service whose clock stands until a test moves it, beside an upstream that a test scripts: days of health checks
- * in seconds. Only the pauses between attempts of a probe take real time.
+ * A control service whose clock moves only when a test moves it, with an upstream that a test controls: days of health
+ * checks in seconds. Only the pauses between attempts of a probe take real time.
  */
 
 import type { Model } from "../../shared/schema/model.ts";
@@ -12,29 +12,32 @@ import { type HttpSink, type SinkAnswer, startHttpSink } from "./http-sink.ts";
 const TICK_MS = 30_000;
 /** Catalogs are remembered for a minute. */
 const FORGOTTEN_MS = 60_000;
-/** Nobody answers there. */
+/** No server answers there. */
 const NOWHERE = "http://127.0.0.1:9/v1";
 
 export interface HealthScene {
   readonly control: TestControl;
   readonly upstream: HttpSink;
-  /** Answers of the upstream by the last word of the path (`completions`, `models`, ...); null hangs, absent is 200 `{}`. */
+  /**
+   * The upstream's answers by the last word of the path (`completions`, `models`, ...). Null: it never answers; absent: 200
+   * `{}`.
+   */
   answers: Readonly<Record<string, SinkAnswer | null>>;
   nowMs(): number;
-  /** Lets time pass in which the worker does not look. */
+  /** Moves the clock without a run of the worker. */
   skip(ms: number): void;
-  /** Lets time pass in the worker's ticks, each of which ends before the next. */
+  /** Moves the clock in steps of the worker's interval; each run ends before the next begins. */
   pass(ms: number, tickMs?: number): Promise<void>;
-  /** Looks at what is due now. */
+  /** Checks the models that are due now. */
   tick(): Promise<void>;
   /** A model at the upstream, checked every 900 s. */
   model(fields?: Readonly<Record<string, unknown>>): Promise<Model>;
   endpoint(model: Model, name: string, apiBase?: string): Promise<ModelEndpoint>;
   summary(model: Model): Promise<ModelHealthSummary>;
   send<T>(method: string, path: string, body?: unknown): Promise<T>;
-  /** Keys of the alerts that were told of a model, in order. */
+  /** The keys of the alerts that were raised about a model, in order. */
   alerts(model: Model): readonly string[];
-  /** Removes every model; the upstream answers well again, and has been asked nothing. */
+  /** Removes every model. The upstream then answers well again and has no recorded requests. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 /**
- * Values drawn from all of JSON and IEEE 754, and bodies that hold them as a client may write them: with numbers that
+ * Values from all of JSON and IEEE 754, and bodies that contain them as a client may write them, with numbers that
  * JavaScript's own JSON would not write (`-0`, `1e400`).
  */
 import fc from "fast-check";
 
-/** Every double, and those at which something ends. Infinity is written as a number that is too large for a double. */
+/** Every double, and those at a limit of some type. Infinity is written as a number that is too large for a double. */
 export const anyJsonNumber: fc.Arbitrary<number> = fc.oneof(
   fc.double({ noNaN: true }),
   fc.integer({ min: -2, max: 2000 }),
@@ -24,7 +24,7 @@ export const anyJsonNumber: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, 2 ** 63, -1, -(2 ** 53)),
 );
 
-/** Every text, and those that are more than they look like. */
+/** Every text, and texts that have a special meaning somewhere. */
 export const anyJsonText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
   fc.string({ unit: "grapheme", maxLength: 12 }),
@@ -57,7 +57,7 @@ export const anyJsonText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom("1e3", "NaN", "2026-02-31T00:00:00Z", "2026-02-28T00:00:00Z", "http://127.0.0.1:9/v1", "default"),
 );
 
-/** Every value, nested a little. */
+/** Every value, nested a few levels deep. */
 export const anyJsonValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, depthIdentifier: "json" },

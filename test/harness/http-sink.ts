@@ -1,6 +1,4 @@
-/**
- * An HTTP server of a test's own: remembers what it was asked and answers as it is told.
- */
+/** An HTTP server of a test's own: it records every request and gives the answers that the test chooses. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -25,7 +23,7 @@ export interface HttpSink {
   close(): Promise<void>;
 }
 
-/** Starts it on a free port; it answers 200 `{}` until told otherwise. */
+/** Starts it on a free port; until the test chooses another answer, it answers 200 `{}`. */
 export async function startHttpSink(): Promise<HttpSink> {
   const server = createServer((request, response) => {
     let body = "";

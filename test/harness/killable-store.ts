@@ -1,4 +1,4 @@
-/** A key-value store in a process of its own that a test kills and starts again, empty, at the same address. */
+/** A key-value store in a process of its own, which a test can kill. It starts again at the same address, empty. */
 import { join } from "node:path";
 import { type Child, jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
 
@@ -6,7 +6,7 @@ export const STORE_TOKEN = "token";
 
 export interface KillableStore {
   readonly url: string;
-  /** Kills it with SIGKILL; resolves when it is there again, with nothing in it. */
+  /** Kills it with SIGKILL; resolves when it runs again, empty. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }

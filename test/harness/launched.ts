@@ -1,6 +1,6 @@
 /**
- * A stack started as a user starts it: the launcher's entry as a process of its own, so that it can be killed, signalled
- * and started again on the same folder.
+ * A stack started as a user starts it: the launcher's entry as a process of its own, so that a test can kill it, send it
+ * signals and start it again on the same folder.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -17,9 +17,9 @@ interface Launched {
   readonly adminUrl: string;
   readonly metricsUrl: string;
   readonly adminToken: string;
-  /** Everything printed so far. */
+  /** All output so far. */
   readonly output: () => string;
-  /** Sends a signal and waits for the end; answers the exit code, null when it was killed. */
+  /** Sends a signal and waits for the end; returns the exit code, null when it was killed. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -29,17 +29,17 @@ interface Starting {
   readonly exited: Promise<number | null>;
 }
 
-/** Starts `npm start`'s program within a test, whose end is its own at the latest. */
+/** Starts the program of `npm start` for a test; it ends with the test at the latest. */
 export function launch(dataDir: string, more: Readonly<Record<string, string>> = {}): Starting {
   return spawned(process.execPath, [join(ROOT, "infra/local/main.ts")], stackEnv(dataDir, more));
 }
 
-/** Starts `npm run dev`'s program in the same way. */
+/** Starts the program of `npm run dev` in the same way. */
 export function launchDev(dataDir: string, more: Readonly<Record<string, string>> = {}): Starting {
   return spawned(process.execPath, [join(ROOT, "infra/local/dev.ts")], stackEnv(dataDir, more));
 }
 
-/** Types `npm start`. */
+/** Runs `npm start`. */
 export function launchWithNpm(dataDir: string): Starting {
   return spawned("npm", ["start"], stackEnv(dataDir));
 }
@@ -57,7 +57,7 @@ function spawned(command: string, args: readonly string[], variables: Readonly<R
     });
   }
   const exited = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)));
-  // a test that fails leaves no stack behind
+  // a test that fails must leave no running stack
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await exited;
@@ -70,7 +70,7 @@ export async function launchReady(dataDir: string, more: Readonly<Record<string,
   return await whenReady(launch(dataDir, more), dataDir);
 }
 
-/** The running stack of something that was started. Throws what it printed when it ends instead. */
+/** The running stack that a started process reports. Throws its output when it ends instead. */
 export async function whenReady({ process: child, output, exited }: Starting, dataDir: string): Promise<Launched> {
   let ended = false;
   void exited.then(() => {
@@ -81,8 +81,8 @@ export async function whenReady({ process: child, output, exited }: Starting, da
   const ready = output()
     .split("\n")
     .find((line) => line.includes("The gateway is ready."));
-  const told = JSON.parse(ready ?? "{}") as Readonly<Record<string, string>>;
-  const address = (field: string): string => new URL(told[field] ?? "").origin;
+  const reported = JSON.parse(ready ?? "{}") as Readonly<Record<string, string>>;
+  const address = (field: string): string => new URL(reported[field] ?? "").origin;
   return {
     process: child,
     proxyUrl: address("data_plane"),
@@ -97,7 +97,7 @@ export async function whenReady({ process: child, output, exited }: Starting, da
   };
 }
 
-/** Command lines of living processes that mention a text. */
+/** Command lines of running processes that contain a text. */
 export async function processesOf(text: string): Promise<readonly string[]> {
   const ps = spawn("ps", ["-eo", "pid=,args="], { stdio: ["ignore", "pipe", "ignore"] });
   let listing = "";

@@ -1,22 +1,22 @@
 /**
- * Traffic in quantity for the analytics store, made inside the store: days of rows, spread over tenants, keys and
- * models the way traffic is (few are busy, most are quiet). Everything follows from hashes of the row's number, so the same
- * fill is the same rows. The rollup fills itself through its view, so raw and rollup agree as they do in life.
+ * A large amount of traffic for the analytics store, made inside the store: days of rows, spread over tenants, keys and
+ * models as real traffic is (a few are busy, most are quiet). Everything follows from hashes of the row's number, so the
+ * same fill always makes the same rows. The rollup is filled by its view, so raw rows and rollup agree as in production.
  */
 export interface Fill {
   readonly rows: number;
-  /** Days back from `endMs`, the last one included; rows spread over them evenly. */
+  /** How many days before `endMs`, the last day included; the rows are spread over them evenly. */
   readonly days: number;
   readonly tenants: number;
   readonly keysEach: number;
   readonly models: number;
-  /** Epoch ms at which the last row ended. */
+  /** When the last row ended, in epoch ms. */
   readonly endMs: number;
 }
 
 const DAY_MS = 86_400_000;
 const DAYS_AT_ONCE = 6;
-/** One request in so many is traced, with {@link SPANS} spans. */
+/** One request in this many is traced, with {@link SPANS} spans. */
 const TRACED_EVERY = 100;
 const SPANS = ["proxy_request", "auth_resolve", "admission", "cache_lookup", "upstream"] as const;
 
@@ -24,14 +24,14 @@ const idText = (first: string, expression: string): string =>
   `toUUID(concat('${first}-0000-4000-8000-', leftPad(lower(hex(toUInt64(${expression}))), 12, '0')))`;
 const idOf = (first: string, n: number): string => `${first}-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
 
-/** The busiest tenant is 0, and so on down. */
+/** The tenant by its rank; 0 is the busiest. */
 export const filledTenant = (n: number): string => idOf("7e4a7000", n);
-/** Key `n` of a tenant: the busiest is 0. */
+/** The key `n` of a tenant; 0 is the busiest. */
 export const filledKey = (fill: Fill, tenant: number, n: number): string =>
   idOf("5ec4e700", tenant * fill.keysEach + n);
 export const filledModel = (n: number): string => `model-${n}`;
 
-/** The statements that fill `db`, some days each; to be run in order, once. */
+/** The statements that fill `db`, each for some days; run them in order, each once. */
 export function fillStatements(db: string, fill: Fill): readonly string[] {
   const startMs = fill.endMs - fill.days * DAY_MS;
   const stretches: Stretch[] = [];
@@ -45,16 +45,16 @@ export function fillStatements(db: string, fill: Fill): readonly string[] {
 }
 
 interface Stretch {
-  /** Number of its first row. */
+  /** The number of its first row. */
   readonly first: number;
   readonly rows: number;
   readonly fromMs: number;
   readonly ms: number;
 }
 
-/** A fraction from 0 to 1 of row `n`, another for each salt. */
+/** A fraction from 0 to 1 that depends on row `n`; each salt gives another. */
 const share = (salt: number): string => `(cityHash64(n, ${salt}) % 1000000) / 1000000`;
-/** The row's id: version 4, as the gateway's are. */
+/** The id of the row, a UUID of version 4 as the gateway's are. */
 const REQUEST_ID = `reinterpret(concat(
     reinterpretAsFixedString(bitOr(bitAnd(cityHash64(n, 90), 0xFFFFFFFFFFFF0FFF), 0x4000)),
     reinterpretAsFixedString(bitOr(bitAnd(cityHash64(n, 91), 0x3FFFFFFFFFFFFFFF), 0x8000000000000000))), 'UUID')`;

@@ -1,6 +1,6 @@
 /**
  * Load whose rows are accounted for: clients that send one request after another, the requests that were answered in full,
- * and the wait until every one of them has its row, in the raw ledger and in the rollup.
+ * and the wait until each of them has its row in the raw ledger and in the rollup.
  */
 import { expect } from "vitest";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
@@ -9,11 +9,12 @@ import type { Gateway, Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
 /**
- * Who dies with a row in its hands owes only what it has had for longer (docs/rules/settlement-and-rows.md#custody).
+ * A process that is killed may lose the rows that it has had for less than this time
+ * (docs/rules/settlement-and-rows.md#custody).
  */
 const PROMISED_AFTER_MS = 1000;
 
-/** A request that a client got the whole answer of. */
+/** A request whose whole answer a client got. */
 export interface Ended {
   readonly requestId: string;
   readonly atMs: number;
@@ -26,15 +27,15 @@ interface LedgerLoad {
   readonly ended: readonly Ended[];
   /** Statuses other than 200 that were seen, and 0 for a request that got no whole answer. */
   readonly others: ReadonlySet<number>;
-  /** Resolves when so many more requests have ended. */
+  /** Resolves when this many more requests have ended. */
   more(count: number): Promise<void>;
-  /** Resolves when so many have ended long enough ago that a kill from now on owes their rows. */
+  /** Resolves when this many requests ended long enough ago that a kill from now on must not lose their rows. */
   promised(count: number): Promise<void>;
   /** Ends the clients; resolves when the last answer is there. */
   stop(): Promise<readonly Ended[]>;
 }
 
-/** Starts it. `headers` are those of the request of a place. */
+/** Starts the clients. `headers` returns those of the request with the given number. */
 export function startLoad(
   gateway: Gateway,
   minted: Minted,
@@ -55,7 +56,7 @@ export function startLoad(
         if (response.status === 200) ended.push({ requestId, atMs: Date.now(), place });
         else others.add(response.status);
       } catch {
-        // The gateway was killed under this request: it promised nothing.
+        // The gateway was killed during this request, so it owes no row.
         others.add(0);
       }
     }
@@ -93,21 +94,23 @@ interface Accounting {
   readonly gateway: Gateway;
   readonly minted: Minted;
   readonly load: LedgerLoad;
-  /** Whether a request has to have its row; every one unless told otherwise. */
+  /** Whether a request must have its row; without this function every request must. */
   readonly expected?: (ended: Ended) => boolean;
   readonly dropped?: number;
-  readonly aside?: number;
+  readonly deadLetters?: number;
   readonly servedAfterMs?: number;
 }
 
-/** Whether an answer that ended at a time must have its row, although what served it was killed and came back. */
+/**
+ * Whether an answer that ended at a time must have its row, although the process that served it was killed and came back.
+ */
 export function isPromised(atMs: number, killedAtMs: number, backAtMs = Number.POSITIVE_INFINITY): boolean {
   return atMs < killedAtMs - PROMISED_AFTER_MS || atMs > backAtMs;
 }
 
 /** Waits until every expected row is in the store and the rollup agrees; adds the line to the table and checks it. */
 export async function account(given: Accounting): Promise<void> {
-  const { fault, gateway, minted, load, expected = () => true, dropped = 0, aside = 0, servedAfterMs } = given;
+  const { fault, gateway, minted, load, expected = () => true, dropped = 0, deadLetters = 0, servedAfterMs } = given;
   const ids = load.ended.filter(expected).map((each) => each.requestId);
   await waitFor(
     async () => new Set(await gateway.requestIds(minted.tenant.id)),
@@ -121,7 +124,7 @@ export async function account(given: Accounting): Promise<void> {
     const inRollup = (await gateway.must<DailyUsage[]>("GET", path))[0]?.requests ?? 0;
     return { rows, known, rollupOff: inRollup - known.size };
   };
-  // the store shows the rows of an insert before it has carried them into the rollup, and more may still be on their way
+  // the store shows the rows of an insert before it has added them to the rollup, and more rows may still arrive
   const { rows, known, rollupOff } = await waitFor(read, (now) => now.rollupOff === 0, 10_000).catch(read);
   const line = {
     fault,
@@ -132,7 +135,7 @@ export async function account(given: Accounting): Promise<void> {
     doubled: rows.length - known.size,
     rollupOff,
     dropped,
-    aside,
+    deadLetters,
     servedAfterMs,
   };
   reportFault(line);

@@ -1,6 +1,4 @@
-/**
- * A page of the request log far down, by the cursor that a caller who walked there would hold.
- */
+/** A page of the request log far from its beginning, by the cursor that a caller who read all pages before would have. */
 import type { FilledControl } from "./filled-control.ts";
 import { type LedgerRead, ledgerPage } from "./ledger-reads.ts";
 

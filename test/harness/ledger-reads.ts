@@ -1,18 +1,18 @@
 /**
- * Every read of the Management API that the analytics store answers, as the console and finance ask it of a {@link Fill},
- * over some days and all of it. Each has a budget of rows that the engine may read for it, from the rows that lie in
- * its period: none depends on how much is stored besides.
+ * Every read of the Management API that the analytics store answers, as the console and finance request it, on a {@link
+ * Fill}, over some days and over all of it. Each has a maximum number of rows that the engine may read for it, which
+ * follows from the rows in the read's period: it does not depend on how much else is stored.
  */
 import { type Fill, filledKey, filledModel, filledTenant } from "./ledger-fill.ts";
 import { DAY_MS } from "./ledger-traffic.ts";
 
-/** Rows that the engine reads at once, at least. */
+/** The smallest number of rows that the engine reads at once. */
 const GRANULE = 8192;
 
-/** Granules that a search through windows reads more than once, at their edges and for the rows it shows. */
+/** How many granules a search by windows reads more than once: at the edges of windows and for the rows that it shows. */
 const EDGES = 16;
 
-/** What is stored, as budgets see it. */
+/** The facts about the stored rows from which the limits follow. */
 export interface Stored {
   readonly fill: Fill;
   readonly rollupRows: number;
@@ -28,23 +28,23 @@ export interface LedgerRead {
   readonly budgetRows: number;
 }
 
-/** A period of whole days until the end of the fill, with what its kinds of reads may cost. */
+/** A period of whole days until the end of the fill, and how many rows each kind of read may cost in it. */
 interface Asked {
   readonly name: string;
   readonly days: number;
-  /** Query that asks for it. */
+  /** The query for the period. */
   readonly since: string;
-  /** A look at every request of the period. */
+  /** A read of every request in the period. */
   readonly scan: number;
-  /** Sums: the rollup for whole days, single requests for a day in all. */
+  /** Sums: from the rollup for whole days, from single requests for one day altogether. */
   readonly sums: number;
   /** Days of the rollup. */
   readonly daily: number;
-  /** A page whose rows lie dense, with its marks of traces. */
+  /** A page whose rows are close together, with the marks of their traces. */
   readonly page: number;
-  /** A page of which every tenth to hundredth row is one: a few days of little traffic, or hours of much. */
+  /** A page for which every tenth to hundredth row matches: a few days with little traffic, or hours with much. */
   readonly near: number;
-  /** A page that is looked for through the whole period. */
+  /** A page whose search covers the whole period. */
   readonly search: number;
 }
 
@@ -68,7 +68,7 @@ function asked(days: number, { fill, rollupRows, spanRows }: Stored): Asked {
   };
 }
 
-/** The reads over each of these periods, in days; the last one is everything. */
+/** The reads over each of these periods, in days; the last period is everything. */
 export function ledgerReads(stored: Stored, someDays: readonly number[]): readonly LedgerRead[] {
   const { fill } = stored;
   const periods = [...someDays, fill.days].map((days) => asked(days, stored));
@@ -80,7 +80,7 @@ export function ledgerReads(stored: Stored, someDays: readonly number[]): readon
   ]);
 }
 
-/** The page of requests after `cursor`, which says where it stands. */
+/** The page of requests after `cursor`. */
 export function ledgerPage(stored: Stored, name: string, cursor: string): LedgerRead {
   const { since, page } = asked(stored.fill.days, stored);
   return { name, path: `/usage/logs?${since}${cursor}`, budgetRows: page };
@@ -96,7 +96,8 @@ function sums({ name, since, sums: budget, scan }: Asked, fill: Fill, rollupRows
     path: `${path}${path.includes("?") ? "&" : "?"}${since}`,
     budgetRows,
   });
-  // the day of a key's last request comes from the rollup, as far back as it goes, and then a day or two are looked at
+  // the day of a key's last request is found in the rollup, over its whole length; then one or two days of requests are
+  // read
   const last = Math.ceil(Math.min(fill.rows, 3 * (fill.rows / fill.days) + 4 * GRANULE));
   return [
     read("usage by tenant", "/usage"),

@@ -1,5 +1,5 @@
 /**
- * Traffic whose sums are known: two tenants, a refusal of nobody, internal traffic, and something from the day before
+ * Traffic whose sums are known: two tenants, a refusal without a tenant, internal traffic, and rows from the day before
  * yesterday.
  */
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
@@ -17,7 +17,7 @@ export const used = (input: number, output: number, costUsd: number) => ({
   cost_usd: costUsd,
 });
 
-/** Its rows, all of the last second before `nowMs` but one. */
+/** The rows of this traffic; all but one are of the last second before `nowMs`. */
 export function someTraffic(nowMs: number): readonly UsageRow[] {
   const row = (change: Partial<UsageRow>): UsageRow => ledgerRow(nowMs - 1000, change);
   return [

@@ -67,7 +67,7 @@ export class TestLedger {
     return new AnalyticsStore({ url: this.#at.url, db: DB, ...credentials }, this.log);
   }
 
-  /** A store that nobody serves. */
+  /** A store at an address where no server listens. */
   absent(): AnalyticsStore {
     return new AnalyticsStore({ url: "http://127.0.0.1:9", db: DB, ...credentials }, this.log);
   }
@@ -76,7 +76,7 @@ export class TestLedger {
     await this.#at.client.command({ query: statement });
   }
 
-  /** Sends rows as the Ledger does; the same token again is the same batch. */
+  /** Sends rows as the Ledger object does; the same token again means the same batch. */
   async insert(rows: readonly UsageRow[], token: string = randomUUID()): Promise<void> {
     await this.#at.client.insert({
       table: `${DB}.usage_raw`,

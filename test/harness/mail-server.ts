@@ -1,10 +1,10 @@
-/** A mail server of a test's own, without TLS: it takes anybody, and who logs in with the password `right`. */
+/** A mail server of a test's own, without TLS. It accepts mail without a login, and logins with the password `right`. */
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
 interface MailServer {
   readonly port: number;
-  /** The mails as they came, oldest first. */
+  /** The mails as they arrived, oldest first. */
   readonly mails: string[];
   /** `name:password` of every login that was tried. */
   readonly users: string[];

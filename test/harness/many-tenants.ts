@@ -1,17 +1,15 @@
-/**
- * Configuration in quantity, written straight into the tables: tenants with a few keys each, and one with many.
- */
+/** A large configuration, written directly into the tables: tenants with a few keys each, and one with many. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../../control/db/connect.ts";
 
 interface Quantity {
   readonly tenants: number;
   readonly keysEach: number;
-  /** Keys of one more tenant, called `large`. */
+  /** How many keys one more tenant has, whose name is `large`. */
   readonly keysOfLarge: number;
 }
 
-/** Fills an empty database. Key hashes are those of no secret. */
+/** Fills an empty database. The key hashes belong to no secret. */
 export async function seedMany(db: Database, { tenants, keysEach, keysOfLarge }: Quantity): Promise<void> {
   await db.execute(sql`
     INSERT INTO tenants (name, rev, created_at)

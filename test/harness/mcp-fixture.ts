@@ -1,5 +1,6 @@
 /**
- * What a spec file about MCP servers starts from: a server's stand-in, and tenants that each have a server of their own.
+ * What a spec file about MCP servers needs: a test server in the place of an MCP server, and tenants that each have a
+ * server of their own.
  */
 import { afterAll, beforeAll, expect } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
@@ -21,11 +22,11 @@ interface McpCall {
 
 interface McpFixture {
   readonly upstream: McpUpstream;
-  /** A tenant, and a server of its own whose base answers as `behaviour` says. */
+  /** A tenant with a server of its own, whose base path answers as `behaviour` says. */
   mint(behaviour?: string, more?: Readonly<Record<string, unknown>>): Promise<McpMinted>;
   /** A call of a minted tenant to its server; redirects are not followed. */
   call(minted: McpMinted, rest?: string, options?: McpCall): Promise<Response>;
-  /** The only call that reached the server under this text. */
+  /** The only call with this text that reached the server. */
   seenOnce(text: string): Promise<SeenMcpCall>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * An HTTP server in the place of an MCP server, under a test's control. The first segment of the path below its base says
- * how it answers; it records every call. It knows no JSON-RPC: the gateway does not either.
+ * An HTTP server in the place of an MCP server, which a test controls. The first segment of the path below its base says
+ * how it answers; it records every call. Like the gateway, it knows no JSON-RPC.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -15,13 +15,13 @@ export interface SeenMcpCall {
   /** The connection was closed before the answer was complete. */
   cutOff: boolean;
   answered: boolean;
-  /** Writes to the answer, or ends it with null. */
+  /** Writes to the answer; null ends it. */
   readonly say: (text: string | null) => void;
 }
 
 export interface McpUpstream {
   readonly url: string;
-  /** Calls whose URL mentions this text, in order. */
+  /** The calls whose URL contains this text, in order. */
   seen(text: string): readonly SeenMcpCall[];
   close(): Promise<void>;
 }
@@ -85,7 +85,7 @@ function answer(call: SeenMcpCall, response: ServerResponse): void {
       response.end("{}");
       return;
     case "events":
-      // What is said, the test decides.
+      // The test decides what is written.
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.flushHeaders();
       return;

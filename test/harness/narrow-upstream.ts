@@ -1,14 +1,15 @@
 /**
- * A chat upstream of known capacity: so many requests at once, each for a fixed time; the rest wait in line.
+ * A chat upstream of known capacity: it serves a fixed number of requests at once, each for a fixed time; the others wait
+ * in order.
  */
 import { createServer } from "node:http";
 import { listen } from "../../infra/local/http/listen.ts";
 
 interface NarrowUpstream {
   readonly url: string;
-  /** Requests that have come so far. */
+  /** How many requests have arrived so far. */
   readonly asked: number;
-  /** Requests that wait or are served. */
+  /** How many requests wait or are being served. */
   readonly inFlight: number;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * What stands between the Neon driver and a plain PostgreSQL: each WebSocket is one TCP connection, bytes go through as
- * they are. The address that the driver asks for is not looked at: there is one server behind it.
+ * A proxy between the Neon driver and a plain PostgreSQL: each WebSocket becomes one TCP connection, and bytes are
+ * forwarded unchanged. The address in the driver's request is ignored, because there is only one server.
  */
 import { createServer } from "node:http";
 import { connect } from "node:net";
@@ -32,7 +32,10 @@ export async function startNeonProxy(server: Pick<Postgres, "host" | "port">): P
   };
 }
 
-/** Sends this process's Neon connections through a proxy; no TLS and no shortened handshake, which need Neon's own. */
+/**
+ * Sends this process's Neon connections through the proxy, without TLS and without the shortened handshake, which only
+ * Neon's own proxy supports.
+ */
 export function useNeonProxy(port: number): void {
   neonConfig.wsProxy = () => `127.0.0.1:${port}/`;
   neonConfig.useSecureWebSocket = false;

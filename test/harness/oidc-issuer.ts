@@ -1,6 +1,6 @@
 /**
- * An OIDC provider under a test's control: it publishes keys over HTTP and signs tokens with any of them, or with keys
- * that it never published.
+ * An OIDC provider that a test controls: it publishes keys over HTTP and signs tokens with any of them, or with keys that
+ * it never published.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,16 +15,16 @@ export interface IssuerKey {
 }
 
 export interface OidcIssuer {
-  /** Its `iss`, under which `/.well-known/jwks.json` lies. */
+  /** Its `iss`; below it is `/.well-known/jwks.json`. */
   readonly url: string;
-  /** What it publishes now. */
+  /** The keys that it publishes now. */
   readonly published: JWK[];
-  /** How it answers for its key set; 200 unless changed. */
+  /** The status with which it answers requests for its key set; 200 unless a test changes it. */
   status: number;
-  /** Reads of its key set so far. */
+  /** How often its key set was read so far. */
   readonly reads: () => number;
   newKey(alg?: string): Promise<IssuerKey>;
-  /** A token that is valid for ten minutes unless claims or header say otherwise; null drops a claim. */
+  /** A token that is valid for ten minutes unless claims or header say otherwise; null removes a claim. */
   sign(key: IssuerKey, claims?: Readonly<Record<string, unknown>>, header?: object): Promise<string>;
   close(): Promise<void>;
 }

@@ -1,14 +1,14 @@
 /**
- * A transaction pooler before a PostgreSQL server: a client has a server connection from the first message of a
- * transaction to its end, and most likely another one for the next. What a client leaves on a session (a lock, a setting,
- * a prepared statement, a temporary table) is so lost to it, and found by a stranger. Nothing is reset in between.
+ * A transaction pooler before a PostgreSQL server: a client has a server connection from the first message of a transaction
+ * to its end, and most likely another one for the next transaction. What a client leaves on a session (a lock, a setting, a
+ * prepared statement, a temporary table) is therefore lost to it, and another client finds it. Nothing is reset in between.
  */
 import { connect, createServer, type Socket } from "node:net";
 import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import type { Postgres } from "./postgres.ts";
 
 export interface Pooler extends Listening {
-  /** How often a client got another server connection than the one it had before. */
+  /** How often a client got another server connection than before. */
   switches(): number;
 }
 
@@ -17,7 +17,7 @@ const code = (letter: string): number => letter.charCodeAt(0);
 
 interface Upstream {
   readonly socket: Socket;
-  /** The client that has it now, as a receiver of the server's messages. */
+  /** The client that uses the connection now, as a receiver of the server's messages. */
   receive: (message: Buffer) => void;
 }
 
@@ -68,7 +68,7 @@ export async function startPooler(server: Pick<Postgres, "host" | "port">, size:
       socket.write(welcome());
       if (data.length > length) frames(data.subarray(length));
     });
-    // a client that leaves in the middle takes its server connection with it, and the transaction ends
+    // when a client leaves in the middle of a transaction, its server connection is closed, and the transaction ends
     socket.on("close", () => {
       clients.delete(socket);
       if (upstream !== undefined) pool?.drop(upstream);
@@ -86,7 +86,7 @@ export async function startPooler(server: Pick<Postgres, "host" | "port">, size:
   };
 }
 
-/** The server connections of one user and database; a client gets another one than before where it can. */
+/** The server connections of one user and database. A client gets another one than before, when there is one. */
 class Pool {
   readonly #open: () => Promise<Upstream>;
   readonly #size: number;
@@ -133,7 +133,7 @@ class Pool {
   }
 }
 
-/** User and database are in the first message, so that message names the pool. */
+/** The first message has user and database, so it chooses the pool. */
 function poolOf(
   pools: Map<string, Pool>,
   server: Pick<Postgres, "host" | "port">,
@@ -161,7 +161,7 @@ async function openUpstream(server: Pick<Postgres, "host" | "port">, startup: Bu
   });
 }
 
-/** Cuts a stream into messages: a type byte, and a length that counts itself. */
+/** Cuts a stream into messages: a type byte, and a length that includes its own bytes. */
 function splitter(onMessage: (message: Buffer) => void): (data: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (data) => {
@@ -176,7 +176,7 @@ function splitter(onMessage: (message: Buffer) => void): (data: Buffer) => void 
   };
 }
 
-/** What a server says when a session has begun: no password asked, its settings, ready. */
+/** What a server sends when a session has begun: no password is needed, its settings, and that it is ready. */
 function welcome(): Buffer {
   const message = (letter: string, body: Buffer): Buffer => {
     const head = Buffer.alloc(5);

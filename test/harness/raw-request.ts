@@ -1,5 +1,6 @@
 /**
- * A request whose path, headers and body are sent as they are written: fetch would tidy a path, and refuses a GET with a body.
+ * A request whose path, headers and body are sent exactly as they are given: fetch would normalize the path, and refuses a
+ * GET with a body.
  */
 import { type IncomingHttpHeaders, request } from "node:http";
 
@@ -19,7 +20,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** Sends it to `baseUrl`; its answer, read to its end. */
+/** Sends it to `baseUrl`; returns the answer with its whole body. */
 export async function rawRequest(baseUrl: string, { method, path, headers, body }: RawRequest): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };

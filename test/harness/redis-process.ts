@@ -1,5 +1,5 @@
 /**
- * The embedded key-value store behind its bridge as a process of its own, so that it can be killed with all that it holds.
+ * The embedded key-value store behind its bridge as a process of its own, so that a test can kill it with all its content.
  */
 
 import { watchParent } from "../../infra/local/process/watch-parent.ts";

@@ -1,6 +1,6 @@
 /**
- * A key-value store behind the Redis protocol (RESP2) on a port of 127.0.0.1: what a client of a real server sends is
- * answered by the embedded store, with its transactions. A password is asked for when one is given.
+ * A key-value store behind the Redis protocol (RESP2) on a port of 127.0.0.1. The embedded store answers what a client of a
+ * real server sends, transactions included. Clients must send a password when one is given.
  */
 import { createServer, type Socket } from "node:net";
 import { type Listening, listen } from "../../infra/local/http/listen.ts";
@@ -11,14 +11,14 @@ export interface RedisServer {
   readonly url: string;
   /** Commands of clients so far, names in upper case. */
   readonly seen: readonly Command[];
-  /** Cuts every connection; the next ones are served. */
+  /** Cuts every connection; new ones are served. */
   cut(): void;
-  /** Takes commands and answers none, until it is told otherwise. */
+  /** Accepts commands and answers none, until a test sets it back. */
   silent: boolean;
   close(): Promise<void>;
 }
 
-/** Starts it. The backend stays the caller's. */
+/** Starts it. The caller closes the backend. */
 export async function startRedisServer(backend: Backend, password?: string): Promise<RedisServer> {
   const sockets = new Set<Socket>();
   const seen: Command[] = [];
@@ -104,7 +104,10 @@ function encoded(reply: Reply): string {
   return encodedAll(reply);
 }
 
-/** The first whole command of these bytes, an array of bulk strings, and where it ends; null when there is none yet. */
+/**
+ * The first whole command in these bytes, an array of bulk strings, and where it ends; null when the command is not
+ * complete.
+ */
 function parseCommand(bytes: Buffer): { readonly command: Command; readonly end: number } | null {
   let at = 0;
   const line = (): string | null => {

@@ -1,6 +1,6 @@
 /**
- * What each route of an upstream answers, in the shapes of the services that clients know. Tokens are 11 in and 22 out
- * wherever they are reported.
+ * The answer to each route of an upstream, in the shapes of the services that clients know. Every answer that reports
+ * tokens reports 11 in and 22 out.
  */
 import type { ServerResponse } from "node:http";
 import type { SeenCall } from "./seen-call.ts";
@@ -60,7 +60,7 @@ export async function answerRoute(call: SeenCall, response: ServerResponse): Pro
   }
 }
 
-/** Writes events, each at once, with a turn between them. */
+/** Writes events, each at once, with a turn of the event loop between them. */
 async function events(response: ServerResponse, list: readonly string[], paceMs = 1): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   for (const text of list) {
@@ -82,7 +82,7 @@ function textChoice(text: string, finish: string | null = "stop"): object {
   return { index: 0, text, logprobs: null, finish_reason: finish };
 }
 
-/** Calls the first tool when there is one; a JSON schema gets its own answer. */
+/** Calls the first tool when there is one. A request with a JSON schema gets an answer of its own. */
 function chatAnswer(call: SeenCall, model: unknown): object {
   const tool = toolOf(call);
   const format = call.json?.["response_format"] as { type?: string } | undefined;
@@ -168,7 +168,7 @@ function messageOf(text: string, usage: object): object {
   };
 }
 
-/** Input tokens in the first event, output tokens in the last but one, and far more than 16 KiB between them. */
+/** Input tokens are in the first event, output tokens in the last but one, with far more than 16 KiB between them. */
 function messageEvents(): readonly string[] {
   const delta = (text: string): string =>
     named({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
@@ -182,7 +182,7 @@ function messageEvents(): readonly string[] {
   ];
 }
 
-/** As floats, or as their bytes in base64 when the client asks for that. */
+/** Floats, or their bytes in base64 when the client requests that. */
 function embedding(call: SeenCall): unknown {
   const floats = [0.5, -0.25, 1];
   return call.json?.["encoding_format"] === "base64"

@@ -1,5 +1,6 @@
 /**
- * What the paths of the Management API name: for any documented path, records of a test's own that it can be called with.
+ * The records that the paths of the Management API name: for any documented path, records of a test's own with which it can
+ * be called.
  */
 import { randomUUID } from "node:crypto";
 import { fillIn } from "./wrong-values.ts";
@@ -14,7 +15,7 @@ export type Send = (
 
 export const unique = (word: string): string => `${word}-${randomUUID()}`;
 
-/** Makes the records that a path names; answers the path with their names in it, and the record that it ends at. */
+/** Makes the records that a path names; returns the path with their names in it, and the record at its end. */
 export async function targetOf(
   send: Send,
   path: string,
@@ -55,7 +56,7 @@ export async function targetOf(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Nothing listens there. */
+/** No server listens there. */
 const NOWHERE = "http://127.0.0.1:9/v1";
 
 function collectionOf(path: string): string | null {

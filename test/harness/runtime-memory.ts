@@ -1,8 +1,8 @@
-/** How much memory the runtimes have that the test runner's process started, for tests that run inside one of them. */
+/** How much memory the runtimes use that the test runner's process has started, for tests that run inside one of them. */
 import { execFileSync } from "node:child_process";
 import { MEMORY } from "../objects/store-sink.ts";
 
-/** Answers {@link MEMORY} with bytes, and leaves everything else to `next`. */
+/** Answers {@link MEMORY} with a number of bytes, and passes everything else to `next`. */
 export function withRuntimeMemory(next: (request: Request) => Promise<Response>) {
   return async (request: Request): Promise<Response> =>
     request.url === MEMORY ? Response.json(residentBytes()) : await next(request);

@@ -1,6 +1,6 @@
 /**
- * Two services of one encryption key, the one with a secret of every kind, the other empty: what a test of backups tampers
- * with, and what became of each secret.
+ * Two services with the same encryption key, one with a secret of every kind, the other empty: for tests that change a
+ * backup and then check what happened to each secret.
  */
 import { sql } from "drizzle-orm";
 import { expect } from "vitest";
@@ -18,16 +18,16 @@ export const SECRETS = {
   token: "token-of-the-job-scheduler",
 };
 
-/** A secret in clear, and the switch of the row that holds it. */
+/** A secret in clear, and the switch of the row that contains it. */
 export interface HeldSecret {
   readonly secret: string | null;
   readonly enabled: boolean;
 }
-/** By the name in {@link SECRETS}; `heir` is the endpoint that has none of its own. */
+/** By the name in {@link SECRETS}; `heir` is the endpoint without a credential of its own. */
 export type AllHeld = Record<keyof typeof SECRETS | "heir", HeldSecret>;
 
 const kept = (secret: string): HeldSecret => ({ secret, enabled: true });
-/** What is held after a restore of an untouched file. */
+/** The secrets after the restore of an unchanged file. */
 export const ALL: AllHeld = {
   model: kept(SECRETS.model),
   shared: kept(SECRETS.shared),
@@ -45,7 +45,7 @@ export class SecretBackup {
   readonly from: TestControl;
   readonly to: TestControl;
   readonly encryptionKey: string;
-  /** The file of the test that runs. */
+  /** The file of the running test. */
   file = {} as Backup;
 
   private constructor(from: TestControl, to: TestControl, encryptionKey: string) {
@@ -67,7 +67,7 @@ export class SecretBackup {
     await this.to.close();
   }
 
-  /** Empties the target and exports anew. */
+  /** Empties the target and exports again. */
   async begin(): Promise<void> {
     await this.to.connection.db.execute(
       sql`TRUNCATE tenants, api_keys, models, model_endpoints, model_health, mcp_servers, app_settings, model_health_checks`,

@@ -1,9 +1,7 @@
-/**
- * What an upstream remembers of a call: enough to tell that it arrived whole, whatever its body was.
- */
+/** What an upstream records of a call: enough to check that it arrived whole, whatever its body was. */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** A file of a form, by what arrived of it. */
+/** A file in a form, as it arrived. */
 export interface SeenFile {
   readonly name: string;
   readonly type: string;

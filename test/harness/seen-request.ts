@@ -1,6 +1,4 @@
-/**
- * What a test upstream remembers of a request.
- */
+/** What a test upstream records of a request. */
 import type { IncomingMessage } from "node:http";
 
 export interface SeenRequest {
@@ -9,7 +7,7 @@ export interface SeenRequest {
   readonly body: Record<string, unknown>;
   /** Chunks of the stream written so far. */
   chunksWritten: number;
-  /** The gateway let go before the answer was complete. */
+  /** The gateway closed the connection before the answer was complete. */
   cutOff: boolean;
   done: boolean;
 }

@@ -1,4 +1,6 @@
-/** A cell whose ledger has room for little, so that a test can fill it with requests (see test/objects/small-ledger/worker.ts). */
+/**
+ * A cell whose ledger has little room, so that a test can fill it with requests (see test/objects/small-ledger/worker.ts).
+ */
 import type { LogLimits } from "../../edge/domain/ledger/ledger-log.ts";
 
 export const FULL_CELL = "full";

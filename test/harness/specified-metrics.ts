@@ -1,6 +1,6 @@
 /**
- * Every metric that the gateway shows (docs/rules/metrics.md#families, docs/rules/identities.md#metrics), as a scraper
- * reads it. What an exporter shows and this table does not, or the other way round, is a defect of one of the two.
+ * Every metric that the gateway exports (docs/rules/metrics.md#families, docs/rules/identities.md#metrics), as a scraper
+ * reads it. A difference between this table and the exporter is a defect of one of the two.
  */
 import type { Exposition } from "./exposition.ts";
 
@@ -9,11 +9,14 @@ export interface SpecifiedMetric {
   readonly type: "counter" | "gauge" | "histogram";
   /** Label names besides `cell`, in alphabetical order. */
   readonly labels: readonly string[];
-  /** Reported by every cell, under its name in the label `cell`; else by the control service. */
+  /** Whether every cell reports it, with its name in the label `cell`; otherwise the control service does. */
   readonly of: "cell" | "control";
   /** Upper bounds in ms. */
   readonly bounds?: readonly number[];
-  /** Series of one cell from the start: every counter with a closed label set is there with 0; 0: comes with its events. */
+  /**
+   * How many series a cell has from the start: a counter whose labels have a closed list of values has all of them, with
+   * the value 0. 0: the series appear with their events.
+   */
   readonly fromStart: number;
 }
 
@@ -51,14 +54,14 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("cell", "counter", "gateway_jwt_verify_total", ["result"], 4),
   metric("cell", "counter", "gateway_jwks_refresh_total", ["issuer_index", "result"], 0),
   metric("cell", "counter", "gateway_otel_spans_dropped_total", ["reason"], 2),
-  // the control service has a series of its own in it
+  // the control service has one more series of it
   metric("cell", "counter", "gateway_auth_failures_total", ["plane"]),
   metric("control", "gauge", "gateway_cell_up"),
   metric("control", "counter", "gateway_job_runs_total", ["name", "outcome"]),
   metric("control", "gauge", "gateway_outbox_pending"),
 ];
 
-/** Name, type, label names in their order, and how many series each cell has; by name. */
+/** Name, type, label names in order, and the number of series of each cell; sorted by name. */
 type Shown = readonly (readonly [string, string, readonly string[], readonly number[]])[];
 
 const byName = (shown: Shown): Shown => shown.toSorted(([one], [two]) => (one < two ? -1 : 1));
@@ -75,7 +78,10 @@ export function shownMetrics({ families }: Exposition, cells: readonly string[])
   );
 }
 
-/** The same of the table, where of the metrics that come with their events those of `happened` have one series a cell. */
+/**
+ * The same from the table. A metric whose series appear with their events has one series for each cell when `happened`
+ * names it.
+ */
 export function specifiedMetrics(happened: readonly string[], cells: readonly string[]): Shown {
   return byName(
     SPECIFIED_METRICS.map(({ name, type, labels, of, fromStart }) => {

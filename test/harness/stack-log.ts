@@ -1,6 +1,6 @@
 /**
- * What the parts of the stack write to their logs from now on, as the operator of one machine sees it. Reads only what has
- * come since it looked last: all spec tests write to one file.
+ * What the parts of the stack write to their logs from now on, as the operator of one machine sees it. It reads only what
+ * was added since the last read, because all spec tests write to one file.
  */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { waitFor } from "./wait-for.ts";
@@ -17,7 +17,7 @@ export class StackLog {
     this.#at = statSync(file).size;
   }
 
-  /** Everything since the beginning, each line with the name of its part in front. */
+  /** Everything since the beginning, each line after the name of its part. */
   text(): string {
     const { size } = statSync(this.#file);
     if (size > this.#at) {
@@ -31,7 +31,7 @@ export class StackLog {
     return this.#chunks.join("");
   }
 
-  /** Lines of the Worker's log that tell of a request's end and mention an id. */
+  /** Lines of the Worker's log that report the end of a request and contain an id. */
   requests(id: string): readonly LogLine[] {
     const isOne = (line: string): boolean =>
       line.startsWith('workerd | {"level"') && line.includes('"event":"request"');
@@ -41,7 +41,7 @@ export class StackLog {
       .map((line) => JSON.parse(line.slice("workerd | ".length)) as LogLine);
   }
 
-  /** The only one, once it is there. */
+  /** The only such line, as soon as it exists. */
   async request(id: string | null): Promise<LogLine> {
     const found = await waitFor(
       () => this.requests(String(id)),

@@ -1,7 +1,7 @@
 /**
- * An OpenAI-compatible upstream under a test's control. How it behaves is written in the address that it is called at
- * ({@link TestUpstream.at}), else in the model name that the gateway sends upstream (upstream-behaviour.ts). It records
- * every request that it sees.
+ * An OpenAI-compatible upstream that a test controls. Its behaviour is written in the address at which it is called ({@link
+ * TestUpstream.at}), otherwise in the model name that the gateway sends upstream (upstream-behaviour.ts). It records every
+ * request.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,18 +11,18 @@ import { behaviourNow, behaviourOf } from "./upstream-behaviour.ts";
 
 export interface TestUpstream {
   readonly url: string;
-  /** An address of its own with a behaviour of its own. */
+  /** A separate address with a behaviour of its own. */
   at(name: string, behaviour: string): string;
-  /** Requests whose messages mention this text, in order. */
+  /** Requests whose messages contain this text, in order. */
   seen(text: string): readonly SeenRequest[];
-  /** How many of them came to each address of {@link at}, by its name. */
+  /** How many of them arrived at each address of {@link at}, by the address's name. */
   attempts(text: string): Readonly<Record<string, number>>;
-  /** Most requests under way at once among those that mention this text. */
+  /** The most requests with this text that ran at the same time. */
   peak(text: string): number;
   close(): Promise<void>;
 }
 
-/** `/at/<name>/<behaviour>` before the path that a client asks for. */
+/** `/at/<name>/<behaviour>` before the path that a client requests. */
 const ADDRESS = /^\/at\/([^/]+)\/([^/]+)/;
 
 /** Starts it on a free loopback port. */
@@ -49,7 +49,7 @@ export async function startTestUpstream(): Promise<TestUpstream> {
       requests.push({ text, name, seen });
       const load = loads.get(mark) ?? { now: new Set(), peak: 0 };
       loads.set(mark, load);
-      // An answer that is written whole is over, though its connection is told of it later.
+      // An answer that is completely written is over, though its connection reports it later.
       for (const other of load.now) if (other.done) load.now.delete(other);
       load.now.add(seen);
       load.peak = Math.max(load.peak, load.now.size);

@@ -1,6 +1,6 @@
 /**
- * The answers of a test upstream: one JSON document or one event stream, as its behaviour says. A usage report of 11 and 22
- * tokens goes with each unless `no-usage`.
+ * The answers of a test upstream: one JSON document or one event stream, as its behaviour says. Each reports a usage of 11
+ * and 22 tokens unless the behaviour has `no-usage`.
  */
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -35,7 +35,7 @@ export async function answer(behaviour: Behaviour, seen: SeenRequest, response: 
   end(seen, response, 200, document);
 }
 
-/** The text of an answer of `mb` megabytes; short without. */
+/** The text of an answer of `mb` megabytes; a short text without `mb`. */
 function content(behaviour: Behaviour): string {
   const megabytes = behaviour.number("mb", 0);
   return megabytes === 0 ? "hello world" : "0123456789abcdef".repeat(megabytes * 65_536);
@@ -101,7 +101,7 @@ function eventsOf(behaviour: Behaviour, seen: SeenRequest): readonly string[] {
   ];
 }
 
-/** Every byte value, line ends in odd places, half a UTF-8 sequence: nothing that reads as events. */
+/** Every byte value, line ends in odd places, half a UTF-8 sequence: nothing that can be read as events. */
 export function garbage(): Buffer {
   return Buffer.concat([
     Buffer.from(Array.from({ length: 256 }, (_, at) => at)),

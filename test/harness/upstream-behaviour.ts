@@ -9,7 +9,7 @@
 
 export interface Behaviour {
   readonly words: ReadonlySet<string>;
-  /** The number that stands behind `name=`. */
+  /** The number after `name=`. */
   readonly number: (name: string, fallback: number) => number;
   readonly text: (name: string) => string | undefined;
 }

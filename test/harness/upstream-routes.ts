@@ -1,6 +1,6 @@
 /**
- * An upstream that answers every route of the data plane in its own way, and remembers what reached it: method, headers,
- * size and SHA-256 of the body, its JSON or its form. How each route answers is in route-answers.ts.
+ * An upstream that answers every route of the data plane in its own way, and records what reached it: method, headers, size
+ * and SHA-256 of the body, its JSON or its form. The answers of the routes are in route-answers.ts.
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -10,7 +10,7 @@ import type { SeenCall, SeenFile } from "./seen-call.ts";
 import { useServer } from "./use-server.ts";
 
 interface RouteUpstream {
-  /** Base to register as api_base; requests below `/<mark>` are remembered under that mark. */
+  /** The base to register as api_base; requests below `/<mark>` are recorded under that mark. */
   baseOf(mark: string): string;
   seen(mark: string): readonly SeenCall[];
 }
@@ -24,7 +24,7 @@ export function useRouteUpstream(): RouteUpstream {
         calls.set(mark, [...(calls.get(mark) ?? []), call]);
         await answerRoute(call, response);
       },
-      () => response.destroy(), // cut off, or no body that it says it is: nothing is remembered
+      () => response.destroy(), // the connection was cut, or the body is not what its type says: nothing is recorded
     );
   });
   return {
@@ -33,7 +33,7 @@ export function useRouteUpstream(): RouteUpstream {
   };
 }
 
-/** A tenant whose model answers every route there; its calls are found by the `mark` of the result. */
+/** A tenant whose model sends every route there; a test finds its calls by the `mark` of the result. */
 export async function mintAt(
   gateway: Gateway,
   upstream: RouteUpstream,

@@ -1,9 +1,9 @@
-/** An HTTP server of a test's own, for as long as its tests run. */
+/** An HTTP server of a test's own that runs as long as the tests of its file. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll } from "vitest";
 
-/** Registers the hooks; answers the server's origin, which is there once tests run. */
+/** Registers the hooks; returns the server's origin, which exists once tests run. */
 export function useServer(listener: RequestListener): () => string {
   const server = createServer(listener);
   beforeAll(async () => {

@@ -1,11 +1,9 @@
-/**
- * Waits on a condition, never on time: asks again until it holds, and fails with what was seen last.
- */
+/** Waits for a condition, never for a fixed time: reads until the condition holds, and fails with the last value. */
 
 const DEADLINE_MS = 20_000;
 const EVERY_MS = 20;
 
-/** The first answer of `read` that `holds` accepts. Throws after a generous deadline. */
+/** The first result of `read` that `holds` accepts. Throws after a generous deadline. */
 export async function waitFor<T>(
   read: () => T | Promise<T>,
   holds: (value: T) => boolean,

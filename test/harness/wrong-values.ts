@@ -1,5 +1,6 @@
 /**
- * Bodies and queries that a route has to refuse, made from its schema: each wrong in one place, and the name of that place.
+ * Bodies and queries that a route must refuse, made from its schema: each is wrong in one place, and has the name of that
+ * place.
  */
 import type { ApiDocument } from "./api-document.ts";
 
@@ -7,21 +8,21 @@ type Schema = Readonly<Record<string, unknown>>;
 type Body = Readonly<Record<string, unknown>>;
 
 interface Wrong {
-  /** Short, for the message of a failing test. */
+  /** A short text for the message of a failing test. */
   readonly what: string;
   readonly field: string;
   readonly body: Body;
 }
 
-/** Of every type that JSON has. */
+/** Values of every type that JSON has. */
 const OF_EVERY_TYPE: readonly unknown[] = ["\u0001 no value of this field", 12.5, true, { a: 1 }, [1], null];
 
-/** A path with its parameters filled in. */
+/** A path whose parameters have values. */
 export function fillIn(path: string, values: Readonly<Record<string, unknown>>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }
 
-/** Bodies that lack a required field, hold another type, or pass a bound. */
+/** Bodies that lack a required field, have a value of another type, or exceed a bound. */
 export function wrongBodies(document: ApiDocument, schema: Schema, example: Body): readonly Wrong[] {
   const { properties = {}, required = [] } = document.resolved(schema) as {
     properties?: Readonly<Record<string, Schema>>;
@@ -54,7 +55,7 @@ function wrongValues(document: ApiDocument, property: Schema): readonly unknown[
   return [...OF_EVERY_TYPE, ...beyond].filter((value) => document.complaints(property, value).length > 0);
 }
 
-/** Values that are of a field's type and that a careless service falls over. */
+/** Values of a field's type that break careless services. */
 export function hostileValues(property: Schema): readonly unknown[] {
   const types = [property["type"] ?? []].flat();
   const texts = ["\0", "\ud800", "", "   ", "'; DROP TABLE tenants; --", "x".repeat(100_000), "\u202e\u0007"];

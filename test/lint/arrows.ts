@@ -1,11 +1,10 @@
 /**
  * Rule `arrows`: inside a room imports run one way. At every level of a room's tree the entries of a folder (its
- * sub-folders and the files directly in it) are nodes, and an import of a file below one node by a file below another
- * is an arrow, types included. The arrows of a level never close a circle: whatever two entries one looks at, at most one
- * of them knows the other, directly or by way of third ones. Tests and their helpers draw no arrows.
- *
- * Of each circle the thinnest arrow (fewest imported names) is reported as the one that runs upward; the finding lists
- * its files and names, and the way back that makes it upward. Alone: `node test/lint/arrows.ts`.
+ * sub-folders and the files directly in it) are nodes, and an import of a file below one node by a file below another is an
+ * arrow, types included. The arrows of a level never close a circle: of any two entries, at most one depends on the other,
+ * directly or through further entries. Tests and their helpers draw no arrows.
+ * Of each circle the arrow with the fewest imported names is reported as the one that runs upward. The finding lists its
+ * files and names, and the way back that closes the circle. Alone: `node test/lint/arrows.ts`.
  */
 import { posix } from "node:path";
 import { report } from "./exceptions.ts";
@@ -58,7 +57,10 @@ function arrowsByFolder(modules: readonly SourceModule[]): ReadonlyMap<string, r
   );
 }
 
-/** The deepest folder of both files, and the entry of it in which each stands; undefined when they share no room. */
+/**
+ * The deepest folder that contains both files, and its entries that contain them; undefined when they are in different
+ * rooms.
+ */
 function meetingPlace(
   importer: string,
   imported: string,
@@ -72,7 +74,7 @@ function meetingPlace(
   return { folder: posix.join(...left.slice(0, depth)), from, to };
 }
 
-/** Takes the thinnest arrow out of a circle until none is left. */
+/** Removes the arrow with the fewest names from a circle until no circle is left. */
 function upwardIn(all: readonly Arrow[]): { readonly arrow: Arrow; readonly back: readonly string[] }[] {
   const upward: { readonly arrow: Arrow; readonly back: readonly string[] }[] = [];
   let rest = [...all].sort((left, right) => thickness(left) - thickness(right));

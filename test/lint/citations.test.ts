@@ -1,4 +1,4 @@
-/** Code cites headings of the documents in this repository, and nothing that a reader of it does not have. */
+/** Code cites headings of the documents in this repository, and nothing else that a reader of it does not have. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { anchorsOf, type CitationFault, citationFaults, type TextFile } from "./
 
 const ROOT = join(import.meta.dirname, "../..");
 const FIXTURES = "test/lint/fixtures/";
-/** By itself, so that this file cites nothing that is not there. */
+/** Kept apart from the names of pages, so that this file itself cites no page that does not exist. */
 const RULES = "docs/rules";
 const FOLDERS = ["edge", "control", "shared", "infra", "test", "docs"];
 const TEXTS = /\.(?:ts|mts|js|mjs|json|jsonc|toml|md|yaml|yml)$/;

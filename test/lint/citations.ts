@@ -1,6 +1,6 @@
 /**
- * Whether what code and documents point to is there: in code a page below `docs/` with its heading, in Markdown
- * relative links too. Pure; reading files is the test's. A citation of anything else helps nobody who has only the
+ * Checks whether what code and documents point to exists: in code a page below `docs/` with its heading, in Markdown
+ * relative links too. Pure; the test reads the files. A citation of anything else is useless to a reader who has only the
  * repository.
  */
 import { posix } from "node:path";
@@ -11,17 +11,17 @@ export interface TextFile {
   readonly text: string;
 }
 
-/** A place that points to nothing. */
+/** A place that points to something that does not exist. */
 export interface CitationFault {
   readonly path: string;
-  /** From 1. */
+  /** The line, from 1. */
   readonly line: number;
-  /** As it is written. */
+  /** The citation as it is written. */
   readonly cited: string;
   readonly fault: "no such file" | "no such heading" | "a section of a document that is not in the repository";
 }
 
-/** What can be pointed to. */
+/** What can be cited. */
 interface Targets {
   /** Anchors of each Markdown page, by its path. */
   readonly pages: ReadonlyMap<string, ReadonlySet<string>>;
@@ -29,16 +29,16 @@ interface Targets {
   readonly exists: (path: string) => boolean;
 }
 
-/** In code and in running text: always from the root of the repository. */
+/** In code and in running text a path always starts at the root of the repository. */
 const CITED = /(?<![\w/.-])docs\/[\w./-]*\.md(?:#[\w-]*)?/g;
 /** `[text](target)` and `[name]: target`. */
 const LINKS = [/\]\(([^()\s]+)(?:\s+"[^"]*")?\)/g, /^\s*\[[^\]]+\]:\s+(\S+)/g];
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
-/** The section sign: numbers of sections of some other document. */
+/** The section sign: a number of a section in some other document. */
 const SECTION = /\u00a7\s?[\d.]*/g;
 const ROOMS = /^(?:edge|control|shared|infra|test)\//;
 
-/** The anchors that GitHub gives the headings of a page; of equal ones the second ends in `-1`, and so on. */
+/** The anchors that GitHub gives to the headings of a page; of two equal ones the second ends in `-1`, and so on. */
 export function anchorsOf(markdown: string): ReadonlySet<string> {
   const anchors = new Set<string>();
   for (const line of linesOutsideCode(markdown)) {
@@ -53,7 +53,7 @@ export function anchorsOf(markdown: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** Every place in the files that points to nothing, in their order. */
+/** Every place in the files that points to something that does not exist, in order. */
 export function citationFaults(files: readonly TextFile[], targets: Targets): readonly CitationFault[] {
   return files.flatMap((file) => {
     const isPage = file.path.endsWith(".md");
@@ -71,7 +71,7 @@ export function citationFaults(files: readonly TextFile[], targets: Targets): re
 
 interface Place {
   readonly cited: string;
-  /** A path from the root, with its anchor; null: nothing here can be the target. */
+  /** A path from the root, with its anchor; null when nothing in the repository can be meant. */
   readonly target: string | null;
 }
 
@@ -101,7 +101,7 @@ function faultOf(target: string, { pages, exists }: Targets): "no such file" | "
   return anchor === undefined || pages.get(path)?.has(anchor) !== false ? null : "no such heading";
 }
 
-/** The lines of a page, those of code blocks empty. */
+/** The lines of a page; those of code blocks are empty. */
 function linesOutsideCode(markdown: string): readonly string[] {
   let fence: string | null = null;
   return markdown.split("\n").map((line) => {

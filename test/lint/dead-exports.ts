@@ -1,10 +1,9 @@
 /**
  * Rule `dead-exports`: every export has a user.
- * - An export of product code is imported by another product module; or it is imported by a test and its own module
- *   uses it too, which is how a part is tested on its own. What only tests run is test code and stands in `testing/`
- *   or `test/`.
+ * - An export of product code is imported by another product module; or it is imported by a test and its own module uses it
+ *   too, which is how a part is tested on its own. What only tests run is test code and belongs in `testing/` or `test/`.
  * - An export of test code is imported by any other module.
- * A name that is used only in its own module loses the word `export`; the compiler then says whether anything uses it.
+ * A name that is used only in its own module loses the word `export`; the compiler then reports whether the module uses it.
  * Names that a runtime or a tool looks up are the exceptions: `dead-exports.json`. Alone: `node test/lint/dead-exports.ts`.
  */
 import { type Exception, readExceptions, report, unreasoned } from "./exceptions.ts";

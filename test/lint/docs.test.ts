@@ -1,4 +1,4 @@
-/** What the documents say of the repository stays true: every file and every test that they name exists. */
+/** Every file and every test that the documents name exists. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ const DOCS = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8"
   name.endsWith(".md"),
 );
 
-/** A file of the repository, and the titles of its tests that follow it, as the page has them. */
+/** A file of the repository, and the titles of its tests that follow it in the page. */
 const NAMED = /`((?:edge|control|shared|infra|test|docs)\/[\w./-]+)`((?:\s+"[^"|]+")*)/g;
 
 describe.each(DOCS)("docs/%s", (name) => {

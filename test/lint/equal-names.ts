@@ -1,7 +1,7 @@
 /**
- * Rule `equal-names`: two modules of one room never export the same name for two things, so that a name found anywhere
- * in a room means one thing. Passing on the export of another module is no second thing. Exceptions with their
- * reasons: `equal-names.json`. Alone: `node test/lint/equal-names.ts`.
+ * Rule `equal-names`: two modules of one room never export the same name for two things, so that a name has one meaning in
+ * the whole room. A re-export of another module's name is not a second thing. Exceptions with their reasons:
+ * `equal-names.json`. Alone: `node test/lint/equal-names.ts`.
  */
 import { type Exception, readExceptions, report, unreasoned } from "./exceptions.ts";
 import { readModules, roomOf, type SourceModule } from "./modules.ts";

@@ -1,11 +1,11 @@
 /**
- * Exceptions to a structure rule: a list that stands in a JSON file beside the rule and states a reason for each entry.
- * An entry that no longer excuses anything is a finding like a broken rule: lists of exceptions only shrink by force.
+ * Exceptions to a structure rule: a list in a JSON file beside the rule, which states a reason for each entry. An entry
+ * that no longer excuses anything is a finding like a broken rule, so that lists of exceptions get shorter.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** One exception: the exported name, all files that it is granted to, and why. */
+/** One exception: the exported name, all files to which it applies, and why. */
 export interface Exception {
   readonly name: string;
   /** Paths from the root of the repository. */
@@ -26,7 +26,7 @@ export function unreasoned(rule: string, exceptions: readonly Exception[]): read
     .map(({ name }) => `${rule}.json: the entry of ${name} states no reason`);
 }
 
-/** Prints the findings of a rule that is run as a program and sets the exit code: 1 when there are any. */
+/** Prints the findings of a rule that runs as a program, and sets the exit code to 1 when there are any. */
 export function report(rule: string, findings: readonly string[]): void {
   process.stdout.write([...findings, `${rule}: ${findings.length} findings`, ""].join("\n"));
   process.exitCode = findings.length === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 /**
- * How many files a field of a tenant costs: docs/contributing.md#add-a-tenant-field lists them, and the fields that it takes as
- * its examples stand in exactly these, so that the page is right and a field does not come to cost more.
+ * How many files a new field of a tenant touches: docs/contributing.md#add-a-tenant-field lists them. The fields that the
+ * page takes as examples must be in exactly these files, so that the page stays right and a field never needs more files.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Everything that a field could stand in, but tests and what tests use. */
+/** Everything that could contain a field, without tests and what only tests use. */
 const FILES = globSync("{edge,control,shared,infra}/**/*.{ts,mjs,sql,json}", {
   cwd: ROOT,
   exclude: ["**/*.test.ts", "**/*.test-helper.ts", "**/testing/**", "**/node_modules/**"],
@@ -16,7 +16,9 @@ const FILES = globSync("{edge,control,shared,infra}/**/*.{ts,mjs,sql,json}", {
 
 const SECTION = "## Add a tenant field\n";
 
-/** The numbered lists of the section, each as the first path of its points. A path that ends with a slash is a folder. */
+/**
+ * The numbered lists of the section: for each list the first path of each item. A path that ends with a slash is a folder.
+ */
 function listedPaths(): readonly (readonly string[])[] {
   const page = readFileSync(join(ROOT, "docs/contributing.md"), "utf8");
   const [, after = ""] = page.split(SECTION);
@@ -30,7 +32,7 @@ function listedPaths(): readonly (readonly string[])[] {
   return lists;
 }
 
-/** The files that have the field's name as a word of code or SQL; `"x"` and `a-x` are words of something else. */
+/** The files that contain the field's name as a word of code or SQL. `"x"` and `a-x` are words of something else. */
 function filesWith(field: string): readonly string[] {
   const word = new RegExp(String.raw`(?<![\w"-])${field}(?!\w)`);
   return FILES.filter((file) => word.test(readFileSync(join(ROOT, file), "utf8")) || file.includes(`-${field}.`));

@@ -1,7 +1,6 @@
 /**
- * The rules the house relies on are enforced by a machine; here each one meets a file that breaks it. A fixture that
- * passes means that the guard has rotted (docs/architecture.md#dependency-direction,
- * docs/rules/tests.md#guards-have-bad-fixtures).
+ * Linter rules enforce what the code relies on; here each rule meets a file that breaks it. A fixture that passes means
+ * that the rule no longer works (docs/architecture.md#dependency-direction, docs/rules/tests.md#guards-have-bad-fixtures).
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -10,10 +9,10 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FIXTURES = "test/lint/fixtures";
-/** Folder of fixtures whose rules are not the linter's: `structure.test.ts` expects their findings. */
+/** A folder of fixtures whose rules are not the linter's: `structure.test.ts` expects their findings. */
 const STRUCTURE = "structure/";
 
-/** Fixture -> the rule that must name it. */
+/** Fixture -> the rule that must report it. */
 const EXPECTED: Readonly<Record<string, string>> = {
   "shared/imports-hono.ts": "no-restricted-imports",
   "shared/imports-room.ts": "no-restricted-imports",
@@ -41,7 +40,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "control/too-long.ts": "max-lines",
 };
 
-/** Files that only give the others something to import, or break a rule of another test. */
+/** Files that the fixtures only import, or that break a rule of another test. */
 const INNOCENT = [
   "citations/cites.ts",
   "edge/thing.ts",

@@ -1,4 +1,4 @@
-/** Every form of import and export that TypeScript has is read as what it is. */
+/** Every form of import and export that TypeScript has is read correctly. */
 import { describe, expect, it } from "vitest";
 import { EVERY_NAME, readModule } from "./modules.ts";
 

@@ -1,5 +1,5 @@
 /**
- * What the modules of the repository export and import, read from their syntax: the ground of the structure rules
+ * What the modules of the repository export and import, read from their syntax: the basis of the structure rules
  * (`equal-names`, `arrows`, `dead-exports`). Types count like values. Only the syntax is read, so that a rule over the
  * whole repository takes about a second; a name is therefore followed by import path, never by type.
  */
@@ -7,16 +7,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { ts } from "@ts-morph/common";
 
-/** Top folders of the repository. Each is a room of its own; names are compared and arrows drawn inside one room. */
+/** The top folders of the repository. Each is a room of its own; names are compared and arrows drawn inside one room. */
 export const ROOMS = ["edge", "control", "shared", "infra", "test"] as const;
 
-/** Every name of a module is meant: `import * as x`, `import("x")`, `export * from "x"`. */
+/** Stands for every name of a module: `import * as x`, `import("x")`, `export * from "x"`. */
 export const EVERY_NAME = "*";
 
 /** A name that a module exports. */
 interface ExportedName {
   readonly name: string;
-  /** Module that declares the name and its name there, when the export only passes it on. */
+  /** The module that declares the name and its name there, when this module only re-exports it. */
   readonly from?: { readonly path: string; readonly name: string };
   /** Whether the module itself mentions the name outside its declaration. */
   readonly usedInside: boolean;
@@ -26,7 +26,7 @@ interface ExportedName {
 interface ImportedNames {
   /** Path of the imported file from the root of the repository. */
   readonly path: string;
-  /** Names as the imported file exports them; `EVERY_NAME` for all, none for an import without names. */
+  /** The names as the imported file exports them; `EVERY_NAME` for all, empty for an import without names. */
   readonly names: readonly string[];
 }
 
@@ -47,14 +47,14 @@ export function isTestCode(path: string): boolean {
   return /\.test(?:-helper)?\.ts$/.test(path) || /(^|\/)testing\//.test(path) || path.startsWith("test/");
 }
 
-/** Room of a file: its top folder. */
+/** The room of a file: its top folder. */
 export function roomOf(path: string): string {
   return path.split("/")[0] ?? "";
 }
 
 /**
- * Reads every source file in the rooms under `root`, and the configuration files beside them (which import too).
- * Lint fixtures are left out, and so is generated code: nobody chooses its names.
+ * Reads every source file in the rooms under `root`, and the configuration files beside them, which import too. Lint
+ * fixtures and generated code are left out.
  */
 export function readModules(root: string): readonly SourceModule[] {
   return sourcePaths(root).map((path) => readModule(path, readFileSync(join(root, path), "utf8")));

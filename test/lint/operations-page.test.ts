@@ -1,4 +1,7 @@
-/** What an operator looks up on docs/operations.md is all there: every variable, alert and metric, and none that does not exist. */
+/**
+ * docs/operations.md has everything that an operator looks up: every variable, alert and metric, and none that does not
+ * exist.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -8,10 +11,10 @@ import { SPECIFIED_METRICS } from "../harness/specified-metrics.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
 
-/** Where the parts state the variables that they read. */
+/** The files that state the variables which the parts read. */
 const READERS = ["edge/env.ts", "control/env.ts", "infra/local/env.ts", "control/deps.ts", "control/cli/session.ts"];
 
-/** What the first column of the tables under a heading names, up to the next heading of the same level. */
+/** The names in the first column of the tables below a heading, up to the next heading of the same level. */
 function namesUnder(heading: string): readonly string[] {
   const level = /^#+/.exec(heading)?.[0] ?? "";
   const [, after = ""] = PAGE.split(`\n${heading}\n`);
@@ -32,8 +35,8 @@ it("lists every variable that is read, in the table or below it", () => {
 it("says of every alert what it means and what to do", () => {
   const rules = readFileSync(join(ROOT, "infra/grafana/alerts.yml"), "utf8").matchAll(/- alert: (\w+)/g);
   const raised = [...Object.keys(ALERT_KEYS), ...[...rules].map(([, name = ""]) => name)];
-  const told = namesUnder("## Alerts").map((name) => name.replace(/:<.*$/, ""));
-  expect(told.toSorted()).toEqual(raised.toSorted());
+  const described = namesUnder("## Alerts").map((name) => name.replace(/:<.*$/, ""));
+  expect(described.toSorted()).toEqual(raised.toSorted());
 });
 
 it("says of every metric what it shows", () => {

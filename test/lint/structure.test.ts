@@ -1,4 +1,4 @@
-/** The structure rules find the defects of their fixtures, and nothing else in them. */
+/** The structure rules report the defects of their fixtures and nothing else in them. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { upwardArrows } from "./arrows.ts";

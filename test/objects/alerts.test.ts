@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { rowFor } from "./asks.ts";
+import { rowFor } from "./admission-messages.ts";
 
 const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<LedgerObject> }).LEDGER;
 

@@ -17,7 +17,7 @@ import type { StoredGrants } from "../../edge/domain/budget/stored.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
-import { askFor, settlementFor } from "./asks.ts";
+import { admissionRequestFor, settlementFor } from "./admission-messages.ts";
 
 const bindings = env as unknown as {
   CELL: DurableObjectNamespace<CellObject>;
@@ -43,7 +43,7 @@ describe("a life of a Cell", () => {
   /** Runs one request: it is granted a slot and ends. */
   async function serve(stub: DurableObjectStub<CellObject>, limits: BudgetLimits): Promise<void> {
     const requestId = crypto.randomUUID();
-    const admitted = await stub.admit(askFor(requestId, { limits }));
+    const admitted = await stub.admit(admissionRequestFor(requestId, { limits }));
     if (admitted.verdict === "stale") throw new Error("stale");
     const decision = admitted.verdict === "waiting" ? await admitted.permit.decision() : admitted;
     expect(decision.verdict).toBe("granted");

@@ -7,7 +7,7 @@ import type { AdmissionRequest, PermitHandle } from "../../edge/domain/admission
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { askFor, rowFor, settlementFor } from "./asks.ts";
+import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
 
 const bindings = env as unknown as {
   CELL: DurableObjectNamespace<CellObject>;
@@ -51,8 +51,8 @@ describe("Cell", () => {
   it("grants up to its cap, then the next one in turn when a permit settles", async () => {
     const { name, stub } = await cellOf(1);
     const [first, second] = [id(), id()];
-    const one = await admit(stub, askFor(first));
-    const two = await admit(stub, askFor(second));
+    const one = await admit(stub, admissionRequestFor(first));
+    const two = await admit(stub, admissionRequestFor(second));
     expect([one.verdict, two.verdict]).toEqual(["granted", "waiting"]);
     expect(await stub.stats()).toEqual({ cell: name, in_flight: 1, queued: 1, max_in_flight: 1 });
     const granted = two.permit.decision();
@@ -69,7 +69,7 @@ describe("Cell", () => {
   it("has the row of a settlement on disk before it acknowledges it, and only once", async () => {
     const { name, stub } = await cellOf(2);
     const request = id();
-    const { permit } = await admit(stub, askFor(request));
+    const { permit } = await admit(stub, admissionRequestFor(request));
     await Promise.all([permit.settle(settlementFor(request, 3)), permit.settle(settlementFor(request, 4))]);
     permit[Symbol.dispose]();
     await stub.settleOrphan(settlementFor(request, 3).row);
@@ -79,12 +79,12 @@ describe("Cell", () => {
   it("gives back the slot of a permit that is disposed, and bills the request for what it used until then", async () => {
     const { name, stub } = await cellOf(1);
     const [called, idle, said] = [id(), id(), id()];
-    const one = await admit(stub, askFor(called));
-    const two = await admit(stub, askFor(idle));
+    const one = await admit(stub, admissionRequestFor(called));
+    const two = await admit(stub, admissionRequestFor(idle));
     expect([one.verdict, two.verdict]).toEqual(["granted", "waiting"]);
     one.permit[Symbol.dispose]();
     expect(await two.permit.decision()).toMatchObject({ verdict: "granted" });
-    const three = await admit(stub, askFor(said));
+    const three = await admit(stub, admissionRequestFor(said));
     two.permit[Symbol.dispose]();
     expect(await three.permit.decision()).toMatchObject({ verdict: "granted" });
     await three.permit.inUse();
@@ -110,9 +110,9 @@ describe("Cell", () => {
   it("gives back the place of a waiting request that leaves, and grants the next", async () => {
     const { stub } = await cellOf(1);
     const [first, leaver, last] = [id(), id(), id()];
-    const one = await admit(stub, askFor(first));
-    const two = await admit(stub, askFor(leaver));
-    const three = await admit(stub, askFor(last));
+    const one = await admit(stub, admissionRequestFor(first));
+    const two = await admit(stub, admissionRequestFor(leaver));
+    const three = await admit(stub, admissionRequestFor(last));
     two.permit[Symbol.dispose]();
     await waitFor(
       () => stub.stats(),
@@ -127,8 +127,8 @@ describe("Cell", () => {
   it("accepts a second admission request of the same request, and forgets the earlier permit", async () => {
     const { name, stub } = await cellOf(1);
     const request = id();
-    const lost = await admit(stub, askFor(request));
-    const again = await admit(stub, askFor(request));
+    const lost = await admit(stub, admissionRequestFor(request));
+    const again = await admit(stub, admissionRequestFor(request));
     expect(again.verdict).toBe("granted");
     lost.permit[Symbol.dispose]();
     await again.permit.settle(settlementFor(request, 7));
@@ -139,7 +139,7 @@ describe("Cell", () => {
   it("writes one row when a settlement arrives by another way than its permit", async () => {
     const { name, stub } = await cellOf(1);
     const request = id();
-    const { permit } = await admit(stub, askFor(request));
+    const { permit } = await admit(stub, admissionRequestFor(request));
     await stub.settleOrphan(settlementFor(request, 5).row);
     expect(await stub.stats()).toMatchObject({ in_flight: 0 });
     permit[Symbol.dispose]();
@@ -153,10 +153,10 @@ describe("Cell", () => {
     const { stub } = await cellOf(1);
     await stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
     const stale = { verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] };
-    expect(await stub.admit(askFor(id()))).toEqual(stale);
+    expect(await stub.admit(admissionRequestFor(id()))).toEqual(stale);
     await evictDurableObject(stub);
-    expect(await stub.admit(askFor(id()))).toEqual(stale);
-    const fresh = await admit(stub, askFor(id(), { revs: [{ kind: "key", id: "k1", rev: 6 }] }));
+    expect(await stub.admit(admissionRequestFor(id()))).toEqual(stale);
+    const fresh = await admit(stub, admissionRequestFor(id(), { revs: [{ kind: "key", id: "k1", rev: 6 }] }));
     expect(fresh.verdict).toBe("granted");
     fresh.permit[Symbol.dispose]();
   });
@@ -165,27 +165,27 @@ describe("Cell", () => {
     const { name, stub } = await cellOf(1);
     const [holder, waits, last] = [id(), id(), id()];
     const other = { tenant: { id: "t2", name: "Other", weight: 100, maxInFlight: null }, revs: [] };
-    const one = await admit(stub, askFor(holder, other));
-    const two = await admit(stub, askFor(waits));
-    const three = await admit(stub, askFor(last, other));
+    const one = await admit(stub, admissionRequestFor(holder, other));
+    const two = await admit(stub, admissionRequestFor(waits));
+    const three = await admit(stub, admissionRequestFor(last, other));
     const item = { kind: "key" as const, id: "k1", rev: 6 };
     await stub.invalidate([item]);
     await one.permit.settle(settlementFor(holder));
     expect(await two.permit.decision()).toEqual({ verdict: "stale", items: [item] });
     expect(await three.permit.decision()).toMatchObject({ verdict: "granted" });
-    expect(await stub.admit(askFor(waits, { waitedMs: 3 }))).toEqual({ verdict: "stale", items: [item] });
+    expect(await stub.admit(admissionRequestFor(waits, { waitedMs: 3 }))).toEqual({ verdict: "stale", items: [item] });
     expect(await stub.stats()).toMatchObject({ in_flight: 1, queued: 1 });
-    const again = await admit(stub, askFor(waits, { revs: [item], waitedMs: 5 }));
+    const again = await admit(stub, admissionRequestFor(waits, { revs: [item], waitedMs: 5 }));
     expect([again.verdict, await stub.stats()]).toMatchObject(["waiting", { in_flight: 1, queued: 1 }]);
     two.permit[Symbol.dispose]();
     await three.permit.settle(settlementFor(last));
     expect(await again.permit.decision()).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
 
-    expect((await admit(stub, askFor(id(), { revs: [item] }))).verdict).toBe("waiting");
+    expect((await admit(stub, admissionRequestFor(id(), { revs: [item] }))).verdict).toBe("waiting");
     await abortAllDurableObjects();
     const after = bindings.CELL.getByName(name);
-    expect(await after.admit(askFor(id()))).toEqual({ verdict: "stale", items: [item] });
-    const waited = await admit(after, askFor(id(), { revs: [item], waitedMs: 60_000 }));
+    expect(await after.admit(admissionRequestFor(id()))).toEqual({ verdict: "stale", items: [item] });
+    const waited = await admit(after, admissionRequestFor(id(), { revs: [item], waitedMs: 60_000 }));
     const decision = await waited.permit.decision();
     expect(decision).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
     if (decision.verdict === "granted") expect(decision.grant.queueWaitMs).toBeGreaterThanOrEqual(60_000);
@@ -200,7 +200,10 @@ describe("Cell", () => {
     await stub.invalidate(cap(9, 1));
     await evictDurableObject(stub);
     const capped = { model: { name: "m1", admissionWeight: 100, maxInFlight: 1 } };
-    const [one, two] = [await admit(stub, askFor(id(), capped)), await admit(stub, askFor(id(), capped))];
+    const [one, two] = [
+      await admit(stub, admissionRequestFor(id(), capped)),
+      await admit(stub, admissionRequestFor(id(), capped)),
+    ];
     await stub.invalidate(cap(8, 5));
     expect(await stub.stats()).toMatchObject({ in_flight: 1, queued: 1 });
     await stub.invalidate(cap(10, 2));
@@ -220,7 +223,7 @@ describe("Cell", () => {
     const { name } = await cellOf(1);
     const before = bindings.CELL.getByName(name);
     const request = id();
-    const { permit } = await admit(before, askFor(request));
+    const { permit } = await admit(before, admissionRequestFor(request));
     const lost = permit.lost().then(
       () => "kept",
       () => "lost",
@@ -228,10 +231,10 @@ describe("Cell", () => {
     await abortAllDurableObjects();
     expect(await lost).toBe("lost");
     const stub = bindings.CELL.getByName(name);
-    const waiting = await admit(stub, askFor(id()));
+    const waiting = await admit(stub, admissionRequestFor(id()));
     expect(waiting.verdict).toBe("waiting");
-    const adopted = (await stub.adopt(askFor(request))).permit as unknown as PermitHandle;
-    await stub.adopt(askFor(id()));
+    const adopted = (await stub.adopt(admissionRequestFor(request))).permit as unknown as PermitHandle;
+    await stub.adopt(admissionRequestFor(id()));
     expect(await stub.stats()).toMatchObject({ in_flight: 2, queued: 1, max_in_flight: 1 });
     await adopted.settle(settlementFor(request, 9));
     expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([9]);
@@ -239,8 +242,8 @@ describe("Cell", () => {
 
   it("shows which requests hold slots and which wait, now and over the last hour", async () => {
     const { stub } = await cellOf(1);
-    const one = await admit(stub, askFor(id()));
-    const two = await admit(stub, askFor(id()));
+    const one = await admit(stub, admissionRequestFor(id()));
+    const two = await admit(stub, admissionRequestFor(id()));
     const live = await stub.fairshareLive();
     expect([live.inFlight, live.queued, live.tenants[0]?.name]).toEqual([1, 1, "Acme"]);
     expect((await stub.fairshareHistory(0))[0]?.tenants).toEqual([

@@ -25,7 +25,7 @@ import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
 import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
 import type { Admission, Directory, Ports } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { askFor, rowFor } from "./asks.ts";
+import { admissionRequestFor, rowFor } from "./admission-messages.ts";
 
 interface Namespaces {
   readonly CELL: DurableObjectNamespace<CellObject>;
@@ -108,7 +108,7 @@ export class CrashScene {
   /** The client reads this many chunks and leaves. */
   readChunks = Number.POSITIVE_INFINITY;
   /** The admission request that the Cell got; null when it got none. */
-  ask: AdmissionRequest | null = null;
+  request: AdmissionRequest | null = null;
   readonly #received: PipelineInput;
   readonly #overrides: { -readonly [Port in keyof Ports]?: Ports[Port] } = {};
 
@@ -148,7 +148,7 @@ export class CrashScene {
    * it.
    */
   async run(): Promise<number | null> {
-    const holder = this.full ? await this.stub.admit(askFor(HOLDER)) : null;
+    const holder = this.full ? await this.stub.admit(admissionRequestFor(HOLDER)) : null;
     const body = '{"model":"tiny","max_tokens":40,"messages":[]}';
     const { request } = this.world.received({ body, ...this.init, signal: this.client.signal });
     const ports = { ...this.ports, admission: this.#admission(), ...this.#overrides };
@@ -177,11 +177,11 @@ export class CrashScene {
    * lease.
    */
   async usedTokens(): Promise<number | null> {
-    const { ask } = this;
-    if (ask === null) return null;
+    const { request } = this;
+    if (request === null) return null;
     const budget = bindings.TENANT_BUDGET.getByName(this.tenantId) as unknown as TenantBudgetApi;
     const usage = await waitFor(
-      async () => await budget.usage("tenant", ask.limits, null),
+      async () => await budget.usage("tenant", request.limits, null),
       ({ reserved_tokens }) => reserved_tokens === 0,
     );
     return usage.used_tokens;
@@ -242,7 +242,7 @@ export class CrashScene {
   async #admit(real: Admission, request: AdmissionRequest): Promise<Admitted<PermitHandle>> {
     const faults = this.cell;
     faults.beforeAdmit?.();
-    this.ask = request;
+    this.request = request;
     const admitted = await real.admit(request);
     if (admitted.verdict === "stale") return admitted;
     if (faults.loseAnswer !== null) {

@@ -13,7 +13,7 @@ import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { AdmissionOutcome } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { askFor, rowFor, settlementFor } from "./asks.ts";
+import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
 
 interface Namespaces {
   readonly CELL: DurableObjectNamespace<CellObject>;
@@ -25,7 +25,7 @@ const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
 interface Running {
-  readonly ask: AdmissionRequest;
+  readonly request: AdmissionRequest;
   readonly permit: PermitHandle;
   /** Null: the request has a permit of its own, outside the session. */
   readonly sessionLost: Promise<void> | null;
@@ -82,30 +82,32 @@ export class ObjectIsolate {
     return CELL.getByName(this.cell);
   }
 
-  async ask(over: Partial<AdmissionRequest> = {}): Promise<AdmissionOutcome & { readonly ask: AdmissionRequest }> {
-    const ask = askFor(crypto.randomUUID(), over);
-    const answer = await this.admission.admit(ask);
-    if (answer.verdict !== "stale") this.admitted.push(ask.requestId);
-    return { ...answer, ask };
+  async admit(
+    over: Partial<AdmissionRequest> = {},
+  ): Promise<AdmissionOutcome & { readonly request: AdmissionRequest }> {
+    const request = admissionRequestFor(crypto.randomUUID(), over);
+    const answer = await this.admission.admit(request);
+    if (answer.verdict !== "stale") this.admitted.push(request.requestId);
+    return { ...answer, request };
   }
 
   /** Sends a request that gets a slot, at once or after it has waited. */
   async begin(over: Partial<AdmissionRequest> = {}): Promise<Running> {
-    const answer = await this.ask(over);
+    const answer = await this.admit(over);
     if (answer.verdict === "stale") throw new Error("stale");
     if (answer.verdict === "waiting") await answer.permit.decision();
-    return { ask: answer.ask, permit: answer.permit, sessionLost: answer.sessionLost?.() ?? null };
+    return { request: answer.request, permit: answer.permit, sessionLost: answer.sessionLost?.() ?? null };
   }
 
   /** The client of a waiting request leaves. */
-  async leave({ ask, permit }: Pick<Running, "ask" | "permit">): Promise<void> {
-    await this.end({ ask, permit }, { row: rowFor(ask.requestId, { status_code: 499 }), actualTokens: 0 });
+  async leave({ request, permit }: Pick<Running, "request" | "permit">): Promise<void> {
+    await this.end({ request, permit }, { row: rowFor(request.requestId, { status_code: 499 }), actualTokens: 0 });
   }
 
   /** Ends a request as the pipeline does. */
   async end(
-    { ask, permit }: Pick<Running, "ask" | "permit">,
-    settlement: Settlement = settlementFor(ask.requestId),
+    { request, permit }: Pick<Running, "request" | "permit">,
+    settlement: Settlement = settlementFor(request.requestId),
   ): Promise<void> {
     try {
       await permit.settle(settlement);

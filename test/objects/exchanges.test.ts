@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";
-import { askFor, rowFor } from "./asks.ts";
+import { admissionRequestFor, rowFor } from "./admission-messages.ts";
 import { ObjectIsolate } from "./exchange-isolate.ts";
 
 let nextCell = 1;
@@ -29,7 +29,7 @@ describe("requests of one isolate", () => {
     const isolate = await isolateOf(2);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
-    const asked = await Promise.all([isolate.ask(), isolate.ask(), isolate.ask()]);
+    const asked = await Promise.all([isolate.admit(), isolate.admit(), isolate.admit()]);
     expect(asked.map(({ verdict }) => verdict)).toEqual(["granted", "waiting", "waiting"]);
     const [second, third, last] = asked;
     if (second?.verdict !== "granted" || third?.verdict !== "waiting" || last?.verdict !== "waiting")
@@ -46,9 +46,9 @@ describe("requests of one isolate", () => {
   it("take permits of their own when they wait for long, and leave their places in time", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
-    const [second, third] = [await isolate.ask(), await isolate.ask()];
+    const [second, third] = [await isolate.admit(), await isolate.admit()];
     if (first === undefined || second.verdict !== "waiting" || third.verdict !== "waiting")
-      throw new Error("nobody waits");
+      throw new Error("no request waits");
     const left = second.permit.decision();
     const decision = third.permit.decision();
     await waitFor(
@@ -65,9 +65,9 @@ describe("requests of one isolate", () => {
     const rows = await isolate.rows();
     expect(new Map(rows.map((row) => [row["request_id"], [row["status_code"], row["total_tokens"]]]))).toEqual(
       new Map([
-        [first.ask.requestId, [200, 10]],
-        [second.ask.requestId, [499, 0]],
-        [third.ask.requestId, [200, 10]],
+        [first.request.requestId, [200, 10]],
+        [second.request.requestId, [499, 0]],
+        [third.request.requestId, [200, 10]],
       ]),
     );
     expect(rows).toHaveLength(3);
@@ -76,13 +76,13 @@ describe("requests of one isolate", () => {
   it("that leave while a grant is on its way to them have used nothing", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
-    const waiting = await isolate.ask();
-    if (first === undefined || waiting.verdict !== "waiting") throw new Error("nobody waits");
+    const waiting = await isolate.admit();
+    if (first === undefined || waiting.verdict !== "waiting") throw new Error("no request waits");
     await isolate.end(first);
     await waiting.permit.decision();
     await isolate.leave(waiting);
     await isolate.load(0);
-    const row = (await isolate.rows()).find((each) => each["request_id"] === waiting.ask.requestId);
+    const row = (await isolate.rows()).find((each) => each["request_id"] === waiting.request.requestId);
     expect(row).toMatchObject({ status_code: 499, total_tokens: 0, cost_usd: 0 });
   });
 
@@ -91,7 +91,7 @@ describe("requests of one isolate", () => {
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
     await isolate.stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
-    expect(await isolate.ask()).toMatchObject({ verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] });
+    expect(await isolate.admit()).toMatchObject({ verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] });
     await isolate.load(1);
     await isolate.end(first);
     expect(await isolate.rowIds()).toEqual(isolate.admitted);
@@ -102,15 +102,15 @@ describe("requests of one isolate", () => {
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
     const [hit, stale, refused] = [rowFor("hit"), rowFor("stale"), rowFor("refused", { status_code: 400 })];
-    const { revs } = first.ask;
-    expect(await isolate.admission.confirmHit({ revs, limits: first.ask.limits, row: hit })).toMatchObject({
+    const { revs } = first.request;
+    expect(await isolate.admission.confirmHit({ revs, limits: first.request.limits, row: hit })).toMatchObject({
       newer: [],
     });
     await isolate.stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
     expect((await isolate.admission.confirmHit({ revs, limits: null, row: stale })).newer).toHaveLength(1);
     await isolate.admission.record(refused);
     await isolate.end(first);
-    expect(await isolate.rowIds()).toEqual([first.ask.requestId, "hit", "refused"].toSorted());
+    expect(await isolate.rowIds()).toEqual([first.request.requestId, "hit", "refused"].toSorted());
     expect(isolate.direct.opened).toHaveLength(1);
   });
 
@@ -150,7 +150,7 @@ describe("a session that breaks", () => {
     await isolate.breakSession();
     await Promise.all(running.map(async ({ sessionLost }) => await sessionLost));
     const adopted = await Promise.all(
-      running.map(async ({ ask }) => ({ ask, permit: await isolate.admission.adopt(ask) })),
+      running.map(async ({ request }) => ({ request, permit: await isolate.admission.adopt(request) })),
     );
     await isolate.load(3);
     for (const one of adopted) await isolate.end(one);
@@ -162,20 +162,20 @@ describe("a session that breaks", () => {
     const isolate = await isolateOf(3);
     const [first, ...others] = await isolate.young(3);
     if (first === undefined) throw new Error("nothing was granted");
-    const permit = await isolate.admission.adopt(first.ask);
+    const permit = await isolate.admission.adopt(first.request);
     await isolate.load(3);
     for (const one of others) await isolate.end(one);
     await isolate.load(1);
     await isolate.breakSession();
     await Promise.all(isolate.sessions);
     await isolate.load(1);
-    await isolate.end({ ask: first.ask, permit });
+    await isolate.end({ request: first.request, permit });
     expect((await isolate.rows()).map((row) => row["status_code"])).toEqual([200, 200, 200]);
   });
 
   it("ends with the context that holds it: what it holds comes back, and is settled once", async () => {
     const isolate = await isolateOf(1);
-    const request = askFor(crypto.randomUUID());
+    const request = admissionRequestFor(crypto.randomUUID());
     const message = { ends: [], departures: [], records: [], hits: [], asks: [request] };
     const { session, answer } = await isolate.direct.openSession(message);
     expect(answer.decided).toMatchObject([[request.requestId, { verdict: "granted" }]]);
@@ -188,8 +188,8 @@ describe("a session that breaks", () => {
   it("leaves a waiting request its place in the queue", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
-    const waiting = await isolate.ask();
-    if (first === undefined || waiting.verdict !== "waiting") throw new Error("nobody waits");
+    const waiting = await isolate.admit();
+    if (first === undefined || waiting.verdict !== "waiting") throw new Error("no request waits");
     await isolate.breakSession();
     expect(await waiting.permit.decision()).toMatchObject({ verdict: "granted" });
     await isolate.end(waiting);
@@ -206,7 +206,7 @@ describe("a Cell that is reset", () => {
     await isolate.reset();
     await Promise.all(others.map(async ({ sessionLost }) => await sessionLost));
     const adopted = await Promise.all(
-      others.map(async ({ ask }) => ({ ask, permit: await isolate.admission.adopt(ask) })),
+      others.map(async ({ request }) => ({ request, permit: await isolate.admission.adopt(request) })),
     );
     await isolate.load(3);
     for (const one of adopted) await isolate.end(one);

@@ -7,14 +7,14 @@ import { expect, it } from "vitest";
 import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { askFor, settlementFor } from "./asks.ts";
+import { admissionRequestFor, settlementFor } from "./admission-messages.ts";
 
 const { CELL } = env as unknown as { CELL: DurableObjectNamespace<CellObject> };
 
 it("keeps its samples and its active tenants while it is idle, in one row of its disk for each minute", async () => {
   const cell = CELL.getByName("rests");
   const request = crypto.randomUUID();
-  const { permit } = (await cell.admit(askFor(request))) as unknown as { readonly permit: PermitHandle };
+  const { permit } = (await cell.admit(admissionRequestFor(request))) as unknown as { readonly permit: PermitHandle };
   await permit.settle(settlementFor(request));
   permit[Symbol.dispose]();
   const onDisk = async (query: string) =>
@@ -41,7 +41,9 @@ it("keeps its samples and its active tenants while it is idle, in one row of its
   expect(live.tenants.map(({ name, inFlight }) => [name, inFlight])).toEqual([["Acme", 0]]);
   expect(live).toMatchObject({ inFlight: 0, queued: 0 });
 
-  const next = (await cell.admit(askFor(crypto.randomUUID()))) as unknown as { readonly permit: PermitHandle };
+  const next = (await cell.admit(admissionRequestFor(crypto.randomUUID()))) as unknown as {
+    readonly permit: PermitHandle;
+  };
   const after = await cell.fairshareHistory(0);
   expect([after.slice(0, before.length), after.length]).toEqual([before, before.length + 1]);
   next.permit[Symbol.dispose]();

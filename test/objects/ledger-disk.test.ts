@@ -6,7 +6,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { describe, expect, it } from "vitest";
 import { usageRowLine } from "../../edge/domain/ledger/row-line.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
-import { rowFor } from "./asks.ts";
+import { rowFor } from "./admission-messages.ts";
 import { batchOf, drain, freshLedger, ids, stored, tokensOf } from "./ledger-world.ts";
 
 type Stub = DurableObjectStub<LedgerObject>;

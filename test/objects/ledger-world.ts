@@ -4,7 +4,7 @@ import type { LedgerBatch } from "../../edge/domain/admission/rpc.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { rowFor } from "./asks.ts";
+import { rowFor } from "./admission-messages.ts";
 import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";
 
 const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<LedgerObject> }).LEDGER;

@@ -1,7 +1,7 @@
 /** The Ledger object inside the runtime: no failure, retry or restart loses a row or writes it twice. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { rowFor } from "./asks.ts";
+import { rowFor } from "./admission-messages.ts";
 import { batchOf, drain, freshLedger, ids, order, seen, stored, tokensOf } from "./ledger-world.ts";
 
 describe("Ledger", () => {

@@ -9,7 +9,7 @@ import { SHIPPED_KEEP_MS } from "../../edge/domain/ledger/ledger-log.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { askFor, settlementFor } from "./asks.ts";
+import { admissionRequestFor, settlementFor } from "./admission-messages.ts";
 import { drain, stored } from "./ledger-world.ts";
 
 const { CELL, LEDGER } = env as unknown as {
@@ -21,7 +21,7 @@ const permitOf = (answer: unknown): PermitHandle => (answer as { readonly permit
 
 it("leaves one row of a request that was abandoned, shipped and forgotten, and adopted after a reset", async () => {
   const request = crypto.randomUUID();
-  permitOf(await CELL.getByName("forgotten").admit(askFor(request)))[Symbol.dispose]();
+  permitOf(await CELL.getByName("forgotten").admit(admissionRequestFor(request)))[Symbol.dispose]();
   const ledger = LEDGER.getByName("forgotten:0");
   await waitFor(
     async () => (await ledger.status()).segments,
@@ -33,11 +33,11 @@ it("leaves one row of a request that was abandoned, shipped and forgotten, and a
     storage.sql.exec("UPDATE shipped SET at = at - ?", 2 * SHIPPED_KEEP_MS);
   });
   const other = crypto.randomUUID();
-  await permitOf(await CELL.getByName("forgotten").admit(askFor(other))).settle(settlementFor(other));
+  await permitOf(await CELL.getByName("forgotten").admit(admissionRequestFor(other))).settle(settlementFor(other));
   await drain(ledger);
   await evictDurableObject(ledger);
   await abortAllDurableObjects();
-  await permitOf(await CELL.getByName("forgotten").adopt(askFor(request))).settle(settlementFor(request));
+  await permitOf(await CELL.getByName("forgotten").adopt(admissionRequestFor(request))).settle(settlementFor(request));
   await drain(LEDGER.getByName("forgotten:0"));
   expect(await stored([request, other])).toEqual([request, other]);
 });
@@ -50,7 +50,7 @@ it("counts a request once whose row comes again after its Cell was reset", async
     const samples = families.find(({ name }) => name === "gateway_requests_total")?.samples ?? [];
     return samples.reduce((sum, { value }) => sum + value, 0);
   };
-  await permitOf(await cell().admit(askFor(request))).settle(settlementFor(request));
+  await permitOf(await cell().admit(admissionRequestFor(request))).settle(settlementFor(request));
   expect(await counted()).toBe(1);
   // What the Cell has counted is on its disk after its next report.
   await waitFor(

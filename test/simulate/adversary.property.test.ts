@@ -164,7 +164,7 @@ const mix = fc.record({
   /** The tokens that its requests really use, one after another. */
   models: fc.uniqueArray(model, { minLength: 1, maxLength: 3 }),
   oversized: fc.constantFrom({ share: 0.02, estimate: 2_000_000 }, { share: 0.3, estimate: 100_000 }),
-  patienceMs: fc.constantFrom(undefined, 15, 300),
+  leavesAfterMs: fc.constantFrom(undefined, 15, 300),
   slots: fc.integer({ min: 4, max: 10 }),
   lateMs: fc.constantFrom(0, 2000, 30_000).map((ms) => ALONE_MS + ms),
   chance: fc.integer(),
@@ -198,7 +198,7 @@ function mixOf(algorithm: Scenario["algorithm"], given: Mix): Scenario {
       source: at === 0 ? given.source : { kind: "comeback", depth: 12, onMs: 7000, offMs: 3000 },
       startMs: 1000 * at,
       // The adversary sends requests for its last model and cancels them.
-      ...(at > 0 && given.patienceMs !== undefined ? { patienceMs: given.patienceMs, cancelled: 0.9 } : {}),
+      ...(at > 0 && given.leavesAfterMs !== undefined ? { leavesAfterMs: given.leavesAfterMs, cancelled: 0.9 } : {}),
     }),
   );
   return {

@@ -42,7 +42,7 @@ function print(scenario: Scenario, seed: number, report: Report): string {
 }
 
 function convergence(convergeMs: Report["convergeMs"]): string {
-  if (convergeMs === "unasked") return "somebody does not always ask for its share";
+  if (convergeMs === "unasked") return "a tenant does not always have requests waiting";
   return convergeMs === null ? "never within 10 % for good" : `within 10 % for good after ${convergeMs / 1000} s`;
 }
 

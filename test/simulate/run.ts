@@ -215,7 +215,7 @@ class Simulation {
       granted: false,
     });
     this.#plan(arrivedMs, { type: "arrive", arrival });
-    if (plan.patienceMs !== undefined) this.#plan(arrivedMs + plan.patienceMs, { type: "leave", requestId });
+    if (plan.leavesAfterMs !== undefined) this.#plan(arrivedMs + plan.leavesAfterMs, { type: "leave", requestId });
   }
 
   #draw({ tail }: TenantPlan, range: Range): number {

@@ -46,7 +46,7 @@ export interface TenantPlan {
   /** The share of its requests that are charged this many tokens at the grant and use none. */
   readonly oversized?: { readonly share: number; readonly estimate: number };
   /** A request that waits this long leaves; absent: every request waits until it is granted. */
-  readonly patienceMs?: number;
+  readonly leavesAfterMs?: number;
 }
 
 export interface Scenario {

@@ -248,6 +248,7 @@ it("the runs of the jobs that reported them are lines of the log, with what they
   expect(of("tenant_expiry").at(-1)).toMatchObject({ replica: "embedded", told: 1, duration_ms: expect.any(Number) });
   expect(of("alerts").some((run) => Number(run["alerts"]) > 0)).toBe(true);
   expect(of("alerts").some((run) => run["alerts"] === 0)).toBe(false);
+  expect(of("alert_messages").some((run) => Number(run["sent"]) > 0)).toBe(true);
 });
 
 it("no log contains a secret that an operator saved, whatever failed", () => {

@@ -4,7 +4,7 @@
  */
 
 /** What the client reads: the good answer, the upstream's own error, the gateway's error, or how a body ends. */
-type Told =
+type ClientResult =
   | "answer"
   | "stream"
   | "own error"
@@ -16,7 +16,7 @@ type Told =
 
 export interface ExpectedOutcome {
   readonly status: number;
-  readonly reads: Told;
+  readonly reads: ClientResult;
   /** How many requests each endpoint got. */
   readonly attempts: Readonly<Record<string, number>>;
   readonly counted: Readonly<Record<string, number>>;
@@ -101,7 +101,7 @@ const final = (behaviour: string, upstreamStatus: number, status: number, alert:
 /** Answers with status 200: after the first byte no other attempt is made. */
 const begun = (
   behaviour: string,
-  reads: Told,
+  reads: ClientResult,
   change: Partial<ExpectedOutcome> = {},
   stream = reads !== "answer" && reads !== "cut body",
 ): Case =>

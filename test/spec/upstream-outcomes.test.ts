@@ -241,13 +241,13 @@ describe("without settings of its own", () => {
 });
 
 it.each([
-  ["nobody listens", { dns_ok: true, addresses: "127.0.0.1", port_open: false, error: "no connection" }],
-  ["somebody listens", { dns_ok: true, addresses: "127.0.0.1", port_open: true, error: null }],
-  ["somebody listens by name", { dns_ok: true, addresses: "", port_open: true, error: null }],
+  ["no server listens", { dns_ok: true, addresses: "127.0.0.1", port_open: false, error: "no connection" }],
+  ["a server listens", { dns_ok: true, addresses: "127.0.0.1", port_open: true, error: null }],
+  ["a server listens by name", { dns_ok: true, addresses: "", port_open: true, error: null }],
 ])("debug_diagnostics finds where %s, after the answer", async (where, found) => {
   const listening = upstream.at("bad", "status=500");
   const named = where.endsWith("name") ? listening.replace("127.0.0.1", "localhost") : listening;
-  const address = where.startsWith("nobody") ? "http://127.0.0.1:9/v1" : named;
+  const address = where.startsWith("no server") ? "http://127.0.0.1:9/v1" : named;
   const minted = await gateway.mint(address, "plain", { debug_diagnostics: true });
   await gateway.must("PUT", `/keys/${minted.key.id}/tracing`, { tracing_enabled: true });
   const response = await gateway.chat(minted);

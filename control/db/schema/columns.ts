@@ -1,5 +1,6 @@
 /**
- * Columns that every table shares, and those of a table of fields (docs/rules/storage-layouts.md#relational-tables).
+ * Columns that every table has, and the columns that follow from a table of fields
+ * (docs/rules/storage-layouts.md#relational-tables).
  */
 import { type NotNull, sql } from "drizzle-orm";
 import {
@@ -20,9 +21,9 @@ const SHOWN_TIME =
   /^(?<year>\d{4,6})-(?<month>\d\d)-(?<day>\d\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:\.(?<fraction>\d+))?(?<sign>[+-])(?<east>\d\d)(?::(?<eastMinute>\d\d))?(?::(?<eastSecond>\d\d))?(?<era> BC)?$/;
 
 /**
- * The time that the database shows as a text, in whatever zone its session has: zones of before 1900 have seconds, the year
- * 9999 may be 10000 in the east and the year 1 may be 1 BC in the west. JavaScript's own parser takes none of them, and reads
- * the year 0001 as 2001. Throws for another text.
+ * Reads a time as the database shows it, in whatever zone its session has. Offsets of years before 1900 have seconds, and
+ * near the limits the year 9999 may show as 10000 and the year 1 as 1 BC. JavaScript's own parser accepts none of these,
+ * and reads the year 0001 as 2001. Throws for any other text.
  */
 export function parseShownTime(text: string): Date {
   const parts = SHOWN_TIME.exec(text)?.groups;
@@ -30,7 +31,7 @@ export function parseShownTime(text: string): Date {
   const number = (name: string): number => Number(parts[name] ?? 0);
   const millis = Number((parts["fraction"] ?? "").slice(0, 3).padEnd(3, "0"));
   const local = new Date(0);
-  // the year before 1 is 1 BC, which is 0 here
+  // 1 BC is the year 0 here
   const year = parts["era"] === undefined ? number("year") : 1 - number("year");
   local.setUTCFullYear(year, number("month") - 1, number("day"));
   local.setUTCHours(number("hour"), number("minute"), number("second"), millis);
@@ -52,7 +53,7 @@ export function isInstant(column: Pick<PgColumn, "getSQLType"> | undefined): boo
   return column?.getSQLType() === TIME_TYPE;
 }
 
-/** Default of a time. */
+/** The default of a time column. */
 export const NOW = sql`now()`;
 
 const COLUMNS = {
@@ -74,7 +75,10 @@ type ColumnOf<F extends Field> =
 
 type FieldColumns<T extends FieldTable> = { -readonly [K in keyof T]: ColumnOf<T[K]> };
 
-/** The columns of a table of fields. Defaults of the database are not in it: such a column is stated beside them. */
+/**
+ * The columns of a table of fields. Defaults of the database are not part of it: a column with a default is declared beside
+ * them.
+ */
 export function fieldColumns<T extends FieldTable>(fields: T): FieldColumns<T> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, { column, value, unique }]) => {
@@ -92,5 +96,5 @@ export const timeColumns = {
   updated_at: instant("updated_at").notNull().default(NOW),
 };
 
-/** Revision from the sequence `config_rev`; set by every write. */
+/** The revision, from the sequence `config_rev`; every write sets it. */
 export const revColumn = { rev: bigint("rev", { mode: "number" }).notNull() };

@@ -1,6 +1,6 @@
 /**
- * The endpoints of models (docs/rules/storage-layouts.md#relational-tables): where a model's calls go, each with its
- * own health.
+ * The endpoints of models (docs/rules/storage-layouts.md#relational-tables): the addresses that a model's calls go to, each
+ * with its own health.
  */
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { ENDPOINT_FIELDS } from "../../../shared/fields/endpoint-fields.ts";

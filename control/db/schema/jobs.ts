@@ -4,7 +4,7 @@
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 
-/** One lease: `holder` alone runs the job until `until`, by the database's clock. */
+/** One lease: only `holder` runs the job until `until`, by the database's clock. */
 export const jobs = pgTable("jobs", {
   name: text("name").primaryKey(),
   holder: text("holder").notNull(),

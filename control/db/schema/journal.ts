@@ -1,5 +1,6 @@
 /**
- * What every write leaves behind: audit, outbox, idempotent answers (docs/rules/storage-layouts.md#relational-tables).
+ * What every write stores besides the change: audit entries, outbox rows, idempotent answers
+ * (docs/rules/storage-layouts.md#relational-tables).
  */
 import { bigint, bigserial, customType, integer, jsonb, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { instant, NOW } from "./columns.ts";
@@ -16,7 +17,10 @@ export const auditLog = pgTable("audit_log", {
   detail: jsonb("detail").$type<unknown>().notNull(),
 });
 
-/** `invalidation`: JSON array of RevItem. `hot_key` empty: nothing to write, cells to tell only. */
+/**
+ * `invalidation`: a JSON array of RevItem. An empty `hot_key` means that nothing is written and only the cells get the
+ * items.
+ */
 export const outbox = pgTable("outbox", {
   id: bigserial("id", { mode: "number" }).primaryKey(),
   hot_key: text("hot_key").notNull(),
@@ -30,7 +34,7 @@ export const outbox = pgTable("outbox", {
   created_at: instant("created_at").notNull().default(NOW),
 });
 
-/** Alerts that a transaction has raised, until the sink has them. */
+/** Alerts that a transaction has raised, until the sink has taken them. */
 export const alertOutbox = pgTable("alert_outbox", {
   seq: bigserial("seq", { mode: "number" }).primaryKey(),
   event: jsonb("event").$type<unknown>().notNull(),

@@ -22,9 +22,12 @@ export const modelHealth = pgTable("model_health", {
   last_latency_ms: integer("last_latency_ms"),
   last_http_status: integer("last_http_status"),
   last_message: text("last_message"),
-  /** Requests that began before say nothing of the model's health: it was found unwell then, or was another upstream. */
+  /**
+   * Requests that began before this time do not count for the model's health: the model was found unwell then, or had
+   * another upstream.
+   */
   evidence_from: instant("evidence_from"),
-  /** The first of the consecutive failures. */
+  /** When the first of the consecutive failures happened. */
   failing_since: instant("failing_since"),
   updated_at: instant("updated_at").notNull().default(NOW),
 });

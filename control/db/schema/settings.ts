@@ -1,6 +1,6 @@
 /**
- * Saved settings, one row each (docs/rules/settings.md#common-rules, docs/rules/storage-layouts.md#relational-tables):
- * only what was saved, secrets sealed; defaults are the reader's.
+ * Saved settings, one row each (docs/rules/settings.md#common-rules, docs/rules/storage-layouts.md#relational-tables). A
+ * row has only what was saved, with secrets sealed; its reader adds the defaults.
  */
 import { jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import { instant, NOW, revColumn } from "./columns.ts";

@@ -1,6 +1,6 @@
 /**
- * What a tenant or key has used of its budget, from its budget object through the control service's own cell
- * (docs/rules/budgets.md#usage-read). What cells have settled reaches the object within a second, ten for tenants
+ * What a tenant or key has used of its budget. The control service's own cell reads it from the tenant's budget object
+ * (docs/rules/budgets.md#usage-read). What the cells have settled reaches the object within one second, or ten for tenants
  * without caps.
  */
 import { eq } from "drizzle-orm";

@@ -1,6 +1,6 @@
 /**
- * Adds an endpoint to a model (docs/rules/models.md#endpoints). It takes traffic at once; its first health check is
- * due.
+ * Adds an endpoint to a model (docs/rules/models.md#endpoints). The endpoint takes traffic at once, and its first health
+ * check is due.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createModelEndpointSchema, type ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";

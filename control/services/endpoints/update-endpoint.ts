@@ -1,7 +1,7 @@
 /**
- * Updates an endpoint; what is omitted keeps its value. Another address has no health yet: it is unknown
- * (docs/rules/models.md#endpoints). A check is due at once of that, of another credential, and of an endpoint that is
- * switched on or off.
+ * Updates an endpoint; what is omitted keeps its value. After a change of the address the health is unknown
+ * (docs/rules/models.md#endpoints). A health check is due at once when the address or the credential changes, and when the
+ * endpoint is switched on or off.
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -68,7 +68,9 @@ export async function updateEndpoint(
   });
 }
 
-/** Where a credential, its own or the model's, goes from now on that it did not go before. */
+/**
+ * Warns when a credential, the endpoint's own or the model's, is sent from now on to an origin that did not get it before.
+ */
 function secretWarnings(
   given: string | null | undefined,
   model: ModelRow,

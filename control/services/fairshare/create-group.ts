@@ -1,6 +1,4 @@
-/**
- * Creates a fairshare group (docs/rules/fairshare.md#groups). No tenant can be in it yet, so no hot copy changes.
- */
+/** Creates a fairshare group (docs/rules/fairshare.md#groups). No tenant is in it yet, so no hot copy changes. */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createGroupSchema, type FairshareGroup } from "../../../shared/schema/fairshare.ts";
 import { fairshareGroups } from "../../db/schema/tenancy.ts";

@@ -1,7 +1,7 @@
 /**
  * A key for a subject of an OIDC provider, at its first use (docs/rules/identities.md#keys-of-subjects). The tenant is
- * created with its defaults when there is none of that name. A key that exists is left as it is, and its copy is
- * written anew: whoever asks did not find it.
+ * created with its defaults when no tenant has that name. A key that exists is left as it is; its copy is written again,
+ * because the Worker did not find it.
  */
 import { eq } from "drizzle-orm";
 import { keyPrefix } from "../../../shared/api-key.ts";
@@ -55,7 +55,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
   });
 }
 
-/** The tenant of a name, locked (docs/rules/freshness.md#write-path), or a new one. */
+/** The tenant with a name, locked (docs/rules/freshness.md#write-path), or a new one. */
 async function tenantNamed(
   tx: Transaction,
   journal: WriteJournal,

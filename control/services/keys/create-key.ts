@@ -1,6 +1,4 @@
-/**
- * Creates a key for a tenant. The secret is in this answer and nowhere else (docs/rules/keys.md#secret).
- */
+/** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type CreatedKey, createKeySchema } from "../../../shared/schema/api-key.ts";

@@ -1,6 +1,4 @@
-/**
- * Deletes a key; the next request with it is refused with 401, the audit log keeps the deletion.
- */
+/** Deletes a key. The next request with it is refused with 401; the audit log keeps the deletion. */
 import { eq } from "drizzle-orm";
 import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";

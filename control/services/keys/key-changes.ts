@@ -1,6 +1,7 @@
 /**
- * The changes of one key's fields, as a table: what a body must be, what the audit log calls the change, which columns
- * follow from the body. The next request with the key goes by them (docs/rules/freshness.md#write-path).
+ * The changes of single fields of a key, as a table: the schema of the body, the name of the change in the audit log, and
+ * the columns that follow from the body. The next request with the key uses the new values
+ * (docs/rules/freshness.md#write-path).
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
@@ -20,7 +21,7 @@ interface ChangeRule<Body> {
   readonly body: z.ZodType<Body>;
   /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string | ((body: Body) => string);
-  /** Sees the row as it was, and the time of the change. */
+  /** Gets the row before the change, and the time of the change. */
   readonly columns: (body: Body, before: ApiKeyRow, now: Date) => Partial<ApiKeyRow>;
 }
 

@@ -10,7 +10,7 @@ import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../../kernel/paging.ts";
 import { keyRecord } from "../../resources/key-record.ts";
 
-/** Looked up for the rows of the page only, whatever the planner thinks of a join. */
+/** A subquery for each row of the page, so that the planner cannot choose a join over all keys. */
 const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${tenants.id} = ${apiKeys.tenant_id})`;
 
 /** One page. Throws 400. */
@@ -47,7 +47,10 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
   );
 }
 
-/** Whatever is typed is searched for as it is: a position in the text, no pattern. */
+/**
+ * A search for the typed text itself: by position in the text, not by a pattern, so that no character has a special
+ * meaning.
+ */
 function matches(part: string): SQL {
   return sql`(position(lower(${part}) in lower(${apiKeys.name})) > 0 OR position(lower(${part}) in lower(${apiKeys.key_prefix})) > 0)`;
 }

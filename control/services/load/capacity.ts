@@ -15,7 +15,7 @@ export async function getCapacity(directory: CellDirectory, query: unknown): Pro
   return { max_in_flight, cell };
 }
 
-/** Throws 400, 404, 502. Nothing is recorded when the cell does not take it. */
+/** Throws 400, 404, 502. When the cell does not take the capacity, nothing is recorded. */
 export async function setCapacity(
   ctx: VerbContext,
   directory: CellDirectory,
@@ -24,7 +24,7 @@ export async function setCapacity(
 ): Promise<Written<Capacity>> {
   const address = cellOf(directory, query);
   const body = parse(setCapacitySchema, input);
-  // A cell that is away is found out before the write, which would hold back every other meanwhile.
+  // Calls the cell before the write begins: a write that waited for a cell which is down would hold back every other write.
   const before = await callCell(address, async () => await directory.cells.stats(address));
   return await write(ctx, async (_tx, journal) => {
     journal.audit({

@@ -1,5 +1,6 @@
 /**
- * Removes an MCP server; the next call to it is 404. Models that name it keep the name (docs/rules/mcp.md#registry).
+ * Removes an MCP server; the next call to it is 404. Models that name the server keep its name
+ * (docs/rules/mcp.md#registry).
  */
 import { eq } from "drizzle-orm";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";

@@ -1,6 +1,6 @@
 /**
- * Updates an MCP server; what is omitted keeps its value (docs/rules/mcp.md#registry). A server that gets another name
- * leaves no copy under its old one.
+ * Updates an MCP server; what is omitted keeps its value (docs/rules/mcp.md#registry). When the name changes, the copy
+ * under the old name is removed.
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -59,7 +59,7 @@ export async function updateMcpServer(ctx: VerbContext, id: string, input: unkno
   });
 }
 
-/** The credential as it is to be stored; undefined keeps the one that is there. */
+/** The credential as it is to be stored; undefined keeps the stored one. */
 async function credentialOf(ctx: VerbContext, { auth_header }: UpdateMcpServer): Promise<string | null | undefined> {
   if (auth_header === undefined || auth_header === null) return undefined;
   return auth_header === "" ? null : await seal(auth_header, ctx.sealKey);

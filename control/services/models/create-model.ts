@@ -28,7 +28,7 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
         .values({ ...fields, model_name: body.model_name, created_at: now, updated_at: now, rev: journal.rev })
         .returning();
       if (row === undefined) throw new GatewayError("internal_error");
-      // of a model that had the name before, requests may have been served
+      // a removed model may have had this name, and requests for it may have been served
       await tx
         .insert(modelHealth)
         .values({ model_id: row.id, next_check_at: now, evidence_from: now, updated_at: now });

@@ -11,20 +11,20 @@ import {
 import { type ModelChange, modelChange } from "../../resources/change-model.ts";
 
 export const modelChanges = {
-  /** Requests in flight in each cell, null for no cap; the capacity mode stays. */
+  /** The maximum of requests in flight in each cell, null for none; the capacity mode does not change. */
   capacity: modelChange({ body: modelCapacitySchema, action: "set_model_capacity", columns: (body) => body }),
-  /** A person's choice or a tuned value. The capacity itself stays. */
+  /** Whether a person chooses the capacity or the tuned value is used. The capacity itself does not change. */
   capacityMode: modelChange({
     body: modelCapacityModeSchema,
     action: "set_model_capacity_mode",
     columns: (body) => body,
   }),
   /**
-   * What a request to the model weighs at admission, in percent (docs/rules/models.md#fields,
+   * The weight at admission of a request to the model, in percent (docs/rules/models.md#fields,
    * docs/rules/fairshare.md#cost-and-weight).
    */
   weight: modelChange({ body: modelWeightSchema, action: "set_model_weight", columns: (body) => body }),
-  /** The response cache on or off, and how long answers live. Stored answers expire. */
+  /** Switches the response cache on or off and sets how long answers live. Stored answers expire. */
   cache: modelChange({ body: modelCacheSchema, action: "set_model_cache", columns: (body) => body }),
   /** How upstream calls are timed, repeated and spread over endpoints. */
   reliability: modelChange({

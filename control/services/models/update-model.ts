@@ -26,17 +26,17 @@ import { write } from "../../kernel/write.ts";
 import { lockModel, modelRecord } from "../../resources/model-record.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
 
-/** What was found out about the model's health is about another upstream. */
+/** True when the model's upstream is another one, so that its known health says nothing. */
 function isMoved(before: ModelRow, after: ModelRow): boolean {
   return (["api_base", "upstream_model", "model_type"] as const).some((field) => before[field] !== after[field]);
 }
 
-/** The same upstream may answer otherwise: its health is kept, and a check is due. */
-function isAskedAnew(before: ModelRow, after: ModelRow): boolean {
+/** True when the same upstream may answer differently: the health is kept, and a check is due. */
+function mayAnswerDifferently(before: ModelRow, after: ModelRow): boolean {
   return before.enabled !== after.enabled || before.api_key !== after.api_key;
 }
 
-/** What only the stored row shows to be wrong. */
+/** The errors that only a comparison with the stored row can find. */
 function complaintsAbout(
   body: UpdateModel,
   before: ModelRow,
@@ -49,7 +49,7 @@ function complaintsAbout(
   ];
 }
 
-/** Where the model's credential goes from now on that it did not go before. */
+/** Warns when the model's credential is sent from now on to an origin that did not get it before. */
 async function secretWarnings(
   tx: Transaction,
   body: UpdateModel,
@@ -90,7 +90,7 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
     journal.modelChanged(row.model_name);
     const moved = isMoved(before.row, row);
     if (moved) await resetHealth(tx, modelId, now);
-    const isConcerned = body.health !== undefined || isAskedAnew(before.row, row);
+    const isConcerned = body.health !== undefined || mayAnswerDifferently(before.row, row);
     if (isConcerned) await applyHealthConfig(tx, row, now);
     journal.checkIsDue = moved || isConcerned;
     return withWarnings(modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus }), warnings);

@@ -1,6 +1,6 @@
 /**
- * Asks an upstream for its catalog, as a help before a model is registered: it changes nothing and never blocks a write
- * (docs/rules/models.md#validation). An address that may not be called is not called.
+ * Requests the catalog of an upstream, as a help before a model is registered: it changes nothing and never blocks a write
+ * (docs/rules/models.md#validation). A blocked address is not called.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { type ModelValidation, validateModelSchema } from "../../../shared/schema/model.ts";
@@ -12,7 +12,7 @@ import { catalogUrl, readCatalog } from "../../outbound/model-catalog.ts";
 
 const TIMEOUT_MS = 5000;
 
-/** What the catalog says. Throws 400 for a malformed question only. */
+/** What the catalog says. Throws 400 only for a malformed body. */
 export async function validateModel(ctx: VerbContext, input: unknown): Promise<ModelValidation> {
   const { api_base, upstream_model, api_key } = parse(validateModelSchema, input);
   const unversioned = api_base.endsWith("/v1") ? [] : ["api_base does not end in /v1"];
@@ -46,7 +46,7 @@ async function isBlocked(ctx: VerbContext, apiBase: string): Promise<boolean> {
   }
 }
 
-/** The ids of the catalog, null when it answered something else; or why there is no answer. */
+/** The ids in the catalog; null when the upstream answered something else; or the reason why there is no answer. */
 async function idsOf(
   { ssrf }: VerbContext,
   apiBase: string,

@@ -1,6 +1,6 @@
 /**
- * Settings that are a schema and a row, as a table of their verbs (docs/rules/settings.md#common-rules). A setting with
- * secrets or addresses has its verbs in the folder of what it configures.
+ * Settings that consist of a schema and a row only, as a table of their verbs (docs/rules/settings.md#common-rules). The
+ * verbs of a setting with secrets or addresses are in the folder of the feature that it configures.
  */
 import { and, eq } from "drizzle-orm";
 import { type Assistant, assistantBodySchema } from "../../../shared/schema/settings/assistant.ts";
@@ -15,7 +15,7 @@ import { dropUndefined } from "../../kernel/parse.ts";
 import { assistantSetting, autoRouterSetting, boonsSetting, retentionSetting } from "../../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
 
-/** A given map of tools replaces the stored one (docs/rules/settings.md#assistant). */
+/** A map of tools in the body replaces the stored map (docs/rules/settings.md#assistant). */
 export const assistantSettings: SettingVerbs<Assistant> = settingVerbs({
   setting: assistantSetting,
   body: assistantBodySchema,
@@ -23,7 +23,7 @@ export const assistantSettings: SettingVerbs<Assistant> = settingVerbs({
   show: (_ctx, { value }) => value,
 });
 
-/** The next request goes by them (docs/rules/settings.md#boons). */
+/** The next request uses the new values (docs/rules/settings.md#boons). */
 export const boonsSettings: SettingVerbs<Boons> = settingVerbs({
   setting: boonsSetting,
   body: boonsBodySchema,
@@ -32,7 +32,7 @@ export const boonsSettings: SettingVerbs<Boons> = settingVerbs({
 });
 
 /**
- * Clearing the classifier's model turns it off: routing goes by heuristics (docs/rules/settings.md#alerts,
+ * Clearing the classifier's model turns the classifier off; routing then uses heuristics (docs/rules/settings.md#alerts,
  * docs/rules/settings.md#auto-router).
  */
 export const autoRouterSettings: SettingVerbs<AutoRouter> = settingVerbs({
@@ -48,7 +48,7 @@ export const autoRouterSettings: SettingVerbs<AutoRouter> = settingVerbs({
 });
 
 /**
- * Until one is saved, raw usage rows are kept for `defaultDays`; the next pruning goes by what is saved
+ * While nothing is saved, raw usage rows are kept for `defaultDays`. The next pruning uses the saved value
  * (docs/rules/settings.md#usage-retention).
  */
 export const retentionSettings = (defaultDays: number): SettingVerbs<UsageRetention> =>
@@ -58,7 +58,7 @@ export const retentionSettings = (defaultDays: number): SettingVerbs<UsageRetent
     show: (_ctx, { value, saved }) => ({ days: value.days ?? defaultDays, configured: saved }),
   });
 
-/** The tags of the enabled chat models, each once, sorted. */
+/** The tags of the enabled chat models, sorted, without duplicates. */
 async function chatTags(ctx: VerbContext): Promise<string[]> {
   const rows = await withDatabaseErrors(async () =>
     ctx.db

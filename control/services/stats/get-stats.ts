@@ -1,7 +1,7 @@
 /**
- * Live load: of one cell, or of the control service's own and every cell seen in the last day
- * (docs/rules/fairshare.md#stats). A cell that does not answer shows its last values in the list, and is 502 when it is
- * the one asked for.
+ * Live load: of one cell, or of the control service's own cell and every cell seen in the last day
+ * (docs/rules/fairshare.md#stats). A cell that does not answer shows its last values in the list. When it is the requested
+ * cell, the answer is 502.
  */
 import { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -1,5 +1,6 @@
 /**
- * A new tenant's row within a transaction, with its audit entry: what every way to a tenant has in common.
+ * Inserts a tenant's row and its audit entry within a transaction: the part that every way of creating a tenant has in
+ * common.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { CreateTenant } from "../../../shared/schema/tenant.ts";
@@ -7,7 +8,7 @@ import type { Transaction } from "../../db/connect.ts";
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import type { WriteJournal } from "../../kernel/write-journal.ts";
 
-/** The row. Throws what the database refuses. */
+/** The row. Throws the database's error. */
 export async function insertTenant(
   tx: Transaction,
   journal: WriteJournal,

@@ -1,7 +1,7 @@
 /**
- * The changes of one tenant's fields, as a table: what a body must be, what the audit log calls the change, which
- * columns follow from the body, what to warn of. All of them lock the row, update it, write the audit entry and publish
- * the keys of the tenant again (docs/rules/tenants.md#writes).
+ * The changes of single fields of a tenant, as a table: the schema of the body, the name of the change in the audit log,
+ * the columns that follow from the body, and the warnings. Every change locks the row, updates it, writes the audit entry
+ * and publishes the keys of the tenant again (docs/rules/tenants.md#writes).
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
@@ -41,7 +41,7 @@ interface ChangeRule<Body> {
   readonly body: z.ZodType<Body>;
   /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string | ((body: Body) => string);
-  /** Sees the row as it was, and the time of the change. */
+  /** Gets the row before the change, and the time of the change. */
   readonly columns: (body: Body, before: TenantRow, now: Date) => Columns;
   readonly warnings?: (body: Body) => readonly string[];
 }
@@ -56,22 +56,22 @@ interface TenantChange {
 const instant = (text: string | null): Date | null => (text === null ? null : new Date(text));
 
 export const tenantChanges = {
-  /** What it is called and how it is reached; what is omitted keeps its value. */
+  /** Name, description, organization, contact and time zone; what is omitted keeps its value. */
   details: change({ body: updateTenantSchema, action: "update_tenant", columns: dropUndefined }),
-  /** Any status may follow any. */
+  /** Every status may follow every other. */
   status: change({ body: tenantStatusSchema, action: "set_tenant_status", columns: (body) => body }),
-  /** Its share within its group. */
+  /** The tenant's share within its group. */
   weight: change({ body: tenantWeightSchema, action: "update_weight", columns: (body) => body }),
-  /** Tokens per minute and the cap of requests in flight; an omitted cap is none. */
+  /** Tokens per minute and the cap of requests in flight; an omitted cap means none. */
   quota: change({ body: tenantQuotaSchema, action: "update_quota", columns: (body) => body }),
-  /** The only one that the database may refuse for what the body names: a group that does not exist. */
+  /** The only change whose body the database may refuse: the group may not exist. */
   group: change({ body: tenantGroupSchema, action: "update_tenant_group", columns: (body) => body }),
   budget: change({
     body: tenantBudgetSchema,
     action: "set_tenant_budget",
     columns: (body, before, now) => budgetColumns(body, before.budget_started_at, now),
   }),
-  /** The bounds of its term and its weekly windows (docs/rules/tenants.md#access-windows). */
+  /** When access begins and ends, and the weekly windows (docs/rules/tenants.md#access-windows). */
   schedule: change({
     body: tenantScheduleSchema,
     action: "set_tenant_schedule",
@@ -97,13 +97,13 @@ export const tenantChanges = {
     columns: ({ policy }) => ({ compression_policy: policy }),
     warnings: ({ policy }) => compressionWarnings(policy),
   }),
-  /** Of all its keys. */
+  /** For all keys of the tenant. */
   tracing: change({
     body: tracingSchema,
     action: ({ tracing_enabled }) => (tracing_enabled ? "enable_tenant_tracing" : "disable_tenant_tracing"),
     columns: (body) => body,
   }),
-  /** Whether its traffic is benchmark or test traffic. */
+  /** Whether the tenant's traffic is benchmark or test traffic. */
   synthetic: change({ body: tenantSyntheticSchema, action: "set_tenant_synthetic", columns: (body) => body }),
 } satisfies Readonly<Record<string, TenantChange>>;
 

@@ -9,7 +9,7 @@ import type { VerbContext, Written } from "../../kernel/context.ts";
 import { write } from "../../kernel/write.ts";
 import { retentionSettings } from "../settings/plain-settings.ts";
 
-/** What was kept and dropped. Throws 503 `analytics_unavailable`. */
+/** How much was kept and dropped. Throws 503 `analytics_unavailable`. */
 export async function compactUsage(
   ctx: VerbContext,
   analytics: AnalyticsStore,

@@ -1,7 +1,4 @@
-/**
- * What one key has done (docs/rules/usage-reads.md#key-summary). A key without traffic has zeros; an unknown one is
- * 404.
- */
+/** Usage of one key (docs/rules/usage-reads.md#key-summary). A key without traffic has zeros; an unknown one is 404. */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type KeySummary, keySummaryQuerySchema } from "../../../shared/schema/usage-reads.ts";

@@ -1,6 +1,6 @@
 /**
- * The overview: what is configured, and what was used lately. Without the analytics store its totals are zero; the rest
- * is still told (docs/rules/usage-reads.md#overview).
+ * The overview: what is configured, and what was used lately. Without the analytics store its totals are zero and
+ * everything else is still answered (docs/rules/usage-reads.md#overview).
  */
 import { count, eq, gt, or, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";

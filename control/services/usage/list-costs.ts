@@ -1,6 +1,6 @@
 /**
- * Spend per model. What was spent is the sum of what was frozen per request and never shifts with prices; the split by
- * input and output is at current prices, for information (docs/rules/usage-reads.md#money).
+ * Spend per model. The amount is the sum of the costs that were frozen per request, and never changes with prices. The
+ * split by input and output uses current prices and is for information only (docs/rules/usage-reads.md#money).
  */
 import { inArray } from "drizzle-orm";
 import { type ModelCost, usageFilterQuerySchema } from "../../../shared/schema/usage-reads.ts";

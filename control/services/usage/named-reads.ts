@@ -1,6 +1,4 @@
-/**
- * Usage reads with the names of tenants and keys; what was deleted has none (docs/rules/usage-reads.md#names).
- */
+/** Usage reads with the names of tenants and keys; deleted ones have no name (docs/rules/usage-reads.md#names). */
 
 import { inArray } from "drizzle-orm";
 import { type UsageLog, usageLogsQuerySchema } from "../../../shared/schema/usage.ts";

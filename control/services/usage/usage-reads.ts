@@ -1,5 +1,5 @@
 /**
- * Usage reads that need nothing but the analytics store: the query is parsed, the figures are read
+ * Usage reads that need only the analytics store: the query is parsed, the figures are read
  * (docs/rules/usage-reads.md#shapes).
  */
 import type { z } from "zod";
@@ -25,8 +25,8 @@ import type { VerbContext } from "../../kernel/context.ts";
 import { parse, parseId } from "../../kernel/parse.ts";
 
 /**
- * GET /usage/logs/{request_id}/spans: the trace of one request in order of its start; empty when it was not traced. Throws
- * 404 for what is no UUID, 503.
+ * GET /usage/logs/{request_id}/spans: the trace of one request, ordered by the start of the spans; empty when it was not
+ * traced. Throws 404 when the id is not a UUID, 503.
  */
 export async function listSpans(analytics: AnalyticsStore, requestId: string): Promise<readonly Span[]> {
   return await readSpans(analytics, parseId(requestId));

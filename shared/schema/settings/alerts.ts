@@ -1,13 +1,13 @@
 /**
- * Where operational alerts go: a chat webhook and email (docs/rules/settings.md#alerts). The webhook's URL and the mail
- * password are secrets: stored sealed, shown as booleans.
+ * Where operational alerts are sent: a chat webhook and email (docs/rules/settings.md#alerts). The webhook's URL and the
+ * mail password are secrets: stored sealed, shown as booleans.
  */
 import * as z from "zod";
 import { flag, freeText, requiredText, warningsField, whole } from "../common.ts";
 import { refuseNoUrl } from "../upstream.ts";
 
 const RECIPIENTS_MAX = 100;
-/** The longest time that repeats of an alert are held back. */
+/** The longest time for which repeats of an alert can be held back. */
 export const MIN_INTERVAL_SECS_MAX = 86_400;
 
 const emailValue = z.object({
@@ -20,7 +20,7 @@ const emailValue = z.object({
   starttls: z.boolean(),
 });
 
-/** What is stored; secrets as sealed. */
+/** The stored value, with sealed secrets. */
 export const alertsValueSchema = z.object({
   slack_webhook_url: z.string().nullable().default(null),
   min_interval_secs: z.number().int().default(300),
@@ -73,7 +73,7 @@ export const alertsSchema = z
   .meta({ id: "Alerts" });
 export type Alerts = z.infer<typeof alertsSchema>;
 
-/** One channel's outcome of a test alert. */
+/** The outcome of a test alert on one channel. */
 const channelResultSchema = z.object({
   channel: z.enum(["slack", "email"]),
   ok: z.boolean(),

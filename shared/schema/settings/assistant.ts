@@ -5,7 +5,7 @@ import * as z from "zod";
 import { flag, freeText, warningsField, whole } from "../common.ts";
 import { clearableName } from "./fields.ts";
 
-/** What is stored. A tool that is not listed is on. */
+/** The stored value. A tool that is not listed is on. */
 export const assistantValueSchema = z.object({
   enabled: z.boolean().default(true),
   brain_model: z.string().nullable().default(null),
@@ -16,11 +16,11 @@ export const assistantValueSchema = z.object({
 });
 export type AssistantValue = z.infer<typeof assistantValueSchema>;
 
-/** What admins are shown. */
+/** What admins see. */
 export const assistantSchema = assistantValueSchema.extend({ warnings: warningsField }).meta({ id: "Assistant" });
 export type Assistant = z.infer<typeof assistantSchema>;
 
-/** PUT /settings/assistant: what is omitted keeps its value; a given map replaces the stored one. */
+/** PUT /settings/assistant: what is omitted keeps its value; a map in the body replaces the stored one. */
 export const assistantBodySchema = z
   .object({
     enabled: flag.optional(),

@@ -5,10 +5,10 @@ import * as z from "zod";
 import { flag, warningsField } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 
-/** The longest time that the classifier is waited for. */
+/** The longest time for which the gateway waits for the classifier. */
 export const CLASSIFIER_TIMEOUT_MS_MAX = 10_000;
 
-/** What is stored and what the cells read. */
+/** The stored value, which the cells also read. */
 export const autoRouterValueSchema = z.object({
   classifier_enabled: z.boolean().default(false),
   classifier_model: z.string().nullable().default(null),
@@ -30,7 +30,7 @@ export const autoRouterSchema = z
     classifier_enabled: z.boolean(),
     classifier_model: z.string().nullable(),
     classifier_timeout_ms: z.number().int(),
-    /** Tags of the enabled chat models. */
+    /** The tags of the enabled chat models. */
     available_tags: z.array(z.string()),
     warnings: warningsField,
   })

@@ -1,6 +1,6 @@
 /**
- * The global switches and bounds of boons (docs/rules/settings.md#boons). The stored value is also what the cells read,
- * and what admins are shown.
+ * The global switches and bounds of boons (docs/rules/settings.md#boons). The cells read the stored value, and admins see
+ * it.
  */
 import * as z from "zod";
 import { flag, freeText, warningsField, whole } from "../common.ts";
@@ -10,7 +10,7 @@ const DESCRIBE_PROMPT = "Describe this image in detail for a reader who cannot s
 const NUDGE = "Tools are available. Call them when they help to answer correctly; otherwise answer directly.";
 const TIMEOUT_MS_MAX = 300_000;
 
-/** What is stored and what the cells read. */
+/** The stored value, which the cells also read. */
 export const boonsValueSchema = z.object({
   vision_enabled: z.boolean().default(false),
   vision_fallback_model: z.string().nullable().default(null),
@@ -40,7 +40,7 @@ export type BoonsValue = z.infer<typeof boonsValueSchema>;
 export const boonsSchema = boonsValueSchema.extend({ warnings: warningsField }).meta({ id: "Boons" });
 export type Boons = z.infer<typeof boonsSchema>;
 
-/** A count where 0 keeps and what is above the cap becomes the cap. */
+/** A count. 0 keeps the stored value, and a value above the maximum becomes the maximum. */
 const cappedOrKeep = (cap: number) =>
   whole(0)
     .transform((value) => (value === 0 ? undefined : Math.min(value, cap)))

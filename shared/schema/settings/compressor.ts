@@ -1,12 +1,10 @@
-/**
- * The compression sidecar as a probe finds it (docs/rules/settings.md#compressor).
- */
+/** The result of a probe of the compression sidecar (docs/rules/settings.md#compressor). */
 import * as z from "zod";
 
 export const compressorSchema = z
   .object({
     configured: z.boolean(),
-    /** Empty when unconfigured. */
+    /** Empty when no sidecar is configured. */
     url: z.string(),
     reachable: z.boolean(),
     model: z.string().nullable(),

@@ -1,5 +1,5 @@
 /**
- * Energy accounting: where the cluster's power is read and what it costs (docs/rules/settings.md#energy,
+ * Energy accounting: where the cluster's power is read, and what the energy costs (docs/rules/settings.md#energy,
  * docs/rules/energy.md#readings).
  */
 import * as z from "zod";
@@ -21,7 +21,7 @@ export const energyBodySchema = z
   })
   .meta({ id: "SetEnergy" });
 
-/** The last answer of the power query; `error` of the last try, null when it succeeded. */
+/** The last result of the power query; `error` is that of the last attempt, null when it succeeded. */
 const reading = z.object({
   cluster_watts: z.number(),
   node_count: z.number(),
@@ -43,7 +43,7 @@ export const energySchema = z
   .meta({ id: "Energy" });
 export type Energy = z.infer<typeof energySchema>;
 
-/** POST /settings/energy/test: omitted fields are those that are stored. */
+/** POST /settings/energy/test: an omitted field has its stored value. */
 export const energyTestBodySchema = z
   .object({ prometheus_url: infrastructureUrl.optional(), power_query: powerQuery.optional() })
   .meta({ id: "TestEnergy" });

@@ -1,6 +1,6 @@
 /**
- * Fields that several settings share (docs/rules/settings.md#common-rules). A body's schema says what may be asked for,
- * a stored value's schema what there is when nothing was saved.
+ * Fields that several settings share (docs/rules/settings.md#common-rules). A body's schema says what a request may
+ * contain, a stored value's schema what the value is when nothing was saved.
  */
 import * as z from "zod";
 import { freeText, whole } from "../common.ts";
@@ -17,15 +17,15 @@ export const wholeOrKeep = (min: number, max?: number) => {
     .optional();
 };
 
-/** A name that null or "" clears. */
+/** A name; null or "" clears it. */
 export const clearableName = freeText(300)
   .nullable()
   .transform((text) => (text === "" ? null : text))
   .optional();
 
 /**
- * The address of a part of the operator's own infrastructure, or ""
- * (docs/rules/network-safety.md#operator-infrastructure: only what is always blocked is refused).
+ * The address of a part of the operator's own infrastructure, or "". The verb refuses only addresses that are always
+ * blocked (docs/rules/network-safety.md#operator-infrastructure).
  */
 export const infrastructureUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))

@@ -1,6 +1,6 @@
 /**
- * The batch job scheduler of the provisioner (docs/rules/settings.md#job-scheduler). The token is a secret: stored
- * sealed, shown by its last four characters; only the provisioner's own read has it in clear.
+ * The batch job scheduler of the provisioner (docs/rules/settings.md#job-scheduler). The token is a secret: stored sealed,
+ * shown by its last four characters. Only the provisioner's own read contains it in clear.
  */
 import * as z from "zod";
 import { flag, freeText, oneOf, requiredText, warningsField } from "../common.ts";
@@ -12,7 +12,7 @@ const ALIASES_MAX = 10_000;
 
 const nodeAlias = z.object({ host: z.string(), ip: z.string() });
 
-/** What is stored; the token as sealed. */
+/** The stored value, with a sealed token. */
 export const jobschedValueSchema = z.object({
   enabled: z.boolean().default(false),
   url: z.string().default(""),
@@ -24,7 +24,7 @@ export const jobschedValueSchema = z.object({
 });
 export type JobschedValue = z.infer<typeof jobschedValueSchema>;
 
-/** PUT /settings/jobsched: what is omitted keeps its value; a blank token too. */
+/** PUT /settings/jobsched: what is omitted keeps its value, and so does a blank token. */
 export const jobschedBodySchema = z
   .object({
     enabled: flag.optional(),
@@ -51,7 +51,7 @@ export const jobschedSchema = z
     api_version: z.string(),
     user: z.string(),
     token_set: z.boolean(),
-    /** Null when none is set, or when it is too short to show a part of. */
+    /** Null when no token is set, or when it is too short to show a part of it. */
     token_last4: z.string().nullable(),
     provisioner_running: z.boolean(),
     provisioner_last_seen_secs: z.number().int().nullable(),
@@ -63,11 +63,11 @@ export const jobschedSchema = z
   .meta({ id: "Jobsched" });
 export type Jobsched = z.infer<typeof jobschedSchema>;
 
-/** GET /settings/jobsched/resolved: the provisioner's read, with the outcome of its previous tick. */
+/** GET /settings/jobsched/resolved: the provisioner's read, with the outcome of its previous run. */
 export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
   error: freeText(2000)
-    // cut between characters, never within one
+    // cut between characters, never within a surrogate pair
     .transform((text) => Array.from(text).slice(0, 500).join(""))
     .optional(),
 });
@@ -84,7 +84,7 @@ export const jobschedResolvedSchema = z
   .meta({ id: "JobschedResolved" });
 export type JobschedResolved = z.infer<typeof jobschedResolvedSchema>;
 
-/** POST /settings/jobsched/test: the token's expiry as it says itself, and one ping. */
+/** POST /settings/jobsched/test: when the token says that it expires, and one ping. */
 export const jobschedTestSchema = z
   .object({
     token: z.object({

@@ -1,17 +1,15 @@
-/**
- * How many days of raw usage rows are kept (docs/rules/settings.md#usage-retention). The daily rollup is kept for ever.
- */
+/** How many days raw usage rows are kept (docs/rules/settings.md#usage-retention). The daily rollup is never deleted. */
 import * as z from "zod";
 import { whole } from "../common.ts";
 
-/** What is stored; no days: nothing was saved. */
+/** The stored value; the number of days is absent when nothing was saved. */
 export const usageRetentionValueSchema = z.object({ days: z.number().int().optional() });
 export type RetentionValue = z.infer<typeof usageRetentionValueSchema>;
 
 /** PUT /settings/usage-retention */
 export const usageRetentionBodySchema = z.object({ days: whole(1, 36_500) }).meta({ id: "SetUsageRetention" });
 
-/** `configured` false: nothing was saved, the environment's default holds. */
+/** `configured` is false when nothing was saved, so that the environment's default applies. */
 export const usageRetentionSchema = z
   .object({ days: z.number().int(), configured: z.boolean() })
   .meta({ id: "UsageRetention" });

@@ -39,7 +39,7 @@ export async function countOperations(places: Places): Promise<readonly Counted[
     };
     let sent = 0;
     const send = async (load: Load, leastRequests: number): Promise<void> => {
-      const result = await generator.ask({ ...sliceOf(load, target, 1), leastRequests });
+      const result = await generator.call({ ...sliceOf(load, target, 1), leastRequests });
       const [failure] = Object.keys(result.failures);
       if (failure !== undefined) throw new Error(`a request failed while operations were counted: ${failure}`);
       sent += result.sent;

@@ -62,8 +62,8 @@ async function run(slice: Slice): Promise<SliceResult> {
 }
 
 watchParent(() => process.exit(0));
-process.on("message", (message: { readonly id: number; readonly ask: Slice }) => {
-  void run(message.ask).then(
+process.on("message", (message: { readonly id: number; readonly input: Slice }) => {
+  void run(message.input).then(
     (answer) => process.send?.({ id: message.id, answer }),
     (error: unknown) => process.send?.({ id: message.id, error: String(error) }),
   );

@@ -34,11 +34,11 @@ await inSession(wanted, async ({ generator, governed, workers, targets }) => {
   const target = targets.get(profiled);
   const inspector = (workers ?? governed)?.stack.inspectorUrl() ?? null;
   if (target === undefined || inspector === null) throw new Error("the gateway cannot be looked into");
-  await generator.ask(warmUpOf(load, target, WARM_MS));
+  await generator.call(warmUpOf(load, target, WARM_MS));
   let requests = 0;
   const problems: string[] = [];
   const profile = await profileDuring(inspector, "gateway", async () => {
-    const { sent, failures } = await generator.ask(sliceOf(load, target, 1000 * seconds));
+    const { sent, failures } = await generator.call(sliceOf(load, target, 1000 * seconds));
     requests = sent;
     problems.push(...Object.entries(failures).map(([what, count]) => `${count} x ${what}`));
   });

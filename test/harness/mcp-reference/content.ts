@@ -1,10 +1,8 @@
-/**
- * What the reference server shows and asks for.
- */
+/** The contents that the reference server returns. */
 
 /** One red pixel. */
 export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/** A header, and no sample. */
+/** A header without samples. */
 export const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 export const USER_FORM = {

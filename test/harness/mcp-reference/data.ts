@@ -1,6 +1,4 @@
-/**
- * The reference server's resources, prompts and completions, by the names that the conformance suite asks for.
- */
+/** The reference server's resources, prompts and completions, under the names that the conformance suite uses. */
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   CompleteRequestSchema,
@@ -36,7 +34,7 @@ const PROMPTS: readonly Prompt[] = [
   { name: "test_prompt_with_image", description: "With an image" },
 ];
 
-/** Registers everything that is read. */
+/** Registers resources, prompts and completions. */
 export function registerData(server: Server): void {
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
     resources: RESOURCES.map((uri) => ({ uri, name: uri, description: `The resource ${uri}` })),

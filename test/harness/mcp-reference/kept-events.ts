@@ -1,6 +1,4 @@
-/**
- * The events of a session, kept for clients that come back for them (`Last-Event-ID`).
- */
+/** The events of a session, kept for clients that resume a stream (`Last-Event-ID`). */
 import type { EventStore } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
@@ -23,7 +21,7 @@ export class KeptEvents implements EventStore {
   ): Promise<string> {
     const at = this.#events.findIndex((event) => event.id === lastId);
     const stream = this.#events[at]?.stream ?? "";
-    // A priming event has an id and nothing to say.
+    // A priming event has an id and no content.
     const missed = this.#events.slice(at + 1).filter((event) => event.stream === stream && "jsonrpc" in event.message);
     for (const { id, message } of missed) await send(id, message);
     return stream;

@@ -1,6 +1,6 @@
 /**
  * A reference MCP server on the official SDK, over streamable HTTP: sessions, resumable streams, and what the conformance
- * suite asks for. It answers no origin but this machine, as a local server must.
+ * suite requires. It accepts only requests with an origin of this machine, as a local server must.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
@@ -14,7 +14,7 @@ import { registerTools } from "./tools.ts";
 
 export interface ReferenceServer {
   readonly url: string;
-  /** Sessions that were begun and not yet ended by their client. */
+  /** Sessions that were begun and that their client has not ended. */
   readonly sessions: ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ function newServer(): Server {
   return server;
 }
 
-/** A page of another origin must not reach a server on its visitor's machine. */
+/** A page of another origin must not reach a server on the machine of a person who visits the page. */
 function isLocal(request: IncomingMessage): boolean {
   const { origin } = request.headers;
   return origin === undefined || ["localhost", "127.0.0.1", "[::1]"].includes(new URL(origin).hostname);

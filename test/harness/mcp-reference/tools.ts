@@ -1,6 +1,4 @@
-/**
- * The reference server's tools, by the names that the conformance suite calls.
- */
+/** The reference server's tools, under the names that the conformance suite calls. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
@@ -97,7 +95,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     run: () => ({ isError: true, ...text("This tool intentionally returns an error for testing") }),
   },
   test_reconnection: {
-    // The stream ends before the result is there: the client has to come back for it.
+    // The stream ends before the result is ready, so the client has to resume it.
     run: async (extra) => {
       extra.closeSSEStream?.();
       await pause(STEP_MS);
@@ -126,7 +124,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   json_schema_2020_12_tool: { inputSchema: NESTED_SCHEMA, run: () => text("valid") },
 };
 
-/** Registers listing and calling of tools, and the log level. */
+/** Registers the listing and calling of tools, and the log level. */
 export function registerTools(server: Server): void {
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: Object.entries(TOOLS).map(([name, tool]) => ({

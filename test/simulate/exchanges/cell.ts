@@ -1,8 +1,7 @@
 /**
- * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. What outlives it is
- * on its disk: capacity, revisions, and that it was busy.
+ * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. The disk keeps
+ * what outlives it: capacity, revisions, and that it was busy.
  */
-
 import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/admission/exchange-messages.ts";
 import type {
   AdmissionRequest,
@@ -36,7 +35,7 @@ export interface Disk {
   life: number;
 }
 
-/** What every life of the Cell is given. */
+/** What every life of the Cell gets. */
 interface Surroundings {
   readonly algorithm: FairshareAlgorithm;
   readonly time: Timeline;
@@ -46,25 +45,25 @@ interface Surroundings {
   readonly append: (batch: LedgerBatch) => Promise<void>;
 }
 
-/** As the Cell object's. */
+/** The same time as in the Cell object. */
 const ADOPTION_HOLD_MS = 500;
 
 export class CellLife {
   readonly context: Context;
   readonly scheduler: Scheduler;
-  readonly desk: AdmissionController;
+  readonly admission: AdmissionController;
   readonly #disk: Disk;
   readonly #around: Surroundings;
-  readonly #courier: LedgerWriter;
+  readonly #ledgerWriter: LedgerWriter;
   readonly #budget: BudgetGateway;
   readonly #exchanges: ExchangeController;
   readonly #revisions = new Revisions();
-  /** Given up; perhaps in the turn of their grant, which is told only after it. */
+  /** Entries that were given up, perhaps in the turn of their grant, which is reported only after that turn. */
   readonly #gone = new WeakSet<AdmissionEntry>();
-  /** Requests that were settled here, perhaps in that turn too. */
+  /** Requests that were settled here, perhaps also in the turn of their grant. */
   readonly #settled = new Set<string>();
 
-  /** To be made within `context`. */
+  /** Must be called within `context`. */
   constructor(context: Context, disk: Disk, around: Surroundings) {
     this.context = context;
     this.#disk = disk;
@@ -82,7 +81,7 @@ export class CellLife {
       for (const { requestId } of grants) around.truth.slot(requestId);
       return grants;
     };
-    this.#courier = new LedgerWriter("c", 1, () => ({ append }) as never);
+    this.#ledgerWriter = new LedgerWriter("c", 1, () => ({ append }) as never);
     this.#budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
@@ -94,7 +93,7 @@ export class CellLife {
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
-    this.desk = new AdmissionController({
+    this.admission = new AdmissionController({
       cell: "c",
       entries,
       scheduler: this.scheduler,
@@ -103,32 +102,32 @@ export class CellLife {
       maxQueuedPerTenant: 0,
       now,
       later,
-      rows: { complete: async (row, orphan) => void (await this.#courier.write(row, orphan)) },
+      rows: { complete: async (row, orphan) => void (await this.#ledgerWriter.write(row, orphan)) },
       activity: {
         changed: () => {
           if (entries.size > 0) disk.busy = true;
         },
       },
     });
-    late.readBy((decisions) => this.desk.applyBudgetDecisions(decisions));
+    late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
     this.#exchanges = new ExchangeController({
       admission: {
-        knows: (requestId) => this.desk.knows(requestId),
-        holds: (seat) => this.desk.holds(seat),
-        arrive: (ask) => {
-          this.#around.truth.admitted(ask);
-          const seat = this.desk.arrive(ask);
-          this.#follow(seat, "exchange");
-          return seat;
+        knows: (requestId) => this.admission.knows(requestId),
+        holds: (entry) => this.admission.holds(entry),
+        arrive: (request) => {
+          this.#around.truth.admitted(request);
+          const entry = this.admission.arrive(request);
+          this.#follow(entry, "exchange");
+          return entry;
         },
-        decision: async (seat) => await this.desk.decision(seat),
-        inUse: (seat) => this.desk.inUse(seat),
-        settle: async (seat, settlement) => await this.settle(seat, settlement),
-        abandon: (seat, mayHaveRow) => this.abandon(seat, mayHaveRow),
+        decision: async (entry) => await this.admission.decision(entry),
+        inUse: (entry) => this.admission.inUse(entry),
+        settle: async (entry, settlement) => await this.settle(entry, settlement),
+        abandon: (entry, mayHaveRow) => this.abandon(entry, mayHaveRow),
       },
       revisions: this.#revisions,
       rows: {
-        record: async ({ row }) => void (await this.#courier.write(row, false)),
+        record: async ({ row }) => void (await this.#ledgerWriter.write(row, false)),
         settleOrphan: async ({ row }) => await this.settleOrphan(row),
       },
       level: async () => null,
@@ -138,30 +137,30 @@ export class CellLife {
       },
     });
     if (!disk.busy) return;
-    this.desk.apply({ type: "hold", on: true });
-    later(ADOPTION_HOLD_MS, () => this.desk.apply({ type: "hold", on: false }));
+    this.admission.apply({ type: "hold", on: true });
+    later(ADOPTION_HOLD_MS, () => this.admission.apply({ type: "hold", on: false }));
   }
 
-  admit(ask: AdmissionRequest): Admitted<AdmissionEntry> {
-    const items = this.#revisions.staleAmong(ask.revs);
+  admit(request: AdmissionRequest): Admitted<AdmissionEntry> {
+    const items = this.#revisions.staleAmong(request.revs);
     if (items.length > 0) return { verdict: "stale", items };
-    this.#around.truth.admitted(ask);
-    const seat = this.desk.arrive(ask);
-    this.#follow(seat, "call");
-    const { decision } = seat;
+    this.#around.truth.admitted(request);
+    const entry = this.admission.arrive(request);
+    this.#follow(entry, "call");
+    const { decision } = entry;
     return decision === null || decision.verdict === "stale"
-      ? { verdict: "waiting", permit: seat }
-      : { ...decision, permit: seat };
+      ? { verdict: "waiting", permit: entry }
+      : { ...decision, permit: entry };
   }
 
   hold(requestId: string): AdmissionEntry | null {
-    const { entryCount: seated } = this.desk;
-    const seat = this.desk.hold(requestId);
-    if (seat === null) return null;
-    const isBack = this.desk.entryCount > seated;
-    if (isBack && seat.decision?.verdict !== "stale") this.#around.truth.admitted(seat.request);
-    if (isBack || seat.decision === null) this.#follow(seat, "call");
-    return seat;
+    const { entryCount: entriesBefore } = this.admission;
+    const entry = this.admission.hold(requestId);
+    if (entry === null) return null;
+    const isBack = this.admission.entryCount > entriesBefore;
+    if (isBack && entry.decision?.verdict !== "stale") this.#around.truth.admitted(entry.request);
+    if (isBack || entry.decision === null) this.#follow(entry, "call");
+    return entry;
   }
 
   openSession(message: ExchangeMessage): { readonly session: ExchangeSessionState; readonly answer: ExchangeAnswer } {
@@ -180,81 +179,81 @@ export class CellLife {
     this.#exchanges.end(session);
   }
 
-  adopt(ask: AdmissionRequest): AdmissionEntry {
-    return this.desk.adopt(ask);
+  adopt(request: AdmissionRequest): AdmissionEntry {
+    return this.admission.adopt(request);
   }
 
-  async settle(seat: AdmissionEntry, settlement: Settlement): Promise<void> {
+  async settle(entry: AdmissionEntry, settlement: Settlement): Promise<void> {
     const { truth } = this.#around;
     // Its client left before it heard of its grant.
     const { request_id: id } = settlement.row;
-    if (this.desk.holds(seat) && truth.running.get(id)?.heard === false) truth.end(id, 0);
-    if (this.desk.holds(seat)) this.#settled.add(id);
-    await this.desk.settle(seat, settlement);
+    if (this.admission.holds(entry) && truth.running.get(id)?.heard === false) truth.end(id, 0);
+    if (this.admission.holds(entry)) this.#settled.add(id);
+    await this.admission.settle(entry, settlement);
   }
 
   /** The permit's holder is gone. */
-  abandon(seat: AdmissionEntry, mayHaveRow?: boolean): void {
+  abandon(entry: AdmissionEntry, mayHaveRow?: boolean): void {
     const { truth } = this.#around;
-    const run = truth.running.get(seat.request.requestId);
-    const held = this.desk.entryCount;
-    this.desk.abandon(seat, mayHaveRow);
-    this.#gone.add(seat);
-    if (run === undefined || this.desk.entryCount === held) return;
+    const run = truth.running.get(entry.request.requestId);
+    const held = this.admission.entryCount;
+    this.admission.abandon(entry, mayHaveRow);
+    this.#gone.add(entry);
+    if (run === undefined || this.admission.entryCount === held) return;
     if (!run.heard) truth.end(run.id, 0);
     else truth.uncount(run, "its permit was lost");
   }
 
   async settleOrphan(row: UsageRow): Promise<void> {
     const { truth } = this.#around;
-    // Of an ask that came after its request had ended.
+    // The message came after its request had ended.
     if (truth.running.get(row.request_id)?.heard === false) truth.end(row.request_id, 0);
     this.#settled.add(row.request_id);
-    this.desk.settledElsewhere(row);
-    await this.#courier.write(row, true);
+    this.admission.settledElsewhere(row);
+    await this.#ledgerWriter.write(row, true);
   }
 
   async invalidate(changes: readonly Change[]): Promise<void> {
     const nowMs = this.#around.time.nowMs;
     this.#disk.revisions = [...this.#disk.revisions, ...this.#revisions.note(changes, nowMs)];
     const current = this.#revisions.current(changes);
-    for (const event of schedulerEvents(current)) this.desk.apply(event);
+    for (const event of schedulerEvents(current)) this.admission.apply(event);
   }
 
   async setCapacity(maxInFlight: number): Promise<void> {
     this.#disk.capacity = maxInFlight;
-    this.desk.apply({ type: "capacity", maxInFlight });
+    this.admission.apply({ type: "capacity", maxInFlight });
   }
 
-  /** A grant, whenever it is made, is held against the laws. `by`: how it is made when it is at once. */
-  #follow(seat: AdmissionEntry, by: ExchangeRun["by"]): void {
+  /** Checks the grant of an entry against the laws when it is made. `by`: how a grant that is made at once is made. */
+  #follow(entry: AdmissionEntry, by: ExchangeRun["by"]): void {
     const { truth } = this.#around;
     const decided = ({ verdict }: Decision | Stale, grantedBy: ExchangeRun["by"] = "call"): void => {
-      const isOver = this.#gone.has(seat) || this.#settled.has(seat.request.requestId);
-      if (verdict === "granted" && !isOver) truth.grant(seat.request, grantedBy, this.context);
+      const isOver = this.#gone.has(entry) || this.#settled.has(entry.request.requestId);
+      if (verdict === "granted" && !isOver) truth.grant(entry.request, grantedBy, this.context);
     };
-    if (seat.decision !== null) decided(seat.decision, by);
+    if (entry.decision !== null) decided(entry.decision, by);
     else
-      void this.desk.decision(seat).then(
+      void this.admission.decision(entry).then(
         (decision) => decided(decision),
         () => undefined,
       );
   }
 
-  /** What is charged is held against the law that a request is charged once. */
+  /** Checks every charge against the law that a request is charged once. */
   #watched(budget: BudgetGateway): BudgetPort {
-    const settle: BudgetPort["settle"] = (ask, used, goesOn) => {
-      this.#around.truth.charged(ask.requestId, this.context, used.tokens);
-      budget.settle(ask, used, goesOn);
+    const settle: BudgetPort["settle"] = (request, used, goesOn) => {
+      this.#around.truth.charged(request.requestId, this.context, used.tokens);
+      budget.settle(request, used, goesOn);
     };
     return {
-      expect: (ask) => budget.expect(ask),
-      reserve: (ask) => budget.reserve(ask),
-      withdraw: (ask) => budget.withdraw(ask),
+      expect: (request) => budget.expect(request),
+      reserve: (request) => budget.reserve(request),
+      withdraw: (request) => budget.withdraw(request),
       settle,
-      adopt: (ask) => budget.adopt(ask),
-      admitUnchecked: (ask) => budget.admitUnchecked(ask),
-      readmit: (ask) => budget.readmit(ask),
+      adopt: (request) => budget.adopt(request),
+      admitUnchecked: (request) => budget.admitUnchecked(request),
+      readmit: (request) => budget.readmit(request),
     };
   }
 }

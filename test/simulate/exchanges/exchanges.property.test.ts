@@ -41,7 +41,7 @@ describe("exchanges in a simulated world", () => {
   );
 
   it(
-    "keep them when calls are lost or late, and isolates, carriers, sessions and Cells are",
+    "keep them when calls are lost or late, and isolates, session contexts, sessions and Cells are",
     async () => {
       await fc.assert(
         fc.asyncProperty(setupPlay, stormy, async (given, steps) => {

@@ -65,7 +65,7 @@ export class Isolate {
   readonly copies: Copies;
   readonly sessions = new Set<Session>();
   /** Contexts of requests that run the exchanges of a session or write its rows, each with the number of such tasks. */
-  readonly carriers = new Map<Context, number>();
+  readonly sessionContexts = new Map<Context, number>();
   /** Contexts of the requests under way, by request id. */
   readonly requests = new Map<string, Context>();
   readonly #parts: IsolateParts;
@@ -83,7 +83,7 @@ export class Isolate {
       ? new ExchangeAdmission({
           direct: admission,
           clock: () => this.context.clockMs,
-          keepAlive: (work) => this.#carried(here(), work),
+          keepAlive: (work) => this.#trackSessionTask(here(), work),
           log: quiet,
         })
       : admission;
@@ -233,23 +233,23 @@ export class Isolate {
     }
   }
 
-  #carried(context: Context, work: Promise<unknown>): void {
-    this.carriers.set(context, (this.carriers.get(context) ?? 0) + 1);
+  #trackSessionTask(context: Context, work: Promise<unknown>): void {
+    this.sessionContexts.set(context, (this.sessionContexts.get(context) ?? 0) + 1);
     void work.finally(() => {
-      const left = (this.carriers.get(context) ?? 1) - 1;
-      if (left > 0) this.carriers.set(context, left);
-      else this.carriers.delete(context);
+      const left = (this.sessionContexts.get(context) ?? 1) - 1;
+      if (left > 0) this.sessionContexts.set(context, left);
+      else this.sessionContexts.delete(context);
       this.#leave(context);
     });
   }
 
   /** Ends a context when its request has ended and it has no task of a session left. */
   #leave(context: Context): void {
-    if (!this.carriers.has(context) && !this.requests.has(context.name)) context.die();
+    if (!this.sessionContexts.has(context) && !this.requests.has(context.name)) context.die();
   }
 
   #admissionRequest(id: string, { tenantAt, modelAt }: Life): AdmissionRequest {
-    return this.copies.ask(id, tenantAt, modelAt, this.context.clockMs);
+    return this.copies.admissionRequest(id, tenantAt, modelAt, this.context.clockMs);
   }
 
   #row(request: AdmissionRequest, status: number, tokens: number): UsageRow {

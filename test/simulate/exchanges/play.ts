@@ -57,14 +57,14 @@ const freeze = stall.map((step) => ({ ...step, ms: 15 * step.ms }));
 const haze = fc.record({
   do: fc.constant("weather" as const),
   lossy: fc.constant(0),
-  tellsLossy: fc.constant(0),
+  sessionLossy: fc.constant(0),
   slow: fc.constantFrom(0, 0.02, 0.2),
   slowMs: fc.constantFrom(20, 100, 400, 1_500),
 });
 const weather = fc.record({
   do: fc.constant("weather" as const),
   lossy: fc.constantFrom(0, 0, 0.01, 0.05),
-  tellsLossy: fc.constantFrom(0, 0, 0.02, 0.1),
+  sessionLossy: fc.constantFrom(0, 0, 0.02, 0.1),
   slow: fc.constantFrom(0, 0.02, 0.2),
   slowMs: fc.constantFrom(20, 100, 400, 1_500),
 });

@@ -86,7 +86,7 @@ export class Copies {
     for (const item of items) this.#known.delete(nameOf(item));
   }
 
-  ask(requestId: string, tenantAt: number, modelAt: number, nowMs: number): AdmissionRequest {
+  admissionRequest(requestId: string, tenantAt: number, modelAt: number, nowMs: number): AdmissionRequest {
     const names = [`key:k${tenantAt}`, `tenant:t${tenantAt}`, "group:g", `model:m${modelAt}`, "all:*"];
     const revs = names.map((name) => {
       const [kind, id] = name.split(":") as [Kind, string];

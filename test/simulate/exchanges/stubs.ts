@@ -31,7 +31,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     admit: async (request: AdmissionRequest): Promise<Admitted<PermitHandle>> => {
       const [from, to] = [await caller(), life()];
       const undone = (admitted: Admitted<AdmissionEntry>) => {
-        if (admitted.verdict !== "stale") wire.tell(to.context, () => to.abandon(admitted.permit));
+        if (admitted.verdict !== "stale") wire.notify(to.context, () => to.abandon(admitted.permit));
       };
       // Faults of the wire at this call are not a matter of exchanges.
       const admitted = await wire.call(from, to.context, () => to.admit(request), { undone, sure: true });
@@ -40,7 +40,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     },
     adopt: async (request: AdmissionRequest) => {
       const [from, to] = [await caller(), life()];
-      const undone = (entry: AdmissionEntry) => wire.tell(to.context, () => to.abandon(entry));
+      const undone = (entry: AdmissionEntry) => wire.notify(to.context, () => to.abandon(entry));
       return {
         permit: permitStub(parts, from, to, await wire.call(from, to.context, () => to.adopt(request), { undone })),
       };
@@ -52,7 +52,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     hold: async (requestId: string) => {
       const [from, to] = [await caller(), life()];
       const undone = (entry: AdmissionEntry | null) => {
-        if (entry !== null) wire.tell(to.context, () => to.abandon(entry));
+        if (entry !== null) wire.notify(to.context, () => to.abandon(entry));
       };
       const entry = await wire.call(from, to.context, () => to.hold(requestId), { undone, sure: true });
       return entry === null ? null : { permit: permitStub(parts, from, to, entry) };
@@ -70,13 +70,13 @@ function permitStub({ wire }: StubParts, from: Context, to: CellLife, entry: Adm
     forget();
     if (disposed) return;
     disposed = true;
-    wire.tell(to.context, () => to.abandon(entry), link);
+    wire.notify(to.context, () => to.abandon(entry), link);
   };
   const forget = from.onDeath(dispose);
   return {
     decision: async () =>
-      await wire.call(from, to.context, async () => await to.desk.decision(entry), { link, sure: true }),
-    inUse: async () => await call(() => to.desk.inUse(entry)),
+      await wire.call(from, to.context, async () => await to.admission.decision(entry), { link, sure: true }),
+    inUse: async () => await call(() => to.admission.inUse(entry)),
     lost: async () => await call(async () => await new Promise<never>(() => {})),
     settle: async (settlement) => await call(async () => await to.settle(entry, settlement)),
     [Symbol.dispose]: dispose,
@@ -92,13 +92,13 @@ async function sessionStub(
   const { wire } = parts;
   const link = new Link();
   let cut = false;
-  const undone = ({ session }: { readonly session: Held }) => wire.tell(to.context, () => to.end(session));
+  const undone = ({ session }: { readonly session: Held }) => wire.notify(to.context, () => to.end(session));
   const opened = await wire.call(from, to.context, () => to.openSession(message), { undone });
   const dispose = () => {
     forget();
     session.open = false;
     cut = true;
-    wire.tell(to.context, () => to.end(opened.session), link);
+    wire.notify(to.context, () => to.end(opened.session), link);
   };
   const forget = from.onDeath(dispose);
   const session: Session = { open: true, cut: dispose };

@@ -10,7 +10,7 @@ import type { Context } from "./timeline.ts";
 
 export interface ExchangeRun {
   readonly id: string;
-  readonly ask: AdmissionRequest;
+  readonly request: AdmissionRequest;
   readonly by: "call" | "exchange";
   /** The life of the Cell that granted it. */
   readonly life: Context;
@@ -101,7 +101,7 @@ export class Truth {
 
   grant(request: AdmissionRequest, by: ExchangeRun["by"], life: Context): ExchangeRun {
     this.end(request.requestId, 0);
-    const run: ExchangeRun = { id: request.requestId, ask: request, by, life, heard: false, uncounted: null };
+    const run: ExchangeRun = { id: request.requestId, request, by, life, heard: false, uncounted: null };
     this.running.set(run.id, run);
     this.runs.set(run.id, run);
     this.granted[by] += 1;
@@ -121,9 +121,9 @@ export class Truth {
     const run = this.running.get(id);
     if (run === undefined) return;
     this.running.delete(id);
-    const spending = this.#spent.get(run.ask.tenant.id);
+    const spending = this.#spent.get(run.request.tenant.id);
     if (spending === undefined) return;
-    spending.live -= run.ask.need.termTokens;
+    spending.live -= run.request.need.termTokens;
     spending.used += used;
   }
 
@@ -166,12 +166,12 @@ export class Truth {
   }
 
   #withinCaps(run: ExchangeRun): void {
-    const { tenant, model } = run.ask;
+    const { tenant, model } = run.request;
     const runs = [...this.running.values()];
     const groups: readonly (readonly [string, ExchangeRun[]])[] = [
       ["cell:", runs],
-      [`tenant:${tenant.id}`, runs.filter(({ ask }) => ask.tenant.id === tenant.id)],
-      [`model:${model.name}`, runs.filter(({ ask }) => ask.model.name === model.name)],
+      [`tenant:${tenant.id}`, runs.filter(({ request }) => request.tenant.id === tenant.id)],
+      [`model:${model.name}`, runs.filter(({ request }) => request.model.name === model.name)],
     ];
     for (const [name, all] of groups) {
       const sinceMs = this.#slotMs.get(run.id) ?? this.#now();

@@ -35,10 +35,10 @@ export class Watch {
           `law 3: ${id} has ${rows} rows: ${written.map((row) => `${row.status_code} ${row.admission}`).join(", ")}`,
         );
     }
-    const { scheduler, desk } = world.life;
+    const { scheduler, admission } = world.life;
     const { inFlight, queued } = scheduler;
-    if (inFlight + queued + desk.entryCount > 0)
-      this.#breaks(`law 5: ${inFlight} in flight, ${queued} wait, ${desk.entryCount} have seats`);
+    if (inFlight + queued + admission.entryCount > 0)
+      this.#breaks(`law 5: ${inFlight} in flight, ${queued} wait, ${admission.entryCount} have entries`);
     for (const [at, tenant] of world.tenants.entries()) {
       if (tenant.tokensPerMinute === 0 && tenant.termTokens === null) continue;
       const core = world.budgets.core(`t${at}`);

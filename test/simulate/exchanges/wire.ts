@@ -10,13 +10,13 @@ interface Faults {
   /** Chance that a call goes wrong in one of the three ways. */
   readonly lossy: number;
   /** The same chance for the calls of a session and for its recalls. */
-  readonly tellsLossy: number;
+  readonly sessionLossy: number;
   /** Chance that a call takes long, and how long at most. */
   readonly slow: number;
   readonly slowMs: number;
 }
 
-export const CALM: Faults = { lossy: 0, tellsLossy: 0, slow: 0, slowMs: 0 };
+export const CALM: Faults = { lossy: 0, sessionLossy: 0, slow: 0, slowMs: 0 };
 
 /** Keeps calls in one direction in order. */
 export class Link {
@@ -57,8 +57,8 @@ export class Wire {
 
   set faults(faults: Faults) {
     this.#faults = faults;
-    const { lossy, tellsLossy, slow, slowMs } = faults;
-    this.longestMs = Math.max(this.longestMs, (slow > 0 ? slowMs : 0) + (lossy + tellsLossy > 0 ? LATE_MS : 0));
+    const { lossy, sessionLossy, slow, slowMs } = faults;
+    this.longestMs = Math.max(this.longestMs, (slow > 0 ? slowMs : 0) + (lossy + sessionLossy > 0 ? LATE_MS : 0));
   }
 
   tripMs(): number {
@@ -74,7 +74,7 @@ export class Wire {
     { link, undone, sure = false, sessionCall = false }: CallOptions<T> = {},
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const fate = sure ? "arrives" : this.#fate(sessionCall ? this.#faults.tellsLossy : this.#faults.lossy);
+    const fate = sure ? "arrives" : this.#fate(sessionCall ? this.#faults.sessionLossy : this.#faults.lossy);
     this.counts.calls += 1;
     const fail = () =>
       from.enter(() =>
@@ -114,7 +114,7 @@ export class Wire {
   }
 
   /** A message that always arrives, as the runtime's own messages do. */
-  tell(to: Context, work: () => void, link?: Link): void {
+  notify(to: Context, work: () => void, link?: Link): void {
     this.#time.later(this.#arrivalMs(this.tripMs(), link), () => to.enter(work));
   }
 

@@ -161,9 +161,9 @@ export class World {
    */
   cutOff(at: number): void {
     const isolate = this.isolate(at);
-    const [sessionContext] = isolate.carriers.keys();
+    const [sessionContext] = isolate.sessionContexts.keys();
     if (sessionContext === undefined) return;
-    isolate.carriers.delete(sessionContext);
+    isolate.sessionContexts.delete(sessionContext);
     if (isolate.requests.delete(sessionContext.name)) {
       this.#cutOff.add(sessionContext.name);
       this.#dies(sessionContext.name, "its code was cut off");
@@ -183,15 +183,15 @@ export class World {
 
   /** The budget limits of the newest records. */
   limits(tenantAt: number): BudgetLimits {
-    return new Copies(this.records).ask("", tenantAt, 0, 0).limits;
+    return new Copies(this.records).admissionRequest("", tenantAt, 0, 0).limits;
   }
 
   /** Tokens of a tenant's requests: those in their rows, and the most that the requests may have been charged. */
   books(tenantAt: number): { readonly written: number; readonly most: number } {
     let [written, most] = [0, 0];
     // A request that was charged may have no row: its code stopped, and its Cell was reset before the row was durable.
-    for (const [id, { ask }] of this.truth.runs) {
-      if (ask.tenant.id !== `t${tenantAt}`) continue;
+    for (const [id, { request }] of this.truth.runs) {
+      if (request.tenant.id !== `t${tenantAt}`) continue;
       const tokens = this.rows.get(id)?.[0]?.total_tokens ?? 0;
       written += tokens;
       most += Math.max(tokens, this.truth.mostCharged(id));

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import { served } from "./routes.ts";
 import type { Scene } from "./scene.ts";
-import { anew, type Change, everywhere, model, only, type Verdict, type Write } from "./verdicts.ts";
+import { type Change, everywhere, model, only, type Verdict, type Write, withoutStoredAnswer } from "./verdicts.ts";
 
 const key = ({ key: { id } }: Scene): string => `/keys/${id}`;
 const tenant = ({ tenant: { id } }: Scene, part = ""): string => `/tenants/${id}${part}`;
@@ -29,7 +29,7 @@ export const CALLER_CHANGES: readonly Change[] = [
     first: enable(true),
     before: everywhere("403 api_key_disabled"),
     change: enable(false),
-    after: anew(),
+    after: withoutStoredAnswer(),
   },
   {
     name: "key: deleted",
@@ -49,7 +49,7 @@ export const CALLER_CHANGES: readonly Change[] = [
     first: (scene) => ["PUT", key(scene), { budget_tokens: 0 }],
     before: only({ admitted: "403 key_budget_exhausted", cached: "403 key_budget_exhausted" }),
     change: (scene) => ["PUT", key(scene), { budget_tokens: null }],
-    after: anew(),
+    after: withoutStoredAnswer(),
   },
   { name: "tenant: suspended", own: "tenant", change: status("suspended"), after: everywhere("403 tenant_not_active") },
   {
@@ -58,7 +58,7 @@ export const CALLER_CHANGES: readonly Change[] = [
     first: status("archived"),
     before: everywhere("403 tenant_not_active"),
     change: status("active"),
-    after: anew(),
+    after: withoutStoredAnswer(),
   },
   {
     name: "tenant: time over",
@@ -78,7 +78,7 @@ export const CALLER_CHANGES: readonly Change[] = [
     first: allow(["another"]),
     before: model("403 model_not_permitted", "200, listed"),
     change: allow(null),
-    after: anew(),
+    after: withoutStoredAnswer(),
   },
   {
     name: "tenant: deleted",

@@ -23,7 +23,7 @@ export interface Route {
   readonly names: "upstream" | "own" | "none";
   readonly send: (scene: Scene) => Promise<Response>;
   /** The detail of the answer besides its status. */
-  readonly tells?: (scene: Scene, response: Response, text: string) => string;
+  readonly detail?: (scene: Scene, response: Response, text: string) => string;
   /** The request waits for a slot while the change is made. */
   readonly waits?: true;
 }
@@ -111,14 +111,14 @@ export const ROUTES: readonly Route[] = [
     kind: "cached",
     // A stored answer belongs to one cell, although cells share tenants and models.
     send: async (scene) => await post(scene, CHAT, { ...chatBody(scene.id), model: scene.model.name }),
-    tells: cacheResult,
+    detail: cacheResult,
   },
   admitted("embeddings", "/v1/embeddings", { input: "hello" }),
   admitted("speech", "/v1/audio/speech", { input: "hello world" }),
   admitted("image", "/v1/images/generations", { prompt: "a cat", n: 2 }),
   { name: "form upload", kind: "admitted", names: "upstream", send: sendForm },
   admitted("other path", "/v1/rerank", { query: "hello" }),
-  { name: "models list", kind: "list", names: "none", send: (scene) => get(scene, "/v1/models"), tells: listed },
+  { name: "models list", kind: "list", names: "none", send: (scene) => get(scene, "/v1/models"), detail: listed },
   {
     name: "models/{id}",
     kind: "probe",
@@ -149,7 +149,7 @@ export async function show(scene: Scene, route: Route, meanwhile?: () => Promise
   const cap = response.headers.get("x-ratelimit-limit-tokens");
   const parts = [
     `${response.status}${code}`,
-    ...(response.status === 200 && route.tells !== undefined ? [route.tells(scene, response, text)] : []),
+    ...(response.status === 200 && route.detail !== undefined ? [route.detail(scene, response, text)] : []),
     ...(cap === null ? [] : [`cap ${cap}`]),
     ...scene.witness.callsOf(scene.id).slice(before),
   ];

@@ -2,7 +2,17 @@
 import { expect } from "vitest";
 import { served } from "./routes.ts";
 import { modelFields, OLD, type Scene } from "./scene.ts";
-import { anew, type Change, model, only, onModel, onServer, onUpstream, unregistered, type Write } from "./verdicts.ts";
+import {
+  type Change,
+  model,
+  only,
+  onModel,
+  onServer,
+  onUpstream,
+  unregistered,
+  type Write,
+  withoutStoredAnswer,
+} from "./verdicts.ts";
 
 const modelAt = ({ model: { id } }: Scene, part = ""): string => `/models/${id}${part}`;
 const server = ({ server: { id } }: Scene): string => `/mcp-servers/${id}`;
@@ -30,7 +40,7 @@ export const UPSTREAM_CHANGES: readonly Change[] = [
     first: setModel(() => ({ enabled: false })),
     before: model("403 model_disabled", "200, listed as disabled"),
     change: setModel(() => ({ enabled: true })),
-    after: anew(),
+    after: withoutStoredAnswer(),
   },
   { name: "model: deleted", own: "model", change: (scene) => ["DELETE", modelAt(scene)], after: unregistered },
   {
@@ -43,7 +53,7 @@ export const UPSTREAM_CHANGES: readonly Change[] = [
       { ...modelFields(witness, OLD.address), model_name: name, cache_enabled: true },
     ],
     // Its cache is on from the start, so that every JSON route looks for a stored answer.
-    after: anew(),
+    after: withoutStoredAnswer(),
   },
   {
     name: "model: address",

@@ -43,7 +43,7 @@ export const only =
   };
 
 /** There is no stored answer yet, or the stored answer belongs to another upstream. */
-export const anew =
+export const withoutStoredAnswer =
   (at: Partial<Upstream> = {}): Verdict =>
   (route, scene) => {
     if (route.kind !== "cached") return served(route, scene, at);
@@ -63,7 +63,8 @@ export const unregistered: Verdict = (route, scene) => {
 
 /** Routes of these kinds show that the upstream has changed. */
 const isOn = (...kinds: readonly RouteKind[]): ((at: Partial<Upstream>) => Verdict) => {
-  return (at) => (route, scene) => (kinds.includes(route.kind) ? anew(at)(route, scene) : served(route, scene));
+  return (at) => (route, scene) =>
+    kinds.includes(route.kind) ? withoutStoredAnswer(at)(route, scene) : served(route, scene);
 };
 
 /** The address of a model has changed, so that a stored answer belongs to another upstream. */

@@ -9,7 +9,7 @@ export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRo
 }
 
 /** The admission request of one tenant for one slot; `over` replaces parts of it. */
-export function askFor(requestId: string, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
+export function admissionRequestFor(requestId: string, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
     requestId,
     tenant: { id: "t1", name: "Acme", weight: 100, maxInFlight: null },
