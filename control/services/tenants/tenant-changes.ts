@@ -56,7 +56,7 @@ interface TenantChange {
 const instant = (text: string | null): Date | null => (text === null ? null : new Date(text));
 
 export const tenantChanges = {
-  /** Name, description, organization, contact and time zone; what is omitted keeps its value. */
+  /** The fields of one text each; what is omitted keeps its value. */
   details: change({ body: updateTenantSchema, action: "update_tenant", columns: dropUndefined }),
   /** Every status may follow every other. */
   status: change({ body: tenantStatusSchema, action: "set_tenant_status", columns: (body) => body }),
