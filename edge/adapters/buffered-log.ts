@@ -41,15 +41,13 @@ export class BufferedLog implements Log {
   #flushLater(nowMs: number): void {
     const { gatherMs, later, keepAlive } = this.#options;
     this.#flushesMs = nowMs + gatherMs;
-    keepAlive(
-      new Promise<void>((resolve) => {
-        later(gatherMs, () => {
-          this.#flush();
-          this.#flushesMs = null;
-          resolve();
-        });
-      }),
-    );
+    const flushed = Promise.withResolvers<void>();
+    keepAlive(flushed.promise);
+    later(gatherMs, () => {
+      this.#flush();
+      this.#flushesMs = null;
+      flushed.resolve();
+    });
   }
 
   #flush(): void {

@@ -1,7 +1,7 @@
 /**
  * `npm run test:soak [-- --minutes 10 --streams 200]`: one stack with streams that come, end, break and are left at random.
- * Prints a report; the exit code is 1 when a slot or a row is missing, when a row is written twice, or when the memory of
- * the Worker's runtime keeps growing.
+ * Prints a report; the exit code is 1 when a slot or a row is missing, when a row is written twice, when a session with the
+ * Cell is lost, or when the memory of the Worker's runtime keeps growing.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -55,7 +55,14 @@ function byFate(asked: ReadonlyMap<string, Asked>): string {
   return [...counts].map(([fate, count]) => `${count} ${fate}`).join(", ");
 }
 
-async function soak(stack: Stack, upstream: SoakUpstream, minutes: number, streams: number): Promise<string[]> {
+interface Soaked {
+  readonly stack: Stack;
+  readonly upstream: SoakUpstream;
+  /** The sessions with the Cell that the log reports as lost. */
+  readonly lostSessions: () => number;
+}
+
+async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, streams: number): Promise<string[]> {
   const gateway = new Gateway(stack);
   const tenants: Minted[] = [];
   for (let at = 0; at < TENANTS; at += 1) tenants.push(await gateway.mint(upstream.url));
@@ -93,6 +100,7 @@ async function soak(stack: Stack, upstream: SoakUpstream, minutes: number, strea
   if (ids.size !== completed) problems.push(`the Cell counted ${completed} requests, the ledger has ${ids.size}`);
   const failed = [...asked.values()].filter(({ status }) => status !== null && status !== 200 && status !== 429);
   if (failed.length > 0) problems.push(`${failed.length} answers were neither 200 nor the upstream's 429`);
+  if (lostSessions() > 0) problems.push(`${lostSessions()} sessions with the Cell were lost`);
   const settled = memory.readings.slice(memory.readings.length / 4);
   const first = median(settled.slice(0, settled.length / 2));
   const second = median(settled.slice(settled.length / 2));
@@ -124,9 +132,15 @@ if (!(minutes > 0) || !Number.isInteger(streams) || streams < 1) {
 const folder = mkdtempSync(join(tmpdir(), "gateway-soak-"));
 const upstream = await startSoakUpstream();
 const slots = String(Math.max(1, Math.floor(SLOTS_PER_STREAM * streams)));
-const stack = await startStack({ env: stackEnv(folder, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: slots }) });
+let lost = 0;
+const stack = await startStack({
+  env: stackEnv(folder, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: slots }),
+  log: (line) => {
+    if (line.includes('"event":"exchange_lost"')) lost += 1;
+  },
+});
 try {
-  const problems = await soak(stack, upstream, minutes, streams);
+  const problems = await soak({ stack, upstream, lostSessions: () => lost }, minutes, streams);
   for (const problem of problems) console.error(`FAILED: ${problem}`);
   process.exitCode = problems.length === 0 ? 0 : 1;
 } finally {

@@ -7,6 +7,7 @@
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
+import { sleep } from "../../../shared/sleep.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { ExchangeApi, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
 import type {
@@ -169,7 +170,7 @@ export class CellAdmission implements Admission {
     try {
       for (const pauseMs of pauses) {
         if (await this.#inLedger(row)) return;
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await sleep(pauseMs);
       }
       if (await this.#inLedger(row)) return;
     } finally {

@@ -240,10 +240,10 @@ export class ExchangeTransport {
   }
 
   async #pause(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (this.#failure !== null) resolve();
-    });
+    const woken = Promise.withResolvers<void>();
+    this.#wake = woken.resolve;
+    if (this.#failure !== null) woken.resolve();
+    await woken.promise;
     this.#wake = () => undefined;
     this.heartbeat();
   }

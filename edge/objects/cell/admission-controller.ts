@@ -168,7 +168,9 @@ export class AdmissionController {
   async decision(entry: AdmissionEntry): Promise<Decision | Stale> {
     if (!this.holds(entry)) throw new Error("the permit has ended");
     if (entry.decision !== null) return entry.decision;
-    return await new Promise((resolve, reject) => entry.waiters.push({ resolve, reject }));
+    const decided = Promise.withResolvers<Decision | Stale>();
+    entry.waiters.push(decided);
+    return await decided.promise;
   }
 
   inUse(entry: AdmissionEntry): void {

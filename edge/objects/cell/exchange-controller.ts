@@ -101,10 +101,11 @@ export class ExchangeController {
   }
 
   async news(session: ExchangeSessionState): Promise<ExchangeAnswer> {
-    if (!session.hasNews && !session.isOver)
-      await new Promise<void>((resolve) => {
-        session.notify = resolve;
-      });
+    if (!session.hasNews && !session.isOver) {
+      const news = Promise.withResolvers<void>();
+      session.notify = news.resolve;
+      await news.promise;
+    }
     session.notify = null;
     session.hasNews = false;
     return this.#answer(session);

@@ -2,6 +2,7 @@
  * Sends a Cell's rows to its Ledger shards: group commit, one batch in flight per shard, the same batch again until it
  * is acknowledged. A row's promise resolves when the Ledger has it on disk (docs/rules/settlement-and-rows.md#custody).
  */
+import { sleep } from "../../../shared/sleep.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { LedgerApi } from "../../domain/admission/rpc.ts";
 import { GROUP_COMMIT_MS, GroupCommit, type OutgoingBatch } from "../../domain/ledger/group-commit.ts";
@@ -43,10 +44,10 @@ export class LedgerWriter {
     this.#nextTicket += 1;
     if (!this.#shards[shard]?.add({ ticket, row, orphan }))
       throw new LedgerWriterFull("too many rows wait for the ledger");
-    return await new Promise<boolean>((resolve) => {
-      this.#waiters.set(ticket, { requestId: row.request_id, resolve });
-      this.#schedule(shard, GROUP_COMMIT_MS);
-    });
+    const durable = Promise.withResolvers<boolean>();
+    this.#waiters.set(ticket, { requestId: row.request_id, resolve: durable.resolve });
+    this.#schedule(shard, GROUP_COMMIT_MS);
+    return await durable.promise;
   }
 
   #schedule(shard: number, inMs: number): void {
@@ -78,7 +79,7 @@ export class LedgerWriter {
         // The Ledger may or may not have the batch: sending the same sequence again, on a fresh stub, is safe in both
         // cases.
         const waitMs = commit.failed();
-        await new Promise((resolve) => setTimeout(resolve, waitMs));
+        await sleep(waitMs);
       }
     }
     for (const entry of commit.done()) {

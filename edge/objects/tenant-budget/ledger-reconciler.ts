@@ -4,6 +4,7 @@
  * for a store that is down; then the check goes on without the caller and is tried again later. The wait is measured by
  * MonotonicClock, so that a clock that is set makes no caller wait longer.
  */
+import { sleep } from "../../../shared/sleep.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
@@ -61,7 +62,7 @@ export class LedgerReconciler {
     const waitMs = Math.max(...checks.map(({ startedMs }) => startedMs)) + WAIT_MS - this.#time.at(this.#ports.now());
     if (waitMs <= 0) return;
     const all = Promise.all(checks.map(({ done }) => done));
-    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, waitMs))]);
+    await Promise.race([all, sleep(waitMs)]);
   }
 
   /**

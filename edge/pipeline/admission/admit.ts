@@ -214,14 +214,13 @@ async function waitForDecision(
   permit: PermitHandle,
   waiting: Waiting,
 ): Promise<Decision | Stale | null> {
-  const gone = new Promise<never>((_, reject) => {
-    const leave = () => reject(new ClientGone());
-    if (call.request.signal.aborted) leave();
-    else call.request.signal.addEventListener("abort", leave, { once: true });
-  });
+  const gone = Promise.withResolvers<never>();
+  const leave = () => gone.reject(new ClientGone());
+  if (call.request.signal.aborted) leave();
+  else call.request.signal.addEventListener("abort", leave, { once: true });
   const decision = permit.decision();
   try {
-    return await Promise.race([decision, gone]);
+    return await Promise.race([decision, gone.promise]);
   } catch (error) {
     decision.catch(() => undefined);
     if (!(error instanceof ClientGone)) return null;
@@ -231,7 +230,7 @@ async function waitForDecision(
     settleWithoutSlot(call, known, permit, { statusCode: 499, admission: "queued", failure: error });
     throw new AlreadySettled(error, known);
   } finally {
-    gone.catch(() => undefined);
+    gone.promise.catch(() => undefined);
   }
 }
 

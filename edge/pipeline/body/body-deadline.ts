@@ -29,10 +29,10 @@ export class BodyDeadline {
     const beganMs = this.#clock();
     this.#watch.begin();
     try {
-      return await new Promise<T>((resolve, reject) => {
-        this.#fail = reject;
-        read().then(resolve, reject);
-      });
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      this.#fail = reject;
+      read().then(resolve, reject);
+      return await promise;
     } finally {
       this.#watch.done();
       this.#leftMs -= this.#clock() - beganMs;

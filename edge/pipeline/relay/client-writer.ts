@@ -88,11 +88,11 @@ export class ClientWriter {
     const { cancellation } = this.#job;
     this.#watch.begin();
     try {
-      await new Promise<void>((resolve, reject) => {
-        this.#giveUp = reject;
-        work.then(resolve, () => reject(new ClientGone()));
-        if (cancellation.clientGone) reject(new ClientGone());
-      });
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      this.#giveUp = reject;
+      work.then(resolve, () => reject(new ClientGone()));
+      if (cancellation.clientGone) reject(new ClientGone());
+      await promise;
     } finally {
       this.#watch.done();
       this.#giveUp = null;
