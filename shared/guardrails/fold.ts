@@ -87,18 +87,44 @@ function pairKind(text: string, index: number): number {
 export function fold(piece: string, from: number, last: boolean, offset: number, out: UnitBuffer): number {
   let index = from;
   while (index < piece.length) {
+    index = foldBasicLatin(piece, index, offset, out);
+    if (index === piece.length) break;
     const unit = piece.charCodeAt(index);
     const next = piece.charCodeAt(index + 1);
-    // the common case: basic Latin before basic Latin
-    if (unit < 128 && next < 128) {
-      out.push(unit >= 65 && unit <= 90 ? unit + 32 : unit, offset + index, offset + index + 1);
-      index += 1;
-      continue;
+    // a letter of another alphabet before one that does not change it
+    if (unit >= 128 && next >= 32 && kindOf(next) >= 0) {
+      const kind = kindOf(unit);
+      if (kind >= 0) {
+        out.push(kind, offset + index, offset + index + 1);
+        index += 1;
+        continue;
+      }
     }
     const after = foldCharacter(piece, index, last, offset, out);
     if (after === index) return index;
     index = after;
   }
+  return index;
+}
+
+/** Folds the basic Latin characters from an index on that are followed by another one: marks may follow the last. */
+function foldBasicLatin(piece: string, from: number, offset: number, out: UnitBuffer): number {
+  out.reserve(piece.length - from);
+  const { units, starts, ends } = out;
+  let length = out.length;
+  let index = from;
+  let unit = piece.charCodeAt(index);
+  while (unit < 128) {
+    const next = piece.charCodeAt(index + 1);
+    if (!(next < 128)) break;
+    units[length] = unit >= 65 && unit <= 90 ? unit + 32 : unit;
+    starts[length] = offset + index;
+    ends[length] = offset + index + 1;
+    length += 1;
+    index += 1;
+    unit = next;
+  }
+  out.length = length;
   return index;
 }
 

@@ -98,12 +98,15 @@ class InjectionSearch {
     for (let index = 0; index < length; index++) classes[index] = automaton.classOf(this.#folded.at(index));
     classes[length] = automaton.endClass;
 
-    let state = automaton.fromStart;
-    for (let start = 0; start < length; start++) {
-      this.#walk(classes, start, state);
-      state = automaton.isWordClass(classes[start] ?? 0) ? automaton.fromWord : automaton.fromOther;
+    // every phrase has a character, so none ends where it begins
+    const [behindWord, behindOther] = [automaton.beginsIn(automaton.fromWord), automaton.beginsIn(automaton.fromOther)];
+    this.#walk(classes, 0, automaton.fromStart);
+    for (let start = 1; start < length; start++) {
+      const isBehindWord = automaton.isWordClass(classes[start - 1] ?? 0);
+      if ((isBehindWord ? behindWord : behindOther)[classes[start] ?? 0] !== true) continue;
+      this.#walk(classes, start, isBehindWord ? automaton.fromWord : automaton.fromOther);
     }
-    return this.#steps;
+    return this.#steps + length;
   }
 
   #walk(classes: Uint8Array, start: number, first: number): void {

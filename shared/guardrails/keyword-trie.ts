@@ -16,6 +16,8 @@ export class KeywordTrie {
   /** Nodes by the hash of parent and unit, with open addressing; 0 is free. */
   readonly #edges: Int32Array;
   #size = 1;
+  /** By unit: whether a keyword begins with it. */
+  readonly #begins = new Uint8Array(0x1_0000);
 
   /** @param keywords each with the number that it is reported by; of equal ones the first counts. None is empty. */
   constructor(keywords: readonly (readonly [text: string, number: number])[]) {
@@ -26,8 +28,16 @@ export class KeywordTrie {
     this.#keyword = column().fill(-1);
     this.#unit = new Uint16Array(most);
     this.#edges = new Int32Array(2 ** Math.ceil(Math.log2(most * 2 + 2)));
-    for (const [text, number] of keywords) this.#insert(text, number);
+    for (const [text, number] of keywords) {
+      this.#begins[text.charCodeAt(0)] = 1;
+      this.#insert(text, number);
+    }
     this.#linkSuffixes();
+  }
+
+  /** Whether a keyword begins with a unit. */
+  isBegun(unit: number): boolean {
+    return this.#begins[unit] === 1;
   }
 
   /** The node after one more unit: the longest suffix of what was read that is the beginning of a keyword. */

@@ -16,6 +16,7 @@ const WORD = /[\p{L}\p{Nd}_]/u;
 const WHITE_SPACE = /\s/;
 
 function isWhiteSpace(unit: number): boolean {
+  if (unit > SPACE && unit < 0x1680) return false;
   return unit === SPACE || (unit >= 9 && unit <= 13) || (unit >= 0x1680 && WHITE_SPACE.test(String.fromCharCode(unit)));
 }
 
@@ -66,9 +67,11 @@ export class KeywordFinder {
 
   /** Reads folded units. */
   take(folded: UnitBuffer): void {
+    const { units, starts, ends } = folded;
     for (let index = 0; index < folded.length; index++) {
-      const unit = folded.at(index);
-      const [start, end] = [folded.startOf(index), folded.endOf(index)];
+      const unit = units[index] ?? 0;
+      const start = starts[index] ?? 0;
+      const end = ends[index] ?? 0;
       if (start - this.#lastEnd > MAX_GAP) this.#break();
       if (this.#candidate !== null) this.#settle(codePointAt(folded, index));
       const isBlank = isWhiteSpace(unit);
@@ -100,6 +103,7 @@ export class KeywordFinder {
     const { longest } = this.#trie;
     if (this.#read.length > longest * 2 + 256) this.#read.dropFirst(this.#read.length - longest - 2);
     this.#read.push(unit, start, end);
+    if (this.#node === 0 && !this.#trie.isBegun(unit)) return;
     this.#node = this.#trie.next(this.#node, unit);
     for (let node = this.#outputAt(this.#node); node !== 0; node = this.#trie.nextOutput(node)) {
       const begin = this.#read.length - this.#trie.depthOf(node);

@@ -52,6 +52,11 @@ export class PhraseAutomaton {
     return unit >= 0x1680 && IS_BLANK.test(String.fromCharCode(unit)) ? BLANK : OTHER;
   }
 
+  /** By class: whether a phrase can begin with such a unit in a state. */
+  beginsIn(state: number): readonly boolean[] {
+    return this.#characters.map((_, unitClass) => this.next(state, unitClass) !== DEAD);
+  }
+
   /** The class of the end of a text. */
   get endClass(): number {
     return END;

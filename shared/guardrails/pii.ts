@@ -10,6 +10,7 @@ import { UnitBuffer } from "./unit-buffer.ts";
 
 /** The labels, in the order in which they are looked for. */
 export const PII_LABELS = ["CREDIT_CARD", "SSN", "EMAIL", "PHONE"] as const;
+const [CARD, SSN, EMAIL, PHONE] = [0, 1, 2, 3];
 
 /** The longest local part of an e-mail address and the longest domain that are compared. */
 const MAX_LOCAL = 64;
@@ -23,6 +24,9 @@ const TAKEN = 0xffff;
 /** No match begins here; and: that depends on text that is to come. */
 const NONE = -1;
 const UNKNOWN = -2;
+
+/** How much is forgotten at once: it costs time in what is kept. */
+const FORGOTTEN_AT_ONCE = 512;
 
 const [PLUS, DASH, DOT, SPACE, AT, OPEN, CLOSE] = [43, 45, 46, 32, 64, 40, 41];
 
@@ -50,8 +54,14 @@ export class PiiFinder {
   readonly #found: FoundSpans;
   /** The text without characters that are not seen. */
   readonly #seen = new UnitBuffer(256);
+  /** Where a number can begin: a digit behind another character, a plus sign, a bracket. */
+  #numbers: number[] = [];
+  /** The signs of e-mail addresses. */
+  #signs: number[] = [];
+  /** For each label the first of its places in `#numbers` or `#signs` that is not decided. */
+  readonly #nexts: number[] = [0, 0, 0, 0];
   /** For each label the first index that it has not decided. No label is ahead of the one before it. */
-  readonly #cursors: [card: number, ssn: number, email: number, phone: number] = [0, 0, 0, 0];
+  readonly #cursors: number[] = [0, 0, 0, 0];
   /** How much of the given text was taken. */
   #taken = 0;
   /** How many characters in a row were not seen, up to now. */
@@ -75,11 +85,9 @@ export class PiiFinder {
     this.#taken = offset + after;
     this.#last = last;
     this.#limit = this.#seen.length;
-    const cursors = this.#cursors;
-    for (let label = 0; label < cursors.length; label++) {
-      const from = cursors[label] ?? 0;
-      const cursor = label === 2 ? this.#findEmails(from) : this.#findNumbers(label, from);
-      cursors[label] = cursor;
+    for (let label = 0; label < PII_LABELS.length; label++) {
+      const cursor = label === EMAIL ? this.#findEmails() : this.#findNumbers(label);
+      this.#cursors[label] = cursor;
       this.#limit = cursor;
     }
     return after;
@@ -87,45 +95,62 @@ export class PiiFinder {
 
   /** The first place of the given text at which a match could begin that is not decided yet. */
   get undecided(): number {
-    const cursor = this.#cursors[3];
+    const cursor = this.#cursors[PHONE] ?? 0;
     return cursor < this.#seen.length ? this.#seen.startOf(cursor) : this.#taken;
   }
 
   /** Forgets what no decision needs any more. */
   forgetDecided(): void {
     // the character before is looked at
-    const count = this.#cursors[3] - 1;
-    if (count < 512) return;
+    const count = (this.#cursors[PHONE] ?? 0) - 1;
+    if (count < FORGOTTEN_AT_ONCE) return;
     this.#seen.dropFirst(count);
-    for (let label = 0; label < this.#cursors.length; label++)
+    const numbers = Math.min(this.#nexts[CARD] ?? 0, this.#nexts[SSN] ?? 0, this.#nexts[PHONE] ?? 0);
+    const signs = this.#nexts[EMAIL] ?? 0;
+    this.#numbers = this.#numbers.slice(numbers).map((index) => index - count);
+    this.#signs = this.#signs.slice(signs).map((index) => index - count);
+    for (let label = 0; label < PII_LABELS.length; label++) {
+      this.#nexts[label] = (this.#nexts[label] ?? 0) - (label === EMAIL ? signs : numbers);
       this.#cursors[label] = (this.#cursors[label] ?? 0) - count;
+    }
   }
 
   #read(piece: string, from: number, offset: number, last: boolean): number {
+    const seen = this.#seen;
+    seen.reserve(piece.length - from);
+    const { units, starts, ends } = seen;
+    let length = seen.length;
+    let isAfterDigit = length > 0 && isDigit(units[length - 1] ?? 0);
     let index = from;
-    while (index < piece.length) {
+    for (; index < piece.length; index++) {
       const unit = piece.charCodeAt(index);
       if (unit < 0xad) this.#unseen = 0;
       else {
-        const isHigh = unit >= 0xd800 && unit <= 0xdbff;
-        if (isHigh && !last && index + 1 === piece.length) return index;
-        const length = ignorableLength(piece, index);
-        this.#unseen = length === 0 ? 0 : this.#unseen + length;
-        if (length > 0 && this.#unseen <= MAX_GAP) {
-          index += length;
+        if (unit >= 0xd800 && unit <= 0xdbff && !last && index + 1 === piece.length) break;
+        const ignorable = ignorableLength(piece, index);
+        this.#unseen = ignorable === 0 ? 0 : this.#unseen + ignorable;
+        if (ignorable > 0 && this.#unseen <= MAX_GAP) {
+          index += ignorable - 1;
           continue;
         }
       }
-      this.#seen.push(unit, offset + index, offset + index + 1);
-      index += 1;
+      const isNumeric = unit < 58 && unit >= 48;
+      if ((isNumeric && !isAfterDigit) || unit === PLUS || unit === OPEN) this.#numbers.push(length);
+      else if (unit === AT) this.#signs.push(length);
+      isAfterDigit = isNumeric;
+      units[length] = unit;
+      starts[length] = offset + index;
+      ends[length] = offset + index + 1;
+      length += 1;
     }
+    seen.length = length;
     return index;
   }
 
   #claim(label: number, start: number, end: number): void {
     this.#found.add(label, this.#seen.startOf(start), this.#seen.endOf(end - 1));
     // the last label's own look-behind sees the text as it is
-    if (label < 3) this.#seen.units.fill(TAKEN, start, end);
+    if (label !== PHONE) this.#seen.units.fill(TAKEN, start, end);
   }
 
   #at(index: number): number {
@@ -134,27 +159,32 @@ export class PiiFinder {
     return NONE;
   }
 
-  #findNumbers(label: number, from: number): number {
-    let index = from;
-    while (index < this.#limit) {
-      const unit = this.#seen.at(index);
-      if (!isDigit(unit) && (label !== 3 || (unit !== PLUS && unit !== OPEN))) {
-        index += 1;
-        continue;
-      }
-      const before = index === 0 ? NONE : this.#seen.at(index - 1);
-      if (isDigit(before)) {
-        index += 1;
-        continue;
-      }
+  #findNumbers(label: number): number {
+    let decided = this.#cursors[label] ?? 0;
+    let next = this.#nexts[label] ?? 0;
+    for (; next < this.#numbers.length; next++) {
+      const index = this.#numbers[next] ?? 0;
+      if (index >= this.#limit) break;
+      // within the match before, or within that of an earlier label
+      if (index < decided || this.#seen.at(index) === TAKEN) continue;
       this.#wantedMore = false;
-      const end =
-        label === 0 ? this.#cardEnd(index) : label === 1 ? this.#ssnEnd(index) : this.#phoneEnd(index, before);
-      if (this.#wantedMore && !this.#last) return index;
-      if (end !== NONE && (label !== 0 || this.#isLuhnValid(index, end))) this.#claim(label, index, end);
-      index = end === NONE ? index + 1 : end;
+      const end = this.#numberEnd(label, index);
+      if (this.#wantedMore && !this.#last) {
+        this.#nexts[label] = next;
+        return index;
+      }
+      if (end === NONE) continue;
+      if (label !== CARD || this.#isLuhnValid(index, end)) this.#claim(label, index, end);
+      decided = end;
     }
-    return index;
+    this.#nexts[label] = next;
+    return this.#limit;
+  }
+
+  #numberEnd(label: number, start: number): number {
+    if (label === PHONE) return this.#phoneEnd(start, start === 0 ? NONE : this.#seen.at(start - 1));
+    if (!isDigit(this.#at(start))) return NONE;
+    return label === CARD ? this.#cardEnd(start) : this.#ssnEnd(start);
   }
 
   /** The longest run of 13 to 19 digits, single spaces or dashes between them, that no digit follows. */
@@ -203,6 +233,7 @@ export class PiiFinder {
   }
 
   #phoneEnd(start: number, before: number): number {
+    if (isDigit(before)) return NONE;
     if (this.#at(start) !== PLUS) return before === PLUS ? NONE : this.#nationalEnd(start);
     let digits = 0;
     while (digits < 16 && isDigit(this.#at(start + 1 + digits))) digits += 1;
@@ -228,23 +259,33 @@ export class PiiFinder {
     return isDigit(this.#at(exchange + 9)) ? NONE : exchange + 9;
   }
 
-  #findEmails(from: number): number {
-    let index = from;
-    while (index < this.#limit) {
-      let at = index;
-      while (at < this.#limit && isLocal(this.#seen.at(at))) at += 1;
-      if (at === this.#limit) return this.#last ? at : Math.max(index, at - MAX_LOCAL);
-      if (at === index || this.#seen.at(at) !== AT) {
-        index = at + 1;
-        continue;
+  #findEmails(): number {
+    let decided = this.#cursors[EMAIL] ?? 0;
+    let next = this.#nexts[EMAIL] ?? 0;
+    for (; next < this.#signs.length; next++) {
+      const sign = this.#signs[next] ?? 0;
+      if (sign >= this.#limit) break;
+      if (sign < decided || this.#seen.at(sign) === TAKEN) continue;
+      const start = this.#localStart(decided, sign);
+      if (start === sign) continue;
+      const end = this.#domainEnd(sign + 1);
+      if (end === UNKNOWN) {
+        this.#nexts[EMAIL] = next;
+        return start;
       }
-      const start = Math.max(index, at - MAX_LOCAL);
-      const end = this.#domainEnd(at + 1);
-      if (end === UNKNOWN) return start;
-      if (end !== NONE) this.#claim(2, start, end);
-      index = end === NONE ? at + 1 : end;
+      if (end === NONE) continue;
+      this.#claim(EMAIL, start, end);
+      decided = end;
     }
-    return index;
+    this.#nexts[EMAIL] = next;
+    return this.#last ? this.#limit : this.#localStart(decided, this.#limit);
+  }
+
+  /** Where the local part begins that ends at a place. */
+  #localStart(least: number, end: number): number {
+    let start = end;
+    while (start > least && end - start < MAX_LOCAL && isLocal(this.#seen.at(start - 1))) start -= 1;
+    return start;
   }
 
   /**

@@ -16,7 +16,7 @@ export class UnitBuffer {
   }
 
   push(unit: number, start: number, end: number): void {
-    if (this.length === this.units.length) this.#grow();
+    if (this.length === this.units.length) this.#grow(0);
     this.units[this.length] = unit;
     this.starts[this.length] = start;
     this.ends[this.length] = end;
@@ -46,8 +46,13 @@ export class UnitBuffer {
     this.length -= count;
   }
 
-  #grow(): void {
-    const capacity = Math.max(64, this.units.length * 2);
+  /** Makes room for more units, so that they may be written to the arrays directly. */
+  reserve(count: number): void {
+    if (this.length + count > this.units.length) this.#grow(this.length + count);
+  }
+
+  #grow(least: number): void {
+    const capacity = Math.max(64, least, this.units.length * 2);
     const [units, starts, ends] = [new Uint16Array(capacity), new Uint32Array(capacity), new Uint32Array(capacity)];
     units.set(this.units);
     starts.set(this.starts);
