@@ -30,13 +30,15 @@ const CASE = /[\u0370-\u052f\u0130\u0131\u0251\u0261\u0269]/u;
 
 /** A second implementation, without a map back, for texts without letters that look like others. */
 function plainFold(text: string): string {
-  return [...text.normalize("NFKC").replace(IGNORABLE, "")]
-    .map((character) => (character.toLowerCase().length === character.length ? character.toLowerCase() : character))
-    .join("");
+  return Array.from(text.normalize("NFKC").replace(IGNORABLE, ""), (character) =>
+    character.toLowerCase().length === character.length ? character.toLowerCase() : character,
+  ).join("");
 }
 
 const trickyUnit = fc.constantFrom(
-  ..."aZ 1.\t\n\u00ad\u200b\u200d\u2026\u00a0\u0301\u0323\u0308\u00e9\ufb01\uff21\u3131\u314f\u1100\u1161\u11a8\uac00",
+  ...Array.from(
+    "aZ 1.\t\n\u00ad\u200b\u200d\u2026\u00a0\u0301\u0323\u0308\u00e9\ufb01\uff21\u3131\u314f\u1100\u1161\u11a8\uac00",
+  ),
   "\ud83c",
   "\udd30",
   "\ud83d\ude00",

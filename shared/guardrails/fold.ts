@@ -22,7 +22,7 @@ const REPLACED = -3;
 const SURROGATE = -4;
 
 /** What each unit is, in pages of 256 that are made when they are first met. */
-const PAGES: (Int32Array | undefined)[] = new Array(256);
+const PAGES: (Int32Array | undefined)[] = Array.from({ length: 256 }, () => undefined);
 
 function kindOf(unit: number): number {
   const page = PAGES[unit >> 8] ?? makePage(unit >> 8);

@@ -5,7 +5,7 @@
  */
 
 /** One pattern: parts and, between them, the largest gaps in code points. */
-export interface InjectionPattern {
+interface InjectionPattern {
   readonly label: string;
   readonly parts: readonly string[];
   readonly gaps: readonly number[];

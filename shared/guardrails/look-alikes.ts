@@ -33,6 +33,6 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
  */
 export const LATIN_OF: ReadonlyMap<number, number> = new Map(
   Object.entries(LOOK_ALIKES).flatMap(([latin, letters]) =>
-    [...letters].map((letter) => [letter.charCodeAt(0), latin.charCodeAt(0)] as const),
+    Array.from(letters, (letter) => [letter.charCodeAt(0), latin.charCodeAt(0)] as const),
   ),
 );

@@ -12,7 +12,7 @@ export interface RedactionCounts {
 }
 
 /** A part of a text, and what it is replaced by. */
-export interface Replacement {
+interface Replacement {
   readonly start: number;
   readonly end: number;
   readonly scanner: "pii" | "ban_keywords";

@@ -47,7 +47,7 @@ export interface TextScan {
 }
 
 /** What a policy switches on. */
-export interface ScanPolicy {
+interface ScanPolicy {
   readonly scanners: readonly TextScanner[];
   /** Each at most 200 characters, at most 1,000 of them; looked for when the scanner is on. */
   readonly banKeywords: readonly string[];
