@@ -106,7 +106,12 @@ describe("a redacted stream", () => {
   });
 
   it("leaves valid JSON in the arguments of tool calls", () => {
-    const json = JSON.stringify({ to: "jane@example.com", ssn: "123-45-6789", n: [1, 2.5e3, true], q: 'say "blue falcon"' });
+    const json = JSON.stringify({
+      to: "jane@example.com",
+      ssn: "123-45-6789",
+      n: [1, 2.5e3, true],
+      q: 'say "blue falcon"',
+    });
     for (let size = 1; size < 9; size += 1) {
       const calls = piecesOf(json, size).map((piece) =>
         chunk(0, { tool_calls: [{ index: 1, function: { arguments: piece } }] }),
@@ -181,18 +186,27 @@ describe("a redacted stream", () => {
 describe("redacted arguments", () => {
   const redact = (text: string, size: number): string => {
     const redaction = new ArgumentsRedaction(scan, new RedactionTally());
-    return piecesOf(text, size).map((piece) => redaction.push(piece)).join("") + redaction.finish();
+    return (
+      piecesOf(text, size)
+        .map((piece) => redaction.push(piece))
+        .join("") + redaction.finish()
+    );
   };
 
   it("mean the same when nothing matches, in pieces of any size", () => {
     fc.assert(
-      fc.property(fc.jsonValue(), fc.integer({ min: 1, max: 5 }), fc.constantFrom(undefined, 2), (value, size, space) => {
-        // a number of many digits may be one of a card
-        const short = (_: string, inner: unknown) => (typeof inner === "number" ? Math.trunc(inner % 1000) : inner);
-        const harmless = JSON.stringify(value, short, space);
-        const found = JSON.parse(redact(harmless, size));
-        expect(found).toEqual(JSON.parse(harmless));
-      }),
+      fc.property(
+        fc.jsonValue(),
+        fc.integer({ min: 1, max: 5 }),
+        fc.constantFrom(undefined, 2),
+        (value, size, space) => {
+          // a number of many digits may be one of a card
+          const short = (_: string, inner: unknown) => (typeof inner === "number" ? Math.trunc(inner % 1000) : inner);
+          const harmless = JSON.stringify(value, short, space);
+          const found = JSON.parse(redact(harmless, size));
+          expect(found).toEqual(JSON.parse(harmless));
+        },
+      ),
     );
   });
 

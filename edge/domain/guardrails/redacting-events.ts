@@ -45,7 +45,11 @@ export class RedactingEvents implements ResponseTransform {
   event(event: Uint8Array): Uint8Array {
     const { fields, data, value } = readEvent(event);
     if (data === null) return event;
-    if (data.trim() === "[DONE]") return this.#after(this.#rest(() => true), event);
+    if (data.trim() === "[DONE]")
+      return this.#after(
+        this.#rest(() => true),
+        event,
+      );
     if (value === undefined) {
       const redacted = redactText(this.#scan, this.#tally, data, false);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));

@@ -149,7 +149,8 @@ class Cursor {
       const quote = this.#piece.indexOf(QUOTE, this.#offset);
       const end = quote === -1 ? this.#piece.byteLength : quote;
       let backslashes = 0;
-      while (end - 1 - backslashes >= this.#offset && this.#piece[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
+      while (end - 1 - backslashes >= this.#offset && this.#piece[end - 1 - backslashes] === BACKSLASH)
+        backslashes += 1;
       escaped = backslashes % 2 === 1;
       this.#offset = end;
       if (quote === -1 || escaped) continue;
