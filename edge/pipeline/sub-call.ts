@@ -21,6 +21,7 @@ import { ClientGone } from "./call/client-gone.ts";
 import { type Call, MODEL_TEXT_MAX } from "./call/context.ts";
 import {
   AlreadySettled,
+  NO_BOONS,
   NO_UPSTREAM,
   type Parsed,
   type ParsedCall,
@@ -124,7 +125,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
  */
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
   const call = childOf(parent);
-  const request = { ...caller, ...ownOf(asked), energy: null };
+  const request = { ...caller, ...ownOf(asked), energy: null, boons: null };
   const forwarded = await forward(call, request, new UpstreamProgress(), () => undefined);
   const { response, cancellation, target } = forwarded;
   const { endpoints } = call.memory;
@@ -171,7 +172,14 @@ function childOf(parent: Call, requestType: RequestType = "chat"): Call {
 /** The same caller and session, with a body and a model of its own. */
 async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise<Prepared> {
   const energy = await energyTermsOf(call, asked.model);
-  const fresh = { cacheStatus: "off", queueWaitMs: 0, queueEntryUnknown: false, upstream: NO_UPSTREAM } as const;
+  const fresh = {
+    cacheStatus: "off",
+    boons: null,
+    boonReport: NO_BOONS,
+    queueWaitMs: 0,
+    queueEntryUnknown: false,
+    upstream: NO_UPSTREAM,
+  } as const;
   return { ...prepare(call, { ...parent, ...ownOf(asked), ...fresh, energy }), session: parent.session };
 }
 
@@ -187,7 +195,7 @@ function parsedOf(body: JsonObject, modelName: string): ParsedCall {
   const top = scanTopLevel(bytes, (name) => name === "model");
   if (top === null) throw new Error("a body that was just written is an object");
   const stream = body["stream"] === true;
-  return { document: wholeDocument(body), modelName, stream, outgoing: new JsonOutgoing([bytes], top) };
+  return { document: wholeDocument(body), modelName, stream, outgoing: new JsonOutgoing([bytes], top), edits: [] };
 }
 
 /** Reads an answer to its end, unless the signal ends it before. Rejects when the answer breaks off. */
