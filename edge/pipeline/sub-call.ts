@@ -67,7 +67,7 @@ export interface SubCall extends OwnCall {
 }
 
 /** The model's answer. */
-export type SubCallAnswer =
+type SubCallAnswer =
   /** The answer with its status, which may be an error; undefined: it is not JSON. */
   | { readonly kind: "answered"; readonly status: number; readonly value: unknown }
   /** The answer was larger than is collected, or than there is memory for. */
@@ -174,6 +174,7 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
   const energy = await energyTermsOf(call, asked.model);
   const fresh = {
     cacheStatus: "off",
+    boons: null,
     boonReport: NO_BOONS,
     boons: null,
     queueWaitMs: 0,
