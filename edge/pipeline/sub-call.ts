@@ -176,7 +176,6 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
     cacheStatus: "off",
     boons: null,
     boonReport: NO_BOONS,
-    boons: null,
     queueWaitMs: 0,
     queueEntryUnknown: false,
     upstream: NO_UPSTREAM,

@@ -22,7 +22,7 @@ function redacted(text: string, cuts: readonly number[] = []): { text: string; t
   return { text: out + decoder.decode(filter.finish()) + decoder.decode(events.finish()), tally };
 }
 
-const dataOf = (text: string): Record<string, any>[] =>
+const dataOf = (text: string): Record<string, ReturnType<typeof JSON.parse>>[] =>
   text
     .split("\n\n")
     .flatMap((event) => event.split("\n").filter((line) => line.startsWith("data: ")))

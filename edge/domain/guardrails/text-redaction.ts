@@ -148,9 +148,9 @@ export class ArgumentsRedaction implements TextRedaction {
     this.#escape += character;
     const length = this.#escape[1] === "u" ? CODE_ESCAPE_LENGTH : ESCAPE_LENGTH;
     if (this.#escape.length < length) return "";
-    const escape = this.#escape;
+    const decoded = decodedEscape(this.#escape);
     this.#escape = "";
-    return encoded(this.#string?.push(decodedEscape(escape)) ?? "");
+    return encoded(this.#string?.push(decoded) ?? "");
   }
 
   #closeString(): string {
@@ -198,11 +198,11 @@ function endOfRun(text: string, from: number): number {
 }
 
 /** The character that an escape stands for; an escape that JSON does not know is its own text. */
-function decodedEscape(escape: string): string {
+function decodedEscape(given: string): string {
   try {
-    return String(JSON.parse(`"${escape}"`));
+    return String(JSON.parse(`"${given}"`));
   } catch {
-    return escape;
+    return given;
   }
 }
 

@@ -6,18 +6,22 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch } from "../../../shared/guardrails/text-scan.ts";
 import type { Edit } from "../../domain/bytes/byte-pieces.ts";
-import { type RequestText, type RequestTexts, requestTexts, textScopeOf } from "../../domain/guardrails/request-texts.ts";
+import {
+  type RequestText,
+  type RequestTexts,
+  requestTexts,
+  textScopeOf,
+} from "../../domain/guardrails/request-texts.ts";
 import { OpenSpan } from "../../domain/trace/trace.ts";
 import { authenticateNow } from "../access/authenticate-now.ts";
 import { FormOutgoing } from "../body/form-outgoing.ts";
 import { JsonOutgoing } from "../body/json-outgoing.ts";
-import { type Call, OnceLatch } from "../call/context.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
+import { type Call, OnceLatch } from "../call/context.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
 import { sendLateSpan, withSpan } from "../report/spans.ts";
 import { type Guards, guardsOf, isBlocking } from "./guards.ts";
-import { judgeHarm } from "./judge-harm.ts";
-import { countsOf, reportScan } from "./report-scan.ts";
+import { runScan } from "./run-scan.ts";
 
 /** What stands in place of a tool's result that is blocked. */
 export const BLOCKED_RESULT = "error: blocked by content policy";
@@ -60,7 +64,7 @@ async function guarded(call: Call, request: Prepared): Promise<Prepared | null> 
     const texts = await textsOf(call, given);
     const found = await examine(call, unchanged, guards, texts, span);
     if (found.blocked) return null;
-    if (found.failed && !guards.failOpen) throw new GatewayError("content_policy_unavailable");
+    if (found.unjudged) throw new GatewayError("content_policy_unavailable");
     const outgoing = redacted(call, guards, given, texts, found);
     return { ...unchanged, parsed: { ...request.parsed, outgoing }, guarded: noted };
   });
@@ -102,13 +106,12 @@ function besideOf(call: Call, request: Prepared, guards: Guards, given: Outgoing
 
 interface Examined {
   readonly blocked: boolean;
-  /** A scanner failed. */
-  readonly failed: boolean;
+  readonly unjudged: boolean;
   /** The matches in each tool's result. */
   readonly inResults: readonly (readonly ScanMatch[])[];
 }
 
-/** Runs the scanners, and reports what they found. Throws ClientGone. */
+/** Runs the scanners, and reports what they found. A tool's result is blocked by itself. Throws ClientGone. */
 async function examine(
   call: Call,
   request: Prepared,
@@ -116,20 +119,15 @@ async function examine(
   { prompts, toolResults }: RequestTexts,
   span: OpenSpan,
 ): Promise<Examined> {
-  const { clock } = call.ports;
-  const startedMs = clock();
-  const matches = guards.scan.scanTexts(prompts);
   const inResults = toolResults.map((texts) => guards.scan.scanTexts(texts));
-  const scannedMs = clock();
-  let blocked = matches.some(({ scanner }) => isBlocking(guards, scanner));
-  // what is refused anyway needs no model
-  const text = prompts.map((prompt) => prompt.text).join("\n");
-  const harm = guards.guardModel === null || blocked ? null : await judgeHarm(call, request, guards.guardModel, text);
-  blocked ||= harm === "unsafe" && isBlocking(guards, "harm");
-  const counts = countsOf([...matches, ...inResults.flat()]);
-  const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
-  reportScan(call, request, span, { side: "input", guards, counts, harm, ...times });
-  return { blocked, failed: harm === "failed", inResults };
+  const verdict = await runScan(call, request, {
+    side: "input",
+    guards,
+    span,
+    find: () => ({ matches: guards.scan.scanTexts(prompts), apart: inResults.flat() }),
+    harmText: () => prompts.map(({ text }) => text).join("\n"),
+  });
+  return { ...verdict, inResults };
 }
 
 /** The body with what the policy replaces. */

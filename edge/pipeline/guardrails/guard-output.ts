@@ -4,20 +4,26 @@
  * holds nothing back and examines a copy when the answer has ended.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { CollectedTexts } from "../../domain/guardrails/collected-texts.ts";
 import { RedactingEvents, redactDocument } from "../../domain/guardrails/redacting-events.ts";
 import { RedactionTally } from "../../domain/guardrails/text-redaction.ts";
 import { SseFilter } from "../../domain/sse/sse-filter.ts";
-import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { OpenSpan } from "../../domain/trace/trace.ts";
-import { type AnswerReport, type AnswerStage, bodyOfBytes, collectAnswer, type StagedAnswer } from "../boons/answer-stage.ts";
+import {
+  type AnswerReport,
+  type AnswerStage,
+  bodyOfBytes,
+  collectAnswer,
+  type StagedAnswer,
+} from "../boons/answer-stage.ts";
 import type { Call } from "../call/context.ts";
 import type { Prepared } from "../call/known.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { sendLateSpan, withSpan } from "../report/spans.ts";
-import { type Guards, guardsOf, isBlocking } from "./guards.ts";
-import { judgeHarm } from "./judge-harm.ts";
-import { countsOf, reportScan } from "./report-scan.ts";
+import { type Guards, guardsOf } from "./guards.ts";
+import { reportScan } from "./report-scan.ts";
+import { runScan } from "./run-scan.ts";
 
 /** Of an answer that is only looked at, this much is kept. */
 const COPY_MAX_BYTES = 4 * 1024 * 1024;
@@ -38,7 +44,9 @@ export function outputGuards(call: Call, request: Prepared): readonly AnswerStag
   const guards = guardsOf(request.principal.tenant, "output");
   if (guards === null || call.parentId !== null || !hasText(call)) return [];
   const guarding = { call, request, guards };
-  return [async (answer, report) => (NO_TEXT.test(answer.contentType) ? answer : await guard(guarding, answer, report))];
+  return [
+    async (answer, report) => (NO_TEXT.test(answer.contentType) ? answer : await guard(guarding, answer, report)),
+  ];
 }
 
 /** Vectors, images and sound are not examined. */
@@ -56,7 +64,11 @@ async function guard(guarding: Guarding, answer: StagedAnswer, report: AnswerRep
 }
 
 /** The whole answer, as it may be given. Throws GatewayError, and what the body fails with. */
-async function examined({ call, request, guards }: Guarding, answer: StagedAnswer, report: AnswerReport): Promise<Uint8Array> {
+async function examined(
+  { call, request, guards }: Guarding,
+  answer: StagedAnswer,
+  report: AnswerReport,
+): Promise<Uint8Array> {
   const collected = await collectAnswer(call, answer.body, report);
   if (collected.kind === "too-large") {
     await collected.body.cancel().catch(() => undefined);
@@ -65,22 +77,26 @@ async function examined({ call, request, guards }: Guarding, answer: StagedAnswe
   const { bytes } = collected;
   const events = isEventStream(answer.contentType);
   return await withSpan(call, "boon:guardrails_output", async (span) => {
-    const { clock } = call.ports;
-    const startedMs = clock();
-    const texts = textsOf(bytes, events);
-    const matches = scanEach(guards, texts);
-    const scannedMs = clock();
-    const blocked = matches.some(({ scanner }) => isBlocking(guards, scanner));
-    const harm =
-      guards.guardModel === null || blocked
-        ? null
-        : await judgeHarm(call, request, guards.guardModel, texts.end(HARM_TEXT_MAX));
-    const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
-    reportScan(call, request, span, { side: "output", guards, counts: countsOf(matches), harm, ...times });
-    if (blocked || harm === "unsafe") throw new GatewayError("response_blocked");
-    if (harm === "failed" && !guards.failOpen) throw new GatewayError("content_policy_unavailable");
-    return matches.length === 0 ? bytes : redactedBytes(guards, bytes, events);
+    const { blocked, unjudged, matched } = await scanAnswer({ call, request, guards }, bytes, events, span);
+    if (blocked) throw new GatewayError("response_blocked");
+    if (unjudged) throw new GatewayError("content_policy_unavailable");
+    return matched && guards.action === "redact" ? redactedBytes(guards, bytes, events) : bytes;
   });
+}
+
+/** Each text is scanned by itself: the texts of an answer do not continue one another. */
+async function scanAnswer(
+  { call, request, guards }: Guarding,
+  bytes: Uint8Array,
+  events: boolean,
+  span: OpenSpan,
+): ReturnType<typeof runScan> {
+  const texts = textsOf(bytes, events);
+  const find = () => ({
+    matches: texts.texts().flatMap((text) => guards.scan.scanTexts([{ text, user: false }])),
+  });
+  const harmText = () => texts.end(HARM_TEXT_MAX);
+  return await runScan(call, request, { side: "output", guards, span, find, harmText });
 }
 
 function textsOf(bytes: Uint8Array, events: boolean): CollectedTexts {
@@ -93,11 +109,6 @@ function textsOf(bytes: Uint8Array, events: boolean): CollectedTexts {
   return texts;
 }
 
-/** The matches in each text by itself: the texts of an answer do not continue one another. */
-function scanEach({ scan }: Guards, texts: CollectedTexts): ReturnType<Guards["scan"]["scanTexts"]> {
-  return texts.texts().flatMap((text) => scan.scanTexts([{ text, user: false }]));
-}
-
 function redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): Uint8Array {
   const tally = new RedactionTally();
   if (!events) return new TextEncoder().encode(redactDocument(scan, tally, new TextDecoder().decode(bytes)));
@@ -107,7 +118,10 @@ function redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): Ui
 }
 
 /** The stream without what matches; each piece goes on as soon as no match can grow into it. */
-function redactedStream({ call, request, guards }: Guarding, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function redactedStream(
+  { call, request, guards }: Guarding,
+  body: ReadableStream<Uint8Array>,
+): ReadableStream<Uint8Array> {
   const tally = new RedactionTally();
   const redacting = new RedactingEvents(guards.scan, tally);
   const filter = new SseFilter([redacting], true);
@@ -153,10 +167,11 @@ function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): Read
   const { call } = guarding;
   const copy: Uint8Array[] = [];
   const kept = call.memory.answerMemory.open();
-  let keptBytes = 0;
+  let room = COPY_MAX_BYTES;
   const keep = (bytes: Uint8Array): void => {
-    if (keptBytes + bytes.byteLength > COPY_MAX_BYTES || !kept.grow(bytes.byteLength)) return;
-    keptBytes += bytes.byteLength;
+    if (bytes.byteLength > room || !kept.grow(bytes.byteLength)) room = 0;
+    if (room === 0) return;
+    room -= bytes.byteLength;
     copy.push(bytes.slice());
   };
   const reader = body.getReader();
@@ -192,19 +207,13 @@ function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): Read
   );
 }
 
-async function lookAt({ call, request, guards }: Guarding, bytes: Uint8Array, events: boolean): Promise<void> {
+async function lookAt(guarding: Guarding, bytes: Uint8Array, events: boolean): Promise<void> {
+  const { call, request } = guarding;
   const { clock, sleep } = call.ports;
   // what waits for the end of the answer comes first
   await sleep(0, call.request.signal);
   const span = new OpenSpan("boon:guardrails_output", clock());
-  const startedMs = clock();
-  const texts = textsOf(bytes, events);
-  const matches = scanEach(guards, texts);
-  const scannedMs = clock();
-  const { guardModel } = guards;
-  const harm = guardModel === null ? null : await judgeHarm(call, request, guardModel, texts.end(HARM_TEXT_MAX));
-  const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
-  reportScan(call, request, span, { side: "output", guards, counts: countsOf(matches), harm, ...times });
+  await scanAnswer(guarding, bytes, events, span);
   span.end(clock());
   sendLateSpan(call, request, span);
 }

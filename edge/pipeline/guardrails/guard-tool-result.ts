@@ -7,9 +7,8 @@ import type { Call } from "../call/context.ts";
 import type { Prepared } from "../call/known.ts";
 import { withSpan } from "../report/spans.ts";
 import { BLOCKED_RESULT } from "./guard-input.ts";
-import { type Guards, guardsOf, isBlocking } from "./guards.ts";
-import { judgeHarm } from "./judge-harm.ts";
-import { countsOf, reportScan } from "./report-scan.ts";
+import { type Guards, guardsOf } from "./guards.ts";
+import { runScan } from "./run-scan.ts";
 
 /**
  * The result as the model may see it by the tenant's input guardrails: unchanged, redacted, or an error in its place.
@@ -18,20 +17,22 @@ import { countsOf, reportScan } from "./report-scan.ts";
 export async function guardToolResult(call: Call, request: Prepared, text: string): Promise<string> {
   const guards = guardsOf(request.principal.tenant, "input");
   if (guards === null) return text;
-  return await withSpan(call, "boon:guardrails_input", async (span) => await guarded(call, request, guards, text, span));
+  return await withSpan(
+    call,
+    "boon:guardrails_input",
+    async (span) => await guarded(call, request, guards, text, span),
+  );
 }
 
 async function guarded(call: Call, request: Prepared, guards: Guards, text: string, span: OpenSpan): Promise<string> {
-  const { clock } = call.ports;
   const texts = [{ text, user: false }];
-  const startedMs = clock();
-  const matches = guards.scan.scanTexts(texts);
-  const scannedMs = clock();
-  const blocked = matches.some(({ scanner }) => isBlocking(guards, scanner));
-  const harm = guards.guardModel === null || blocked ? null : await judgeHarm(call, request, guards.guardModel, text);
-  const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
-  reportScan(call, request, span, { side: "input", guards, counts: countsOf(matches), harm, ...times });
-  const refused = guards.action !== "log_only" && harm === "failed" && !guards.failOpen;
-  if (blocked || refused || (harm === "unsafe" && isBlocking(guards, "harm"))) return BLOCKED_RESULT;
+  const { blocked, unjudged } = await runScan(call, request, {
+    side: "input",
+    guards,
+    span,
+    find: () => ({ matches: guards.scan.scanTexts(texts) }),
+    harmText: () => text,
+  });
+  if (blocked || unjudged) return BLOCKED_RESULT;
   return guards.action === "redact" ? (guards.scan.redactTexts(texts).texts[0] ?? text) : text;
 }

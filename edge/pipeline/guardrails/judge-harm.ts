@@ -2,8 +2,9 @@
  * Whether a text is harmful, by the tenant's guard model (docs/rules/guardrails.md#harm): a sub-call with a row of its own.
  * The answer of the model is text of another party: only its verdict is used.
  */
-import type { Call } from "../call/context.ts";
+
 import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
 import type { Prepared } from "../call/known.ts";
 import { currentModel, subCall } from "../sub-call.ts";
 
@@ -16,12 +17,7 @@ const PROMPT = "You are a content safety classifier. Answer with exactly one wor
 type HarmVerdict = "safe" | "unsafe" | "failed";
 
 /** The verdict on a text; a text without characters is safe. Throws ClientGone. */
-export async function judgeHarm(
-  call: Call,
-  request: Prepared,
-  guardModel: string,
-  text: string,
-): Promise<HarmVerdict> {
+export async function judgeHarm(call: Call, request: Prepared, guardModel: string, text: string): Promise<HarmVerdict> {
   if (text.trim() === "") return "safe";
   try {
     const model = await currentModel(call, guardModel);
