@@ -1,7 +1,19 @@
 /**
  * Finds prompt injection, personal data and banned keywords in texts, and replaces personal data and keywords
- * (docs/rules/guardrails.md#scanners). Pure: it never logs, and what it answers names no matched text.
+ * (docs/rules/guardrails.md#scanners). Pure: it never logs, and what it answers names no matched text. The work is linear in
+ * the texts, whatever they are.
  */
+import { fold } from "./fold.ts";
+import { FoundSpans, MAX_GAP } from "./found-spans.ts";
+import { collapseSpaces, findInjections } from "./injection.ts";
+import { INJECTION_PATTERNS } from "./injection-patterns.ts";
+import { JoinedTexts, type ScanSpan } from "./joined-texts.ts";
+import type { KeywordTrie } from "./keyword-trie.ts";
+import { compileKeywords, KeywordFinder } from "./keywords.ts";
+import { PII_LABELS, PiiFinder } from "./pii.ts";
+import { openRedactingStream, type RedactingStream } from "./redacting-stream.ts";
+import { type RedactionCounts, replacementsOf } from "./replacements.ts";
+import { UnitBuffer } from "./unit-buffer.ts";
 
 /** A scanner that needs no model. */
 export type TextScanner = "prompt_injection" | "pii" | "ban_keywords";
@@ -13,14 +25,6 @@ export interface ScannedText {
   readonly user: boolean;
 }
 
-/** A part of a given text, in UTF-16 units. */
-interface ScanSpan {
-  /** Index in the list of texts. */
-  readonly text: number;
-  readonly start: number;
-  readonly end: number;
-}
-
 /** What a scanner found. A match over several texts has a span in each. */
 export interface ScanMatch {
   readonly scanner: TextScanner;
@@ -29,100 +33,206 @@ export interface ScanMatch {
   readonly spans: readonly ScanSpan[];
 }
 
-/** How many parts of the text were replaced. */
-export interface RedactionCounts {
-  readonly pii: number;
-  readonly ban_keywords: number;
-}
-
-/** Replaces matches in a text that arrives in pieces. */
-export interface RedactingStream {
-  /** Takes the next piece, and answers the text that no match can change any more. */
-  push(text: string): string;
-  /** Answers what was held back. Nothing may be pushed afterwards. */
-  finish(): string;
-  readonly counts: RedactionCounts;
-}
-
 /** The scanners of one policy, ready to be used on many texts. */
 export interface TextScan {
+  /**
+   * What is found in the texts, each alone and over the borders of neighbours: each pattern of prompt injection once, and at
+   * most `MAX_MATCHES` of each other scanner. By scanner, then in the order of the texts.
+   */
   scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[];
+  /** The texts with all personal data and keywords replaced. What is split over texts is replaced in the first of them. */
   redactTexts(texts: readonly ScannedText[]): { readonly texts: readonly string[]; readonly counts: RedactionCounts };
+  /** Replaces the same in one text that arrives in pieces. */
   openStream(): RedactingStream;
 }
 
 /** What a policy switches on. */
 export interface ScanPolicy {
   readonly scanners: readonly TextScanner[];
+  /** Each at most 200 characters, at most 1,000 of them; looked for when the scanner is on. */
   readonly banKeywords: readonly string[];
 }
 
-const INJECTION = [
-  /\b(?:ignore|disregard|forget|override|bypass|skip|neglect)\b.{0,30}\b(?:previous|prior|above|earlier|preceding|all|any|your|system)\b.{0,30}\b(?:instructions?|prompts?|rules?|directives?|guidelines?)\b/gisu,
-];
-const PII: readonly (readonly [string, RegExp])[] = [
-  ["SSN", /(?<!\d)(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?!\d)/g],
-  ["EMAIL", /[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}/g],
-];
+/** Matches of one scanner that are listed one by one: a hostile text has one in every second character. */
+const MAX_MATCHES = 1_000;
+
+/** How far from the border of two texts a match over it may begin or end; keywords may make it more. */
+const SEAM_REACH = 512;
 
 /** The scanners of a policy. Costs time in the length of the keywords: callers keep the result. */
 export function compileScan({ scanners, banKeywords }: ScanPolicy): TextScan {
-  const patterns: [TextScanner, string, RegExp, string][] = [];
-  if (scanners.includes("prompt_injection"))
-    for (const re of INJECTION) patterns.push(["prompt_injection", "override", re, ""]);
-  if (scanners.includes("pii")) for (const [label, re] of PII) patterns.push(["pii", label, re, `[REDACTED:${label}]`]);
-  if (scanners.includes("ban_keywords")) {
-    for (const [at, keyword] of banKeywords.entries()) {
-      const source = keyword
-        .trim()
-        .split(/\s+/)
-        .map((word) => word.replace(/[^\p{L}\p{Nd}_]/gu, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`))
-        .join("\\s{1,32}");
-      patterns.push([
-        "ban_keywords",
-        `ban_keywords[${at}]`,
-        new RegExp(`(?<![\\p{L}\\p{Nd}_])${source}(?![\\p{L}\\p{Nd}_])`, "giu"),
-        "[REDACTED]",
-      ]);
-    }
+  const has = (scanner: TextScanner): boolean => scanners.includes(scanner);
+  return new CompiledScan(
+    has("prompt_injection"),
+    has("pii"),
+    has("ban_keywords") && banKeywords.length > 0 ? compileKeywords(banKeywords) : null,
+  );
+}
+
+/** What was found in texts one after another, in places of these. */
+interface Findings {
+  readonly pii: FoundSpans;
+  readonly keywords: FoundSpans;
+  readonly injections: Map<number, { readonly start: number; readonly end: number }>;
+}
+
+class CompiledScan implements TextScan {
+  readonly #hasInjection: boolean;
+  readonly #hasPii: boolean;
+  readonly #keywords: KeywordTrie | null;
+
+  constructor(hasInjection: boolean, hasPii: boolean, keywords: KeywordTrie | null) {
+    this.#hasInjection = hasInjection;
+    this.#hasPii = hasPii;
+    this.#keywords = keywords;
   }
-  const redact = (text: string, counts: { pii: number; ban_keywords: number }): string => {
-    let left = text;
-    for (const [scanner, , re, replacement] of patterns) {
-      if (scanner === "prompt_injection") continue;
-      left = left.replace(re, () => {
-        counts[scanner] += 1;
-        return replacement;
+
+  scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[] {
+    const joined = new JoinedTexts(texts.map(({ text }) => text));
+    const { injections, pii, keywords } = this.#find(joined, texts, this.#hasInjection);
+    const injected = [...injections]
+      .sort(([a], [b]) => a - b)
+      .map(
+        ([pattern, { start, end }]): ScanMatch => ({
+          scanner: "prompt_injection",
+          label: INJECTION_PATTERNS[pattern]?.label ?? "",
+          spans: joined.spansBetween(start, end),
+        }),
+      );
+    return [
+      ...injected,
+      ...matchesOf("pii", pii, joined, (label) => PII_LABELS[label] ?? ""),
+      ...matchesOf("ban_keywords", keywords, joined, (label) => `ban_keywords[${label}]`),
+    ];
+  }
+
+  redactTexts(texts: readonly ScannedText[]): { readonly texts: readonly string[]; readonly counts: RedactionCounts } {
+    const joined = new JoinedTexts(texts.map(({ text }) => text));
+    const { pii, keywords } = this.#find(joined, texts, false);
+    const counts = { pii: 0, ban_keywords: 0 };
+    const out = texts.map(() => "");
+    const written = texts.map(() => 0);
+    for (const { start, end, scanner, text } of replacementsOf(pii, keywords)) {
+      counts[scanner] += 1;
+      for (const [nth, span] of joined.spansBetween(start, end).entries()) {
+        const before = texts[span.text]?.text.slice(written[span.text], span.start) ?? "";
+        out[span.text] += before + (nth === 0 ? text : "");
+        written[span.text] = span.end;
+      }
+    }
+    return { texts: out.map((text, at) => text + (texts[at]?.text.slice(written[at]) ?? "")), counts };
+  }
+
+  openStream(): RedactingStream {
+    return openRedactingStream(this.#hasPii, this.#keywords);
+  }
+
+  #find(joined: JoinedTexts, texts: readonly ScannedText[], withInjection: boolean): Findings {
+    const isUsers = (start: number, end: number): boolean =>
+      joined.spansBetween(start, end).every(({ text }) => texts[text]?.user === true);
+    const found = this.#findIn(joined.lines, withInjection, {
+      placeOf: (index) => joined.placeOf(index),
+      counts: () => true,
+      isUsers,
+    });
+    if (texts.length < 2) return found;
+
+    const overSeams = noFindings();
+    for (const { text, start, seams } of joined.seams(this.#reach())) {
+      const one = this.#findIn(text, withInjection, {
+        placeOf: (index) => start + index,
+        // what begins where a long text was cut may in truth begin elsewhere
+        counts: (from, to) => (start === 0 || from > start) && hasBetween(seams, from - start, to - start),
+        isUsers,
+      });
+      overSeams.pii.addAll(one.pii);
+      overSeams.keywords.addAll(one.keywords);
+      for (const [pattern, place] of one.injections) {
+        if (!found.injections.has(pattern)) found.injections.set(pattern, place);
+      }
+    }
+    found.pii.addThoseApart(overSeams.pii);
+    found.keywords.addThoseOutside(overSeams.keywords);
+    return found;
+  }
+
+  #reach(): number {
+    return Math.max(SEAM_REACH, (this.#keywords?.longest ?? 0) * (MAX_GAP + 1));
+  }
+
+  #findIn(text: string, withInjection: boolean, where: Where): Findings {
+    const found = noFindings();
+    if (this.#hasPii) {
+      const pii = new FoundSpans();
+      new PiiFinder(pii).take(text, 0, 0, true);
+      addPlaces(found.pii, pii, where);
+      found.pii.sort();
+    }
+    if (this.#keywords === null && !withInjection) return found;
+
+    const folded = new UnitBuffer(text.length + 8);
+    fold(text, 0, true, 0, folded);
+    if (this.#keywords !== null) {
+      const keywords = new FoundSpans();
+      const finder = new KeywordFinder(this.#keywords, keywords);
+      finder.take(folded);
+      finder.readUpTo(text.length, true);
+      addPlaces(found.keywords, keywords, where);
+    }
+    if (withInjection) {
+      collapseSpaces(folded);
+      findInjections(folded, (pattern, start, end) => {
+        const [from, to] = [where.placeOf(start), where.placeOf(end)];
+        if (!where.counts(from, to)) return false;
+        if (INJECTION_PATTERNS[pattern]?.userOnly === true && !where.isUsers(from, to)) return false;
+        found.injections.set(pattern, { start: from, end: to });
+        return true;
       });
     }
-    return left;
-  };
-  return {
-    scanTexts: (texts) =>
-      texts.flatMap(({ text }, at) =>
-        patterns.flatMap(([scanner, label, re]) =>
-          [...text.matchAll(re)].map((found) => ({
-            scanner,
-            label,
-            spans: [{ text: at, start: found.index, end: found.index + found[0].length }],
-          })),
-        ),
-      ),
-    redactTexts: (texts) => {
-      const counts = { pii: 0, ban_keywords: 0 };
-      return { texts: texts.map(({ text }) => redact(text, counts)), counts };
-    },
-    openStream: () => {
-      const counts = { pii: 0, ban_keywords: 0 };
-      let held = "";
-      return {
-        push(text) {
-          held += text;
-          return "";
-        },
-        finish: () => redact(held, counts),
-        counts,
-      };
-    },
-  };
+    return found;
+  }
+}
+
+function noFindings(): Findings {
+  return { pii: new FoundSpans(), keywords: new FoundSpans(), injections: new Map() };
+}
+
+/** How places of a text that is scanned are places of the texts one after another. */
+interface Where {
+  placeOf(index: number): number;
+  /** Whether a match between two places counts. */
+  counts(start: number, end: number): boolean;
+  /** Whether only texts of users are between two places. */
+  isUsers(start: number, end: number): boolean;
+}
+
+function addPlaces(target: FoundSpans, { labels, starts, ends }: FoundSpans, where: Where): void {
+  for (const [at, label] of labels.entries()) {
+    const [start, end] = [where.placeOf(starts[at] ?? 0), where.placeOf(ends[at] ?? 0)];
+    if (where.counts(start, end)) target.add(label, start, end);
+  }
+}
+
+/** Whether one of the ascending places is between two others. */
+function hasBetween(places: readonly number[], start: number, end: number): boolean {
+  let [low, high] = [0, places.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((places[middle] ?? 0) > start) high = middle;
+    else low = middle + 1;
+  }
+  return (places[low] ?? end) < end;
+}
+
+function matchesOf(
+  scanner: TextScanner,
+  { labels, starts, ends }: FoundSpans,
+  joined: JoinedTexts,
+  labelOf: (label: number) => string,
+): readonly ScanMatch[] {
+  return labels.slice(0, MAX_MATCHES).map((label, at) => ({
+    scanner,
+    label: labelOf(label),
+    spans: joined.spansBetween(starts[at] ?? 0, ends[at] ?? 0),
+  }));
 }
