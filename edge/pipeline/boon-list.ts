@@ -3,5 +3,7 @@
  * boons/; each one is a folder of its own beside it, because it may make sub-calls.
  */
 import type { Boon } from "./boons/boon.ts";
+import { structuredOutput } from "./structured-output/structured-output.ts";
+import { vision } from "./vision/vision.ts";
 
-export const BOONS: readonly Boon[] = [];
+export const BOONS: readonly Boon[] = [vision, structuredOutput];
