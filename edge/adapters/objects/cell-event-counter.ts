@@ -30,8 +30,9 @@ export class CellEventCounter implements EventCounter {
   count(tally: MetricEvent): void {
     const key = eventKey(tally);
     const known = this.#waiting.get(key);
-    if (known === undefined) this.#waiting.set(key, { tally, times: 1 });
-    else known.times += 1;
+    const times = tally.times ?? 1;
+    if (known === undefined) this.#waiting.set(key, { tally, times });
+    else known.times += times;
     if (this.#sentMs === null || this.#clock() - this.#sentMs > CALL_MAX_MS) this.#keepAlive(this.#flush());
   }
 

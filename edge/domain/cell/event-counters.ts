@@ -47,6 +47,8 @@ type EventMetricName = keyof typeof EVENT_METRICS;
 export interface MetricEvent {
   readonly metric: EventMetricName;
   readonly labels: readonly string[];
+  /** How much it counts, a safe integer of at least 0; 1 when it is not said. */
+  readonly times?: number;
 }
 
 /** An event and how often it happened. */

@@ -42,7 +42,20 @@ const ODD_SCALARS = [
   '"\u00a0"',
   '"=1+1"',
 ];
-const ODD_NAMES = ["", "__proto__", "constructor", "a,b", "a b", " a", '"', "@1", "\n", "\ud800", "[table rows=2]", "1"];
+const ODD_NAMES = [
+  "",
+  "__proto__",
+  "constructor",
+  "a,b",
+  "a b",
+  " a",
+  '"',
+  "@1",
+  "\n",
+  "\ud800",
+  "[table rows=2]",
+  "1",
+];
 
 const scalar = fc.oneof(
   fc.constantFrom(...ODD_SCALARS, "true", "false", "null"),

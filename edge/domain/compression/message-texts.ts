@@ -55,6 +55,24 @@ export function withTexts(
   return after;
 }
 
+/**
+ * Whether messages can be written as JSON again without changing a number in them: none that JSON.parse has rounded or that
+ * JSON.stringify writes differently.
+ */
+export function isRewritable(messages: readonly unknown[]): boolean {
+  const left: unknown[] = [...messages];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === "number") {
+      if (!Number.isFinite(value) || Object.is(value, -0)) return false;
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
+    } else if (typeof value === "object" && value !== null) {
+      for (const inner of Object.values(value)) left.push(inner);
+    }
+  }
+  return true;
+}
+
 /** Input tokens of messages by the rule of estimates (docs/rules/token-estimates.md#formulas). */
 export function messagesTokens(messages: readonly unknown[]): number {
   return messages.reduce((sum: number, message) => {

@@ -26,6 +26,8 @@ const OUTSIDE_BLOCK = { kind: "prose", referred: false } as const;
 export interface Repeats {
   /** Each repeated text, once. */
   readonly originals: readonly string[];
+  /** How many blocks become references. */
+  readonly count: number;
   /** The blocks with references, when every text of `hashes` is known by its SHA-256 in hex. */
   readonly refer: (hashes: ReadonlyMap<string, string>) => readonly Block[];
 }
@@ -71,7 +73,7 @@ export function repeatsOf(
     );
     return inOrder([...marked, ...found.map(reference)]);
   };
-  return { originals: [...originals], refer };
+  return { originals: [...originals], count: found.length, refer };
 }
 
 const REFERENCE_TOKENS = tokensOf(referenceTo("0".repeat(64)));
@@ -80,6 +82,8 @@ const REFERENCE_TOKENS = tokensOf(referenceTo("0".repeat(64)));
 function repeatedTexts(texts: readonly string[], minTokens: number): readonly Block[] {
   const met = new Set<string>();
   return texts.flatMap((original, text): Block[] => {
+    // a hash is made of UTF-8, and a store keeps UTF-8: a text that has no UTF-8 would come back as another one
+    if (!original.isWellFormed()) return [];
     if (original.length < minTokens || original.length > TEXT_CHARS_MAX || tokensOf(original) < minTokens) return [];
     const isRepeated = met.has(original);
     met.add(original);
@@ -91,6 +95,7 @@ function repeatedTexts(texts: readonly string[], minTokens: number): readonly Bl
 function repeatedBlocks(blocks: readonly Block[], max: number): readonly Block[] {
   const met = new Set<string>();
   return blocks
+    .filter(({ original }) => original.isWellFormed())
     .filter(({ original }) => {
       const isRepeated = met.has(original);
       met.add(original);

@@ -3,6 +3,8 @@
  * sidecar or from the rule of thumb here. Linear in the text, but for the sort of its sentences.
  */
 
+import { countCodePoints } from "../text/code-points.ts";
+
 /** What a dropped stretch leaves. */
 export const OMITTED = " [… omitted]";
 /** A shorter text is kept whole. */

@@ -7,10 +7,11 @@ import type { Call } from "../call/context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
+import { compressionBoon } from "./compression.ts";
 import { RequestDraft } from "./request-draft.ts";
 
 /** Every boon, in the order in which they change a request; their answer stages run in the same order. */
-const BOONS: readonly Boon[] = [];
+const BOONS: readonly Boon[] = [compressionBoon];
 
 /** A request as it goes upstream, and what happens to its answer. */
 interface Boosted<K extends Prepared> {
