@@ -85,15 +85,23 @@ function stretchesOf(text: string): readonly Stretch[] {
   let plainStart = 0;
   for (const fence of fencesOf(text)) {
     stretches.push(...plainStretches(text, plainStart, fence.opened), fence);
-    plainStart = fence.end;
+    plainStart = fence.closed;
   }
   stretches.push(...plainStretches(text, plainStart, text.length));
   return stretches;
 }
 
-/** The bodies of code fences; `opened`: where the line of the opening fence begins. A fence without end takes the rest. */
-function fencesOf(text: string): readonly (Stretch & { readonly opened: number })[] {
-  const fences: (Stretch & { readonly opened: number })[] = [];
+/** The body of a code fence: its fences are no part of it. */
+interface Fence extends Stretch {
+  /** Where the line of the opening fence begins. */
+  readonly opened: number;
+  /** Where the line of the closing fence ends. */
+  readonly closed: number;
+}
+
+/** The code fences; one without end takes the rest. */
+function fencesOf(text: string): readonly Fence[] {
+  const fences: Fence[] = [];
   let open: { readonly mark: string; readonly info: string; readonly opened: number; readonly start: number } | null =
     null;
   for (const { start, end } of linesOf(text)) {
@@ -104,11 +112,14 @@ function fencesOf(text: string): readonly (Stretch & { readonly opened: number }
     if (open === null) {
       open = { mark, info, opened: start, start: Math.min(end + 1, text.length) };
     } else if (mark[0] === open.mark[0] && mark.length >= open.mark.length && info.trim() === "") {
-      fences.push({ ...fenceBody(text, open, Math.max(start - 1, open.start)), opened: open.opened });
+      const body = fenceBody(text, open, Math.max(start - 1, open.start));
+      fences.push({ ...body, opened: open.opened, closed: end });
       open = null;
     }
   }
-  if (open !== null) fences.push({ ...fenceBody(text, open, text.length), opened: open.opened });
+  if (open !== null) {
+    fences.push({ ...fenceBody(text, open, text.length), opened: open.opened, closed: text.length });
+  }
   return fences;
 }
 

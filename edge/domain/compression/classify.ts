@@ -10,7 +10,7 @@ const STAMP_OR_LEVEL =
   /^[\s[(<"]{0,8}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{2,4}|\d\d?:\d\d:\d\d|\d{10}(?:\d{3})?\b|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d|[IWEF]\d{4} |(?:ts|time|timestamp|level)=|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|PANIC)\b)/i;
 const CODE_END = /[{}();,\\\]]\s*$/;
 const CODE_START =
-  /^(?:\s*\d{1,6}[\t|:]|\s*(?:import|from|export|const|let|var|function|return|if|for|while|class|def|async|await|public|private|fn|func|package|use|#include|@\w+)\b|\s{2,}\S|\s*(?:\/\/|#|\*|--) )/;
+  /^(?:\s*\d{1,6}(?:[\t|]|:(?!\d))|\s*(?:import|from|export|const|let|var|function|return|if|for|while|class|def|async|await|public|private|fn|func|package|use|#include|@\w+)\b|\s{2,}\S|\s*(?:\/\/|#|\*|--) )/;
 
 /** At least 8 lines that are not blank, half of them beginning with a time or a level. */
 export function isLog(text: string): boolean {
