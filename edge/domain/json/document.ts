@@ -57,13 +57,18 @@ export function wholeDocument(root: JsonObject): JsonDocument {
   return { root, codePoints: countCodePoints, text: (value) => value };
 }
 
+/** True for what JSON calls an object. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Refuses what is not UTF-8, and a byte order mark with it. */
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function parseObject(bytes: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(strict.decode(bytes));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     return null;
   }
