@@ -9,6 +9,9 @@ import { type FinishedTurn, REASONING_NAMES } from "./turn.ts";
 /** Most tool calls of one answer. */
 const STREAMED_CALLS_MAX = 256;
 
+/** The gateway's own tools have shorter names. */
+const NAME_MAX_CHARACTERS = 256;
+
 /** Texts of a message that are written in pieces. */
 const TEXTS = ["content", ...REASONING_NAMES] as const;
 
@@ -114,20 +117,30 @@ export class StreamedTurn {
     return begins ? last + 1 : Math.max(last, 0);
   }
 
-  #grow(call: GrowingCall, { index: _, function: called, ...rest }: JsonObject): readonly JsonObject[] {
+  #grow(call: GrowingCall, delta: JsonObject): readonly JsonObject[] {
+    const { index: _, function: called, ...rest } = delta;
     const { name, arguments: written, ...others } = isJsonObject(called) ? called : {};
     const text = isJsonObject(written) ? JSON.stringify(written) : typeof written === "string" ? written : "";
     const more = { ...given(rest), ...given(others) };
     const characters = Object.keys(more).length === 0 ? 0 : JSON.stringify(more).length;
     // A name may come in pieces; some upstreams repeat it with every piece of the arguments.
     const nameMore = typeof name === "string" && name !== call.name ? name : "";
-    if (!this.#keep(characters + text.length + nameMore.length)) return [];
+    if (!this.#keep(characters + text.length + nameMore.length)) return this.#beyond(call, delta, nameMore);
     call.rest = { ...call.rest, ...given(rest) };
     call.ofFunction = { ...call.ofFunction, ...given(others) };
     call.name += nameMore;
     if (text !== "") call.written.push(text);
     const isFunction = (call.rest["type"] ?? "function") === "function" && (called !== undefined || known(rest));
     return call.clientIndex === null && (text !== "" || !isFunction) ? this.#decide(call) : [];
+  }
+
+  /** A delta that is not kept any more: the loop ends with this answer, and only the client's calls still count. */
+  #beyond(call: GrowingCall, delta: JsonObject, nameMore: string): readonly JsonObject[] {
+    if (call.clientIndex !== null) return [];
+    const before = Object.keys(call.rest).length === 0 && call.name === "" ? [] : [wholeCall(call)];
+    call.name += nameMore.slice(0, NAME_MAX_CHARACTERS);
+    if (this.#decide(call).length === 0) return [];
+    return [...before, delta].map((part) => ({ ...part, index: call.clientIndex }));
   }
 
   /** Decides by its name whose the call is. Returns what has come of it when it is the client's. */
