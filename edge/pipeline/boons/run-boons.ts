@@ -25,7 +25,8 @@ export async function runBoons<K extends Prepared>(call: Call, request: K): Prom
   if (request.boons === null || call.parentId !== null || directives.has("off")) return { request, stages: [] };
   const draft = new RequestDraft(request.parsed);
   const { settings } = request.boons;
-  const work: BoonWork = { call, request, settings, draft, directive: { lossy: directives.has("lossy") } };
+  const directive = { lossy: directives.has("lossy") };
+  const work: BoonWork = { call, request, settings, draft, directive, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
   for (const boon of BOONS) {
     const effect = await applied(boon, work);
