@@ -38,6 +38,7 @@ import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
+import { ToolLists } from "./pipeline/tool-servers/tool-lists.ts";
 import type { Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
@@ -164,6 +165,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       bodyMemory: new RequestBodyMemory(clock),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
+      toolLists: new ToolLists(),
       endpoints: new EndpointFailures(),
     };
     const budgets = new TenantBudgetClient(stubs);

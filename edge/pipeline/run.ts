@@ -23,6 +23,7 @@ import {
   StageFailure,
 } from "./call/known.ts";
 import type { PipelineInput } from "./call/start-call.ts";
+import { guardInput } from "./guardrails/guard-input.ts";
 import { answer } from "./reply/answer-call.ts";
 import { serveAdmitted } from "./serve-admitted.ts";
 
@@ -73,9 +74,9 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     return await route.find(call, caller);
   });
   const reload = async (request: Prepared): Promise<Prepared> =>
-    await route.resolve(call, await authenticate(call, request));
+    await guardInput(call, await route.resolve(call, await authenticate(call, request)));
   try {
-    const cached = await lookupResponse(call, prepare(call, resolved), reload);
+    const cached = await lookupResponse(call, await guardInput(call, prepare(call, resolved)), reload);
     if (cached.kind === "hit") return cached.answer;
     return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS);
   } catch (error) {

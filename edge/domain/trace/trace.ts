@@ -14,10 +14,14 @@ export type SpanName =
   | "upstream_diagnostics"
   | "mcp_request"
   | "boon:vision"
-  | "boon:structured_repair";
+  | "boon:structured_repair"
+  | "boon:guardrails_input"
+  | "boon:guardrails_output";
 
-/** Plain facts by name; a list contains names or addresses. */
-type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+/** Plain facts by name; a list contains names or addresses, an object counts. */
+type SpanAttributes = Readonly<
+  Record<string, string | number | boolean | null | readonly string[] | Readonly<Record<string, number>>>
+>;
 
 /** A finished span. Times in Unix epoch ms; `parent_span` is "" for the root. */
 export interface SpanRecord {

@@ -11,6 +11,7 @@ import type { Ports } from "../../ports.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
+import type { ToolLists } from "../tool-servers/tool-lists.ts";
 import type { ClientBody } from "./client-body.ts";
 
 /** The part of the configuration that the pipeline needs. */
@@ -46,6 +47,8 @@ export interface IsolateMemory {
   readonly answerMemory: MemoryBudget;
   /** Memory for answers that are held to be stored. */
   readonly cacheMemory: MemoryBudget;
+  /** What tool servers have listed. */
+  readonly toolLists: ToolLists;
   /** Endpoints that failed a short time ago. */
   readonly endpoints: EndpointFailures;
 }

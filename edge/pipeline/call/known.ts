@@ -140,10 +140,22 @@ export interface Resolved extends Parsed {
   readonly boons: KnownBoons | null;
 }
 
+/** What input guardrails have done with a request (docs/rules/guardrails.md#where-it-looks). */
+export interface GuardedInput {
+  /** The revision of the tenant whose policy was applied. */
+  readonly tenantRev: number;
+  /** The body as the client sent it. */
+  readonly given: OutgoingBody;
+  /** Examines the request beside its work; only the first call counts. Null: nothing is examined then. */
+  readonly beside: (() => void) | null;
+}
+
 /** After step 4: everything that a decision needs. */
 export interface Prepared extends Resolved {
   readonly session: SessionId;
   readonly estimate: TokenEstimate;
+  /** What the tenant's input guardrails have done; null: they have not looked yet. */
+  readonly guarded: GuardedInput | null;
   /** The units that the route is billed by; for a form whose file is still arriving they may still change. */
   readonly measure: () => Measure;
 }

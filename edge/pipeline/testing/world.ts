@@ -40,6 +40,7 @@ import type { Call } from "../call/context.ts";
 import { type PipelineInput, startCall } from "../call/start-call.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
+import { ToolLists } from "../tool-servers/tool-lists.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
 import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";
@@ -131,6 +132,7 @@ export class TestPipeline {
     bodyMemory: new RequestBodyMemory(() => this.nowMs),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
+    toolLists: new ToolLists(),
     endpoints: new EndpointFailures(),
   };
   /** Addresses that were examined after a failure. */
