@@ -7,6 +7,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
 import type { AdmittedRequest } from "./admission/admit.ts";
 import { type RequestEnd, Settler } from "./admission/settle.ts";
+import { runBoons } from "./boons/run-boons.ts";
 import { type CacheKey, cacheMissFor } from "./cache/response-cache.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
@@ -22,15 +23,21 @@ import { UpstreamProgress } from "./upstream/upstream-progress.ts";
  * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere.
  */
 export async function serveAdmitted(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
-  const request = { ...admitted, upstream: new UpstreamProgress() };
+  let request = { ...admitted, upstream: new UpstreamProgress() };
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
+    // Boons may take longer than the isolate's session holds a slot.
+    if (request.boons !== null) settler.watchSlot();
+    const boosted = await runBoons(call, request);
+    request = boosted.request;
     forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
+    const served = request;
     const response = await relay(call, {
-      request,
+      request: served,
       forwarded,
-      bill: (answered) => billed(request, answered),
+      stages: boosted.stages,
+      bill: (answered) => billed(served, answered),
       settler,
       miss: cacheMissFor(key, request.model),
     });

@@ -17,7 +17,7 @@ import { prepare } from "./admission/prepare.ts";
 import { JsonOutgoing } from "./body/json-outgoing.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
-import { AlreadySettled, NO_UPSTREAM, type ParsedCall, type Prepared, StageFailure } from "./call/known.ts";
+import { AlreadySettled, NO_BOONS, NO_UPSTREAM, type ParsedCall, type Prepared, StageFailure } from "./call/known.ts";
 import { startCall } from "./call/start-call.ts";
 import { BoundedBuffer } from "./memory/bounded-buffer.ts";
 import { handInRefusal } from "./reply/answer-call.ts";
@@ -88,8 +88,14 @@ async function preparedOf(call: Call, parent: Prepared, { model, body, timeoutMs
   const energy = await energyTermsOf(call, model);
   const { principal, identity, session } = parent;
   const { modelName: modelText } = parsed;
-  const resolved = { ...parent, principal, identity, parsed, modelText, model: own, energy };
-  const fresh = { cacheStatus: "off", queueWaitMs: 0, queueEntryUnknown: false, upstream: NO_UPSTREAM } as const;
+  const resolved = { ...parent, principal, identity, parsed, modelText, model: own, energy, boons: null };
+  const fresh = {
+    cacheStatus: "off",
+    boonReport: NO_BOONS,
+    queueWaitMs: 0,
+    queueEntryUnknown: false,
+    upstream: NO_UPSTREAM,
+  } as const;
   return { ...prepare(call, { ...resolved, ...fresh }), session };
 }
 
@@ -97,7 +103,13 @@ function parsedOf(body: JsonObject, modelName: string): ParsedCall {
   const bytes = new Uint8Array(new TextEncoder().encode(JSON.stringify(body)));
   const top = scanTopLevel(bytes, (name) => name === "model");
   if (top === null) throw new Error("a body that was just written is an object");
-  return { document: wholeDocument(body), modelName, stream: false, outgoing: new JsonOutgoing([bytes], top) };
+  return {
+    document: wholeDocument(body),
+    modelName,
+    stream: false,
+    outgoing: new JsonOutgoing([bytes], top),
+    edits: [],
+  };
 }
 
 /** Reads the answer to its end, which settles the call. */

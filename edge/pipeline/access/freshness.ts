@@ -32,12 +32,13 @@ export function modelRev({ model_name, rev }: ModelRecord): RevItem {
  */
 export function subjectRevs(
   call: Call,
-  { principal, model, energy }: Pick<Resolved, "principal" | "model" | "energy">,
+  { principal, model, energy, boons }: Pick<Resolved, "principal" | "model" | "energy" | "boons">,
 ): readonly RevItem[] {
   return [
     ...principalRevs(call, principal),
     modelRev(model),
     ...(energy === null ? [] : [{ kind: "settings" as const, id: "energy", rev: energy.rev }]),
+    ...(boons === null ? [] : [{ kind: "settings" as const, id: "boons", rev: boons.rev }]),
   ];
 }
 

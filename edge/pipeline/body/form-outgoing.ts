@@ -17,6 +17,7 @@ const KEPT_BYTES = 256 * 1024;
 export class FormOutgoing implements OutgoingBody {
   readonly form = true;
   readonly clientBytes = null;
+  readonly member = (): undefined => undefined;
   readonly #form: FormReader;
   readonly #onSent: () => void;
   #fault: GatewayError | ClientGone | null = null;

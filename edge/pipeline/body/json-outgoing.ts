@@ -5,7 +5,7 @@
 import { BytePieces, concat } from "../../domain/bytes/byte-pieces.ts";
 import type { TopLevel } from "../../domain/json/top-level.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
-import { rewriteBody } from "../../domain/upstream/request-body.ts";
+import { memberValue, rewriteBody } from "../../domain/upstream/request-body.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { streamOf } from "./body-stream.ts";
@@ -32,6 +32,12 @@ export class JsonOutgoing implements OutgoingBody {
 
   get clientBytes(): readonly Uint8Array<ArrayBuffer>[] | null {
     return this.#pieces;
+  }
+
+  member(name: string): unknown {
+    const pieces = this.#pieces;
+    if (pieces === null) throw new Error("the body has been released");
+    return memberValue(new BytePieces(pieces), this.#top.members, name);
   }
 
   open(upstreamModel: string, edits: readonly MemberEdit[]): UpstreamBody {

@@ -1,0 +1,69 @@
+/**
+ * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every
+ * boon fails open: without it the request goes on as it was.
+ */
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
+import type { AnswerStage } from "./answer-stage.ts";
+import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
+import { RequestDraft } from "./request-draft.ts";
+
+/** Every boon, in the order in which they change a request; their answer stages run in the same order. */
+const BOONS: readonly Boon[] = [];
+
+/** A request as it goes upstream, and what happens to its answer. */
+interface Boosted<K extends Prepared> {
+  readonly request: K;
+  readonly stages: readonly AnswerStage[];
+}
+
+/** The request with the changes of its boons. Throws ClientGone. */
+export async function runBoons<K extends Prepared>(call: Call, request: K): Promise<Boosted<K>> {
+  const directives = directivesOf(call);
+  if (request.boons === null || call.parentId !== null || directives.has("off")) return { request, stages: [] };
+  const draft = new RequestDraft(request.parsed);
+  const { settings } = request.boons;
+  const work: BoonWork = { call, request, settings, draft, directive: { lossy: directives.has("lossy") } };
+  const effects: (readonly [Boon, BoonEffect])[] = [];
+  for (const boon of BOONS) {
+    const effect = await applied(boon, work);
+    if (effect !== null) effects.push([boon, effect]);
+  }
+  if (effects.length === 0) return { request, stages: [] };
+  const parsed = { ...request.parsed, edits: draft.edits() };
+  const stages = effects.flatMap(([, { answer }]) => (answer === null ? [] : [answer]));
+  return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
+}
+
+/** Null: the boon does not apply, or has failed. */
+async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
+  try {
+    return await work.draft.attempt(async () => await boon.apply(work));
+  } catch (error) {
+    if (error instanceof ClientGone) throw error;
+    work.call.ports.log.event("boon_failed", {
+      boon: boon.name,
+      request_id: work.call.requestId,
+      reason: error instanceof Error ? error.name : "unknown",
+    });
+    return null;
+  }
+}
+
+function reportOf(effects: readonly (readonly [Boon, BoonEffect])[]): BoonReport {
+  return {
+    applied: effects.flatMap(([{ name }, effect]) => (effect.applied ? [name] : [])),
+    warnings: effects.flatMap(([, { warnings }]) => warnings),
+    compression: effects.reduce<BoonReport["compression"]>(
+      (found, [, { compression }]) => compression ?? found,
+      NO_BOONS.compression,
+    ),
+  };
+}
+
+/** The words of the directive header; unknown ones mean nothing (docs/rules/headers.md#directive). */
+function directivesOf(call: Call): ReadonlySet<string> {
+  const text = call.request.headers.get("x-gateway-boons") ?? "";
+  return new Set(text.split(",").map((word) => word.trim().toLowerCase()));
+}
