@@ -32,6 +32,7 @@ import type { LedgerApi } from "./domain/admission/rpc.ts";
 import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
 import { EndpointFailures } from "./domain/upstream/endpoint-failures.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
+import { AutoRouterMemory } from "./pipeline/auto-route/auto-memory.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
@@ -155,6 +156,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
       endpoints: new EndpointFailures(),
+      autoRouter: new AutoRouterMemory(),
     };
     const budgets = new TenantBudgetClient(stubs);
     const known = new Map<string, Deps>();

@@ -72,7 +72,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
 }
 
 /** A call of its own, whose client counts as gone when the parent's client leaves. */
-function childOf(parent: Call, { requestType }: SubCall): Call {
+export function childOf(parent: Call, { requestType }: Pick<SubCall, "requestType">): Call {
   const { ports, config, memory, waitUntil, traceContext, requestId } = parent;
   const headers = traceContext === null ? {} : { traceparent: traceparentOf(traceContext, traceContext.spanId) };
   const url = new URL(PATH, parent.request.url);
@@ -88,7 +88,7 @@ async function preparedOf(call: Call, parent: Prepared, { model, body, timeoutMs
   const energy = await energyTermsOf(call, model);
   const { principal, identity, session } = parent;
   const { modelName: modelText } = parsed;
-  const resolved = { ...parent, principal, identity, parsed, modelText, model: own, energy, boons: null };
+  const resolved = { ...parent, principal, identity, parsed, modelText, model: own, energy, boons: null, auto: null };
   const fresh = {
     cacheStatus: "off",
     boonReport: NO_BOONS,
@@ -99,7 +99,8 @@ async function preparedOf(call: Call, parent: Prepared, { model, body, timeoutMs
   return { ...prepare(call, { ...resolved, ...fresh }), session };
 }
 
-function parsedOf(body: JsonObject, modelName: string): ParsedCall {
+/** A body of the gateway's own as it is sent. */
+export function parsedOf(body: JsonObject, modelName: string): ParsedCall {
   const bytes = new Uint8Array(new TextEncoder().encode(JSON.stringify(body)));
   const top = scanTopLevel(bytes, (name) => name === "model");
   if (top === null) throw new Error("a body that was just written is an object");

@@ -7,14 +7,17 @@
 export type SpanName =
   | "proxy_request"
   | "auth_resolve"
+  | "auto_route"
   | "cache_lookup"
   | "admission"
   | "upstream"
   | "upstream_diagnostics"
   | "mcp_request";
 
-/** Plain facts by name; a list contains names or addresses. */
-type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+/** Plain facts by name; a list contains names, addresses or numbers. */
+type SpanAttributes = Readonly<
+  Record<string, string | number | boolean | null | readonly string[] | readonly number[]>
+>;
 
 /** A finished span. Times in Unix epoch ms; `parent_span` is "" for the root. */
 export interface SpanRecord {

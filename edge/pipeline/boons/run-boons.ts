@@ -7,6 +7,7 @@ import type { Call } from "../call/context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
+import { directivesOf } from "./directives.ts";
 import { RequestDraft } from "./request-draft.ts";
 
 /** Every boon, in the order in which they change a request; their answer stages run in the same order. */
@@ -20,11 +21,11 @@ interface Boosted<K extends Prepared> {
 
 /** The request with the changes of its boons. Throws ClientGone. */
 export async function runBoons<K extends Prepared>(call: Call, request: K): Promise<Boosted<K>> {
-  const directives = directivesOf(call);
-  if (request.boons === null || call.parentId !== null || directives.has("off")) return { request, stages: [] };
+  const { off, lossy } = directivesOf(call);
+  if (request.boons === null || call.parentId !== null || off) return { request, stages: [] };
   const draft = new RequestDraft(request.parsed);
   const { settings } = request.boons;
-  const work: BoonWork = { call, request, settings, draft, directive: { lossy: directives.has("lossy") } };
+  const work: BoonWork = { call, request, settings, draft, directive: { lossy } };
   const effects: (readonly [Boon, BoonEffect])[] = [];
   for (const boon of BOONS) {
     const effect = await applied(boon, work);
@@ -60,10 +61,4 @@ function reportOf(effects: readonly (readonly [Boon, BoonEffect])[]): BoonReport
       NO_BOONS.compression,
     ),
   };
-}
-
-/** The words of the directive header; unknown ones mean nothing (docs/rules/headers.md#directive). */
-function directivesOf(call: Call): ReadonlySet<string> {
-  const text = call.request.headers.get("x-gateway-boons") ?? "";
-  return new Set(text.split(",").map((word) => word.trim().toLowerCase()));
 }

@@ -35,6 +35,7 @@ import type {
   UpstreamCall,
 } from "../../ports.ts";
 import { TRANSFORMS } from "../../transforms.ts";
+import { AutoRouterMemory } from "../auto-route/auto-memory.ts";
 import type { Call } from "../call/context.ts";
 import { type PipelineInput, startCall } from "../call/start-call.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
@@ -104,6 +105,9 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
+  inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
+  /** The registered models besides `model`. */
+  others: readonly ModelRecord[] = [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -124,6 +128,7 @@ export class TestPipeline {
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
     endpoints: new EndpointFailures(),
+    autoRouter: new AutoRouterMemory(),
   };
   /** Addresses that were examined after a failure. */
   readonly diagnosed: string[] = [];
@@ -253,13 +258,16 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (_name, options) =>
-        this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+      model: async (name, options) => {
+        const other = this.others.find(({ model_name }) => model_name === name);
+        if (other !== undefined) return found(other, "store");
+        return this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.modelInMemory, "memory")
-          : found(this.model, this.storeIsDown ? "memory" : "store"),
+          : found(this.model, this.storeIsDown ? "memory" : "store");
+      },
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
-      models: async () => (this.model === null ? [] : [this.model]),
+      models: async () => [...(this.model === null ? [] : [this.model]), ...this.others],
       forget: (items) => {
         if (items.some(({ kind }) => kind !== "model")) this.keyInMemory = null;
         if (items.some(({ kind }) => kind === "model" || kind === "all")) this.modelInMemory = null;
@@ -298,6 +306,7 @@ export class TestPipeline {
       },
       staleAmong: async (items) => this.stale(items),
       level: async () => this.level,
+      inFlightByModel: async () => await this.inFlightByModel(),
     };
   }
 }
