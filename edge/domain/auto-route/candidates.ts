@@ -6,7 +6,7 @@ import type { ModelRecord } from "../../../shared/records.ts";
 import type { RequestNeeds } from "./request-traits.ts";
 
 /** Why a model cannot answer a request: the first condition that it does not meet. */
-export type Exclusion =
+type Exclusion =
   | "disabled"
   | "not_chat"
   | "unhealthy"

@@ -13,11 +13,11 @@ import { type RequestTraits, requestTraits } from "../../domain/auto-route/reque
 import { estimateTokens } from "../../domain/request/token-estimate.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { authenticateNow } from "../access/authenticate-now.ts";
-import { settingsReader } from "../access/hot-settings.ts";
 import { energyTermsOf } from "../access/resolve-model.ts";
 import { boonSettingsOf, readBoonSettings } from "../boons/boon-settings.ts";
 import { directivesOf } from "../boons/directives.ts";
 import type { Call } from "../call/context.ts";
+import { settingsReader } from "../call/hot-settings.ts";
 import { type Authenticated, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 import { withSpan } from "../report/spans.ts";
 import { classify } from "./classify.ts";

@@ -4,8 +4,8 @@
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import { boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
-import { settingsReader } from "../access/hot-settings.ts";
 import type { Call } from "../call/context.ts";
+import { settingsReader } from "../call/hot-settings.ts";
 import type { KnownBoons } from "../call/known.ts";
 
 /** The settings of boons; null when they cannot be read: boons then stay away, and the request goes on. */

@@ -8,7 +8,7 @@ import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
 import type { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
 import type { Ports } from "../../ports.ts";
-import type { AutoRouterMemory } from "../auto-route/auto-memory.ts";
+import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";

@@ -130,7 +130,7 @@ export interface KnownBoons {
 }
 
 /** The gateway has chosen the model (docs/rules/auto-router.md). */
-export interface AutoRoute {
+interface AutoRoute {
   /** Revision of the auto router's settings by which it has chosen; null: they could not be read. */
   readonly settingsRev: number | null;
 }

@@ -6,7 +6,7 @@
 /** A read that has not ended after this long is taken to be cut off, ms. */
 const READ_MAX_MS = 1000;
 
-export interface RefreshTerms {
+interface RefreshTerms {
   /** So long after its read began a value is used without reading again, ms. */
   readonly freshMs: number;
   /** So long a value is used while another request reads, or when reading fails, ms. */

@@ -35,9 +35,9 @@ import type {
   UpstreamCall,
 } from "../../ports.ts";
 import { TRANSFORMS } from "../../transforms.ts";
-import { AutoRouterMemory } from "../auto-route/auto-memory.ts";
 import type { Call } from "../call/context.ts";
 import { type PipelineInput, startCall } from "../call/start-call.ts";
+import { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";

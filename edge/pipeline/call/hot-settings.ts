@@ -3,9 +3,9 @@
  * with the revision by which the Cell compares it.
  */
 import type { HotSetting, SettingsRecord } from "../../../shared/records.ts";
-import type { Call } from "../call/context.ts";
+import type { Call } from "./context.ts";
 
-export interface KnownSettings<T> {
+interface KnownSettings<T> {
   readonly settings: T;
   readonly rev: number;
 }

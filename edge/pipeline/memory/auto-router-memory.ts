@@ -5,7 +5,7 @@
 import type { ModelRecord } from "../../../shared/records.ts";
 import { VerdictCache } from "../../domain/auto-route/verdict-cache.ts";
 import type { Ports } from "../../ports.ts";
-import { RefreshedValue } from "../memory/refreshed-value.ts";
+import { RefreshedValue } from "./refreshed-value.ts";
 
 /** While the store is down, models that are known stay in use for this long (docs/rules/freshness.md#store-down). */
 const MODELS_TERMS = { freshMs: 1000, keptMs: 60 * 60 * 1000 };
