@@ -126,6 +126,10 @@ describe("a request for auto", () => {
     });
     world.model = named("large");
     expect(await ask(world)).toMatchObject({ status: 200, model: "large" });
+    expect(world.events.map(({ labels }) => labels)).toEqual([
+      ["auto_route", "failed"],
+      ["auto_route", "hit"],
+    ]);
   });
 
   it("takes a new model at most a second after the list was read", async () => {
@@ -261,7 +265,7 @@ describe("the classifier", () => {
     ["garbage", async () => new Response("<html>")],
     ["an empty body", async () => new Response(null)],
     ["JSON of another shape", async () => Response.json({ choices: { 0: "poetry" } })],
-    ["too much", async () => says("poetry ".repeat(20_000))],
+    ["too much", async () => says("poetry ".repeat(700_000))],
     [
       "a body that breaks off",
       async () => new Response(new ReadableStream({ pull: (to) => to.error(new Error("cut")) })),

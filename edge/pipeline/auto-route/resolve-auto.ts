@@ -10,6 +10,7 @@ import { type CandidateRules, exclusionOf } from "../../domain/auto-route/candid
 import { rankModels, type ScoredModel, vocabularyOf } from "../../domain/auto-route/choose-model.ts";
 import { heuristicTags } from "../../domain/auto-route/heuristics.ts";
 import { type RequestTraits, requestTraits } from "../../domain/auto-route/request-traits.ts";
+import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { estimateTokens } from "../../domain/request/token-estimate.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { authenticateNow } from "../access/authenticate-now.ts";
@@ -77,12 +78,26 @@ interface ChoiceTerms {
   readonly settings: typeof DEFAULT_SETTINGS;
 }
 
-/** The caller and the model that may answer. Throws the failure of 503. */
-async function choose(
-  call: Call,
-  request: Parsed,
-  terms: ChoiceTerms,
-): Promise<{ readonly caller: Authenticated; readonly model: ModelRecord }> {
+interface Choice {
+  readonly caller: Authenticated;
+  readonly model: ModelRecord;
+}
+
+/** The caller and the model that may answer; the run is counted. Throws the failure of 503, and ClientGone. */
+async function choose(call: Call, request: Parsed, terms: ChoiceTerms): Promise<Choice> {
+  const { clock, events } = call.ports;
+  const beganMs = clock();
+  try {
+    const choice = await chooseModel(call, request, terms);
+    events.count(boonEvent("auto_route", "hit", clock() - beganMs));
+    return choice;
+  } catch (error) {
+    events.count(boonEvent("auto_route", "failed", clock() - beganMs));
+    throw error;
+  }
+}
+
+async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Promise<Choice> {
   return await withSpan(call, "auto_route", async (span) => {
     const { autoRouter } = call.memory;
     // A choice that did not hold rested on a list that is outdated.
@@ -95,7 +110,7 @@ async function choose(
       if (!isAgain) models = await autoRouter.models(call.ports, true);
       judged = await judge(call, caller, terms.traits, models);
     }
-    const { tags, source } = await tagsOf(call, terms, judged.candidates);
+    const { tags, source } = await tagsOf(call, request, terms, judged.candidates);
     const load = await autoRouter.load(call.ports);
     const { inFlight, chosen } = load;
     const ranked = rankModels(judged.candidates, tags, (name) => (inFlight.get(name) ?? 0) + (chosen.get(name) ?? 0));
@@ -158,11 +173,12 @@ type TagSource = "classifier" | "heuristic" | "none";
 /** The tags that a model should have: the classifier's, or else those of the heuristics. Throws ClientGone. */
 async function tagsOf(
   call: Call,
+  request: Parsed,
   { traits, settings }: ChoiceTerms,
   candidates: readonly ModelRecord[],
 ): Promise<{ readonly tags: readonly string[]; readonly source: TagSource }> {
   const { userTexts } = traits;
-  const classified = await classify(call, { settings, vocabulary: vocabularyOf(candidates), userTexts });
+  const classified = await classify(call, request, { settings, vocabulary: vocabularyOf(candidates), userTexts });
   if (classified !== null && classified.length > 0) return { tags: classified, source: "classifier" };
   const tags = heuristicTags(traits);
   return { tags, source: tags.length === 0 ? "none" : "heuristic" };
