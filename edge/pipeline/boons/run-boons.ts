@@ -8,10 +8,8 @@ import type { Call } from "../call/context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
+import { directivesOf } from "./directives.ts";
 import { RequestDraft } from "./request-draft.ts";
-
-/** Every boon, in the order in which they change a request; their answer stages run in the same order. */
-const BOONS: readonly Boon[] = [];
 
 /** A request as it goes upstream, and what happens to its answer. */
 interface Boosted<K extends Prepared> {
@@ -19,15 +17,22 @@ interface Boosted<K extends Prepared> {
   readonly stages: readonly AnswerStage[];
 }
 
-/** The request with the changes of its boons. Throws ClientGone. */
-export async function runBoons<K extends Prepared>(call: Call, request: K): Promise<Boosted<K>> {
-  const directives = directivesOf(call);
-  if (request.boons === null || call.parentId !== null || directives.has("off")) return { request, stages: [] };
+/**
+ * The request with the changes of its boons, which are run in the order of `boons`; their answer stages run in the same
+ * order. Throws ClientGone.
+ */
+export async function runBoons<K extends Prepared>(
+  call: Call,
+  request: K,
+  boons: readonly Boon[],
+): Promise<Boosted<K>> {
+  const { off, lossy } = directivesOf(call);
+  if (request.boons === null || boons.length === 0 || off) return { request, stages: [] };
   const draft = new RequestDraft(request.parsed);
   const { settings } = request.boons;
-  const work: BoonWork = { call, request, settings, draft, directive: { lossy: directives.has("lossy") } };
+  const work: BoonWork = { call, request, settings, draft, directive: { lossy }, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
-  for (const boon of BOONS) {
+  for (const boon of boons) {
     const effect = await applied(boon, work);
     if (effect !== null) effects.push([boon, effect]);
   }
@@ -66,10 +71,4 @@ function reportOf(effects: readonly (readonly [Boon, BoonEffect])[]): BoonReport
       NO_BOONS.compression,
     ),
   };
-}
-
-/** The words of the directive header; unknown ones mean nothing (docs/rules/headers.md#directive). */
-function directivesOf(call: Call): ReadonlySet<string> {
-  const text = call.request.headers.get("x-gateway-boons") ?? "";
-  return new Set(text.split(",").map((word) => word.trim().toLowerCase()));
 }
