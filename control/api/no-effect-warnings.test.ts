@@ -23,21 +23,16 @@ const warningsOf = async (method: string, path: string, body: object): Promise<r
   return ((await response.json()) as { warnings?: string[] }).warnings ?? [];
 };
 
-const GUARDRAILS = expect.stringMatching(/^guardrails have no effect yet/) as string;
 const COMPRESSION = expect.stringMatching(/^compression has no effect yet/) as string;
 const BOONS = expect.stringMatching(/^boons have no effect yet/) as string;
 const TOOLS = expect.stringMatching(/^tool servers have no effect yet/) as string;
-const ROUTER = expect.stringMatching(/^auto routing has no effect yet/) as string;
 const PROVISIONER = expect.stringMatching(/^the provisioner has no effect yet/) as string;
 
 const ASSISTANT = expect.stringMatching(/^the assistant has no effect yet/) as string;
 
 type Case = readonly [method: string, path: string, body: object, warnings: readonly string[]];
 const CASES: readonly Case[] = [
-  ["PATCH", "/tenants/{id}/guardrails", { policy: { input_scanners: ["pii"] } }, [GUARDRAILS]],
-  ["PATCH", "/tenants/{id}/guardrails", { policy: { action: "redact", output_scanners: ["pii"] } }, [GUARDRAILS]],
-  ["PATCH", "/tenants/{id}/guardrails", { policy: {} }, []],
-  ["PATCH", "/tenants/{id}/guardrails", { policy: null }, []],
+  ["PATCH", "/tenants/{id}/guardrails", { policy: { action: "redact", output_scanners: ["pii"] } }, []],
   ["PATCH", "/tenants/{id}/compression", { policy: { enabled: true } }, [COMPRESSION]],
   ["PATCH", "/tenants/{id}/compression", { policy: { dedup: true } }, []],
   ["PATCH", "/tenants/{id}/compression", { policy: null }, []],
@@ -45,7 +40,7 @@ const CASES: readonly Case[] = [
   ["POST", "/models", { model_name: "b", boons: [], tool_servers: [] }, []],
   ["PUT", "/settings/boons", { vision_enabled: true }, [BOONS]],
   ["PUT", "/settings/boons", { vision_enabled: false, vision_max_images: 3 }, []],
-  ["PUT", "/settings/auto-router", { classifier_enabled: true }, [ROUTER]],
+  ["PUT", "/settings/auto-router", { classifier_enabled: true }, []],
   ["PUT", "/settings/auto-router", { classifier_model: "m" }, []],
   ["PUT", "/settings/jobsched", { enabled: true, url: "http://127.0.0.1:9", user: "u" }, [PROVISIONER]],
   ["PUT", "/settings/jobsched", { enabled: false }, []],
@@ -66,10 +61,10 @@ it("a model's warnings follow from the body, not from what is stored", async () 
 });
 
 it("the audit log has the warning, and no read does", async () => {
-  await warningsOf("PATCH", `/tenants/${tenant.id}/guardrails`, { policy: { input_scanners: ["pii"] } });
+  await warningsOf("PATCH", `/tenants/${tenant.id}/compression`, { policy: { enabled: true } });
   const [entry] = (await (await control.request("GET", "/api/v1/audit?limit=1")).json()) as unknown[];
-  expect(entry).toMatchObject({ action: "set_tenant_guardrails", detail: { warnings: [GUARDRAILS] } });
+  expect(entry).toMatchObject({ action: "set_tenant_compression", detail: { warnings: [COMPRESSION] } });
   const read = await (await control.request("GET", `/api/v1/tenants/${tenant.id}`)).json();
-  expect(read).toMatchObject({ guardrails_policy: { input_scanners: ["pii"] } });
+  expect(read).toMatchObject({ compression_policy: { enabled: true } });
   expect(read).not.toHaveProperty("warnings");
 });

@@ -13,12 +13,6 @@ const when =
 
 const BOONS = "boons have no effect yet: what is switched on is stored, and requests go upstream as they are";
 
-/** A guardrails policy that switches a scan on. */
-export const guardrailsWarnings = when<Tenant["guardrails_policy"]>(
-  (policy) => policy !== null && policy.input_scanners.length + policy.output_scanners.length > 0,
-  "guardrails have no effect yet: the policy is stored, and nothing is scanned, blocked or redacted",
-);
-
 /** A compression policy that is switched on. */
 export const compressionWarnings = when<Tenant["compression_policy"]>(
   (policy) => policy?.enabled === true,
@@ -47,12 +41,6 @@ export const modelFeatureWarnings: Warnings<ModelFeatures> = (body) => [
 export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
   (body) => Object.entries(body).some(([field, value]) => field.endsWith("_enabled") && value === true),
   BOONS,
-);
-
-/** A body that switches the auto router's classifier on. */
-export const autoRouterWarnings = when<{ readonly classifier_enabled?: boolean | undefined }>(
-  (body) => body.classifier_enabled === true,
-  "auto routing has no effect yet: the settings are stored, and no model answers to the name auto",
 );
 
 /** A body that switches the provisioner on. */

@@ -100,7 +100,7 @@ async function resolveProbe(call: Call, probe: Parsed): Promise<Resolved> {
   } catch (error) {
     const { cause } = StageFailure.of(error, probe);
     if (!(cause instanceof GatewayError) || cause.code !== "model_not_found") throw error;
-    return { ...probe, model: DEFAULT_UPSTREAM, energy: null };
+    return { ...probe, model: DEFAULT_UPSTREAM, energy: null, boons: null };
   }
 }
 
@@ -120,7 +120,14 @@ async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
   try {
     const forwarded = await forward(call, request, request.upstream, () => undefined);
     const settler = { end, abandon: () => end({ statusCode: 500 }) };
-    const response = await relay(call, { request, forwarded, bill: () => NOTHING_BILLED, settler, miss: null });
+    const response = await relay(call, {
+      request,
+      forwarded,
+      bill: () => NOTHING_BILLED,
+      settler,
+      miss: null,
+      stages: [],
+    });
     return { response, known: request };
   } catch (error) {
     if (error instanceof ClientGone) end({ statusCode: 499, failure: error });

@@ -4,7 +4,7 @@
  * by native functions of the engine. Offsets are byte offsets; `end` is exclusive.
  */
 import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
-import { BytePieces, joined } from "../bytes/byte-pieces.ts";
+import { BytePieces, joined, type Span } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
 import { backslashesBefore, stringEnd, type TopLevel } from "./top-level.ts";
 
@@ -41,11 +41,15 @@ export interface CutJson<B extends ArrayBufferLike = ArrayBufferLike> {
 }
 
 /** The offsets in the client's document of what was found in a cut one. */
-export function sentPlaces({ placeOf }: CutJson, { members, closeAt }: TopLevel): TopLevel {
+export function sentPlaces({ placeOf }: Pick<CutJson, "placeOf">, { members, closeAt }: TopLevel): TopLevel {
+  const sent = ({ start, end }: Span): Span => ({ start: placeOf(start), end: placeOf(end) });
   return {
-    members: members.map(({ name, value }) => ({
+    members: members.map(({ name, value, position, withComma, toNext }) => ({
       name,
-      value: { start: placeOf(value.start), end: placeOf(value.end) },
+      value: sent(value),
+      position,
+      withComma: sent(withComma),
+      toNext: sent(toNext),
     })),
     closeAt: placeOf(closeAt),
   };

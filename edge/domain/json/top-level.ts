@@ -27,6 +27,12 @@ const NEAR_BYTES = 128;
 interface Member {
   readonly name: string;
   readonly value: Span;
+  /** How many members of the whole object precede it. */
+  readonly position: number;
+  /** What has to go with the member when members that stay precede it: from the end of the last one to its value's end. */
+  readonly withComma: Span;
+  /** What has to go with it when none does: from its name to the name of the next member. */
+  readonly toNext: Span;
 }
 
 /** The top-level object of a document: its members in order, and the place of its closing brace. */
@@ -48,8 +54,10 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
   if (bytes[at] !== OPEN_BRACE) return null;
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
-  for (;;) {
+  let before = at;
+  for (let position = 0; ; position += 1) {
     if (bytes[at] !== QUOTE) return null;
+    const nameAt = at;
     const nameEnd = stringEnd(bytes, at);
     const name = nameEnd === null ? null : decodeString(bytes, { start: at, end: nameEnd });
     if (nameEnd === null || name === null) return null;
@@ -58,12 +66,18 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
     const start = skipSpace(bytes, at + 1);
     const end = valueEnd(bytes, start);
     if (end === null || end === start) return null;
-    if (wanted(name)) members.push({ name, value: { start, end } });
-    if (members.length > MEMBERS_MAX) return null;
     at = skipSpace(bytes, end);
-    if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
-    if (bytes[at] !== COMMA) return null;
-    at = skipSpace(bytes, at + 1);
+    const last = bytes[at] === CLOSE_BRACE;
+    if (!last && bytes[at] !== COMMA) return null;
+    const next = last ? at : skipSpace(bytes, at + 1);
+    if (wanted(name)) {
+      const withComma = { start: before, end };
+      members.push({ name, value: { start, end }, position, withComma, toNext: { start: nameAt, end: next } });
+    }
+    if (members.length > MEMBERS_MAX) return null;
+    if (last) return endsAt(bytes, at) ? { members, closeAt: at } : null;
+    before = end;
+    at = next;
   }
 }
 

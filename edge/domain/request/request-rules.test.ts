@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isKeySecret } from "../../../shared/api-key.ts";
 import { isSafePath, upstreamUrl } from "../../../shared/upstream-url.ts";
@@ -186,6 +187,37 @@ describe("the body that goes upstream", () => {
     );
     expect(rewrite('{"model":"a","stream_options":null}', true)).toBe(
       '{"model":"up\\"stream","stream_options":{"include_usage":true}}',
+    );
+  });
+});
+
+describe("members that are changed", () => {
+  it("are replaced, added or removed, and everything else stays", () => {
+    const names = ["model", "a", "b", "c", "d", "e"];
+    const changes = fc.dictionary(
+      fc.constantFrom(...names.slice(1), "new"),
+      fc.option(fc.jsonValue(), { nil: undefined }),
+    );
+    const orders = fc.shuffledSubarray(names, { minLength: 1 }).filter((order) => order.includes("model"));
+    fc.assert(
+      fc.property(
+        orders,
+        fc.array(fc.jsonValue(), { minLength: 6, maxLength: 6 }),
+        changes,
+        fc.nat(2),
+        (order, values, changed, indent) => {
+          const given = Object.fromEntries(order.map((name, at) => [name, name === "model" ? "m" : values[at]]));
+          const bytes = new TextEncoder().encode(JSON.stringify(given, null, indent));
+          const top = scanTopLevel(bytes);
+          if (top === null) throw new Error("the test's body is an object");
+          const edits = Object.entries(changed).map(([name, value]) => ({ name, value: () => value }));
+          const sent: unknown = JSON.parse(
+            new TextDecoder().decode(concat(rewriteBody(new BytePieces([bytes]), top, "upstream", edits))),
+          );
+          const expected: unknown = JSON.parse(JSON.stringify({ ...given, ...changed, model: "upstream" }));
+          expect(sent).toEqual(expected);
+        },
+      ),
     );
   });
 });

@@ -22,7 +22,10 @@ export interface TransformSubject {
 export interface MemberEdit {
   /** One of the transform's {@link RequestTransform.members}. */
   readonly name: string;
-  /** The new value, from the client's or an earlier transform's; undefined: there is none yet. */
+  /**
+   * The new value, from the client's or an earlier transform's; undefined: there is none yet. The member is removed when
+   * the new value is undefined. `model` is not for transforms.
+   */
   readonly value: (given: unknown) => unknown;
 }
 

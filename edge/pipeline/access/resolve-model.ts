@@ -9,6 +9,7 @@ import { isSafePath } from "../../../shared/upstream-url.ts";
 import { isServedPath } from "../../domain/routing/path-rules.ts";
 import { cutText } from "../../domain/text/printable.ts";
 import type { KnownTerms } from "../../ports.ts";
+import { boonSettingsOf } from "../boons/boon-settings.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import { type Authenticated, type Known, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 import { authenticateNow } from "./authenticate-now.ts";
@@ -55,7 +56,8 @@ export async function resolveModel<K extends Parsed>(call: Call, request: K): Pr
       if (!isModelPermitted(caller.principal.tenant, model.model_name)) throw new GatewayError("model_not_permitted");
     }
     const energy = await energyTermsOf(call, model);
-    return { ...request, principal: caller.principal, identity: caller.identity, model, energy };
+    const boons = await boonSettingsOf(call, model);
+    return { ...request, principal: caller.principal, identity: caller.identity, model, energy, boons };
   } catch (error) {
     throw StageFailure.of(error, known);
   }

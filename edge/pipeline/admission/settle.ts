@@ -34,6 +34,8 @@ export interface RequestEnd extends EndDetails {
   /** What the client got; 499 when it left. */
   readonly statusCode: number;
   readonly billed?: Billed;
+  /** The row has its tokens, and nothing is charged for them (docs/rules/boons.md#answers). */
+  readonly refunded?: true;
   readonly ttftMs?: number;
 }
 
@@ -60,9 +62,14 @@ export class Settler {
   /** Reports to the Cell that a lost permit has to be billed from now on, unless the Cell knows it; not awaited. */
   upstreamCalled(): void {
     if (this.#ended) return;
-    const watchMs = this.#request.sessionLost === null ? WATCH_AFTER_MS : OWN_PERMIT_AFTER_MS;
-    this.#callOffWatch = this.#call.timer.after(watchMs, () => void this.#watch());
+    this.watchSlot();
     if (!this.#request.atOnce) this.#permit.inUse().catch(() => undefined);
+  }
+
+  /** Has a new Cell adopt the slot when the request lasts; `upstreamCalled` does it too. */
+  watchSlot(): void {
+    const watchMs = this.#request.sessionLost === null ? WATCH_AFTER_MS : OWN_PERMIT_AFTER_MS;
+    this.#callOffWatch ??= this.#call.timer.after(watchMs, () => void this.#watch());
   }
 
   /** Ends the request; only the first call counts. */
@@ -101,7 +108,8 @@ export class Settler {
     const row = await withEnergy(this.#call, this.#request, this.#row(ending));
     const upstream = this.#request.upstream.outcomes;
     await this.#adoption.catch(() => undefined);
-    const settled = this.#handIn({ row, actualTokens: totalTokens(billed), upstream });
+    const actualTokens = ending.refunded === true ? 0 : totalTokens(billed);
+    const settled = this.#handIn({ row, actualTokens, upstream });
     reportEnd(this.#call, this.#request, row, ending); // while the Cell works
     await settled;
   }
@@ -143,10 +151,13 @@ export class Settler {
    */
   async #adopt(): Promise<void> {
     const { admission, sleep } = this.#call.ports;
+    const { message } = this.#request;
+    // The first permit of a sub-call is adopted as well: this says that it is not the first one.
+    const waitedMs = message.waitedMs ?? 0;
     for (let attempt = 1; ; attempt += 1) {
       const row = this.#row({ statusCode: 499 });
       try {
-        this.#permit = await admission.adopt({ ...this.#request.message, row });
+        this.#permit = await admission.adopt({ ...message, row, waitedMs });
         return;
       } catch (error) {
         if (this.#ended || attempt === ADOPT_ATTEMPTS) throw error;

@@ -24,6 +24,7 @@ import {
   spellingFault,
 } from "../../domain/request/client-fields.ts";
 import type { Transforms } from "../../domain/transform/transform.ts";
+import { isDraftMember } from "../boons/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
@@ -117,7 +118,11 @@ export function parseDetail(call: Call, caller: Authenticated, prefix: string): 
   const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
   if (call.request.body !== null) openBody(call);
   const modelName = modelOf(document);
-  return { ...caller, modelText: modelName, parsed: { document, modelName, stream: false, outgoing: NO_BODY } };
+  return {
+    ...caller,
+    modelText: modelName,
+    parsed: { document, modelName, stream: false, outgoing: NO_BODY, edits: [] },
+  };
 }
 
 /** Null: the body is not a JSON object. Throws 413 also for one that would take much more memory than its length. */
@@ -139,7 +144,7 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
-  return isJudgedName(name) || name === "model" || transforms.edits(name);
+  return isJudgedName(name) || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
 function parsedOf(
@@ -148,7 +153,13 @@ function parsedOf(
   modelName: string,
   sent: OutgoingBody = outgoing,
 ): Parsed {
-  const parsed: ParsedCall = { document, modelName, stream: document.root["stream"] === true, outgoing: sent };
+  const parsed: ParsedCall = {
+    document,
+    modelName,
+    stream: document.root["stream"] === true,
+    outgoing: sent,
+    edits: [],
+  };
   return { ...caller, modelText: modelName, parsed };
 }
 
@@ -177,7 +188,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const source = openBody(call);
   const memory = new BodyMemoryUse(call, caller, source);
   const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
-  const outgoing = new FormOutgoing(form, () => memory.release());
+  const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");
   while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
@@ -187,7 +198,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   memory.complete();
   const document = wholeDocument(form.fields);
   const modelName = modelOf(document);
-  const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing };
+  const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing, edits: [] };
   return { ...caller, modelText: modelName, parsed };
 }
 

@@ -12,6 +12,7 @@ export const NO_BODY: OutgoingBody = {
   fault: null,
   readRest: null,
   clientBytes: null,
+  member: () => undefined,
   open: () => null,
   release: () => undefined,
 };
@@ -31,6 +32,10 @@ export class PassthroughBody implements OutgoingBody {
 
   get resendable(): boolean {
     return !this.#opened;
+  }
+
+  member(): undefined {
+    return undefined;
   }
 
   open(): Request {

@@ -39,6 +39,11 @@ export interface OutgoingBody {
   /** The client's bytes in order, when the body is a JSON document; null for everything else and after `release`. */
   readonly clientBytes: readonly Uint8Array[] | null;
   /**
+   * The value of a member of a JSON document as the client sent it, with whole strings, if the member is one that may be
+   * changed; undefined: there is none.
+   */
+  member(name: string): unknown;
+  /**
    * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there
    * is a `fault`: the call has to be ended then, because a failed stream may look complete to the upstream.
    */

@@ -5,12 +5,14 @@
  */
 import type { Measure } from "../../../shared/cost.ts";
 import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
+import type { BoonsValue } from "../../../shared/schema/settings/boons.ts";
 import type { CacheStatus } from "../../../shared/usage-row.ts";
 import type { Identity } from "../../domain/auth/identity.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { JsonDocument } from "../../domain/json/document.ts";
 import type { SessionId } from "../../domain/request/session-id.ts";
 import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
+import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { KnownTerms } from "../../ports.ts";
 import type { OutgoingBody } from "./client-body.ts";
@@ -47,6 +49,18 @@ export const NO_UPSTREAM: UpstreamState = {
   outcomes: {},
 };
 
+/** What boons did to a request and its answer (docs/rules/headers.md#response-headers). */
+export interface BoonReport {
+  /** Names of the boons that were applied, in order. */
+  readonly applied: readonly string[];
+  readonly warnings: readonly string[];
+  /** Tokens of the request before and after compression; null: it did not run. */
+  readonly compression: { readonly beforeTokens: number; readonly afterTokens: number } | null;
+}
+
+/** Nothing was done. */
+export const NO_BOONS: BoonReport = { applied: [], warnings: [], compression: null };
+
 /**
  * What may be known of a request at any point of its way; what was not reached yet has its value of {@link
  * NOTHING_KNOWN}.
@@ -58,9 +72,12 @@ export interface Known {
   /** The client's text of `model`; for the log, never for a row. */
   readonly modelText: string;
   readonly model: ModelRecord | null;
+  /** Null: the client has named the model, or none is chosen yet. */
+  readonly auto: AutoRoute | null;
   readonly session: SessionId | null;
   readonly estimate: TokenEstimate | null;
   readonly cacheStatus: CacheStatus;
+  readonly boonReport: BoonReport;
   readonly queueWaitMs: number;
   /** The Cell may hold a place, or have a row, for the request without having confirmed it. */
   readonly queueEntryUnknown: boolean;
@@ -77,9 +94,11 @@ export const NOTHING_KNOWN: Known = {
   identity: null,
   modelText: "",
   model: null,
+  auto: null,
   session: null,
   estimate: null,
   cacheStatus: "off",
+  boonReport: NO_BOONS,
   queueWaitMs: 0,
   queueEntryUnknown: false,
   level: undefined,
@@ -97,8 +116,23 @@ export interface ParsedCall {
   /** The JSON document, or the fields of a form; those of a form grow while its file streams. */
   readonly document: JsonDocument;
   readonly modelName: string;
+  /** The client reads a stream. */
   readonly stream: boolean;
   readonly outgoing: OutgoingBody;
+  /** What guardrails and boons have changed of a JSON document, in order. */
+  readonly edits: readonly MemberEdit[];
+}
+
+/** The settings of boons, with their revision. */
+export interface KnownBoons {
+  readonly settings: BoonsValue;
+  readonly rev: number;
+}
+
+/** The gateway has chosen the model (docs/rules/auto-router.md). */
+interface AutoRoute {
+  /** Revision of the auto router's settings by which it has chosen; null: they could not be read. */
+  readonly settingsRev: number | null;
 }
 
 /** In step 3: the caller, and the parsed body. */
@@ -111,12 +145,26 @@ export interface Resolved extends Parsed {
   readonly model: ModelRecord;
   /** The energy terms of the model; null when it takes no part in energy accounting. */
   readonly energy: KnownTerms | null;
+  /** The settings of boons; null when the model has no boon, or when they are not known. */
+  readonly boons: KnownBoons | null;
+}
+
+/** What input guardrails have done with a request (docs/rules/guardrails.md#where-it-looks). */
+interface GuardedInput {
+  /** The revision of the tenant whose policy was applied. */
+  readonly tenantRev: number;
+  /** The body as the client sent it. */
+  readonly given: OutgoingBody;
+  /** Examines the request beside its work; only the first call counts. Null: nothing is examined then. */
+  readonly beside: (() => void) | null;
 }
 
 /** After step 4: everything that a decision needs. */
 export interface Prepared extends Resolved {
   readonly session: SessionId;
   readonly estimate: TokenEstimate;
+  /** What the tenant's input guardrails have done; null: they have not looked yet. */
+  readonly guarded: GuardedInput | null;
   /** The units that the route is billed by; for a form whose file is still arriving they may still change. */
   readonly measure: () => Measure;
 }

@@ -3,7 +3,7 @@
  * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and what its end means; the relays
  * move bytes.
  */
-import type { GatewayError } from "../../../shared/errors.ts";
+import { GatewayError } from "../../../shared/errors.ts";
 import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
 import { isCompleteStream } from "../../domain/sse/stream-end.ts";
 import type { TransformPlan } from "../../domain/transform/transform.ts";
@@ -11,18 +11,21 @@ import { clientHeaders } from "../../domain/upstream/headers.ts";
 import { type Billed, type BilledAnswer, clientStatus } from "../../domain/usage/billing.ts";
 import { UsageScan } from "../../domain/usage/usage-scan.ts";
 import type { Settler } from "../admission/settle.ts";
+import type { AnswerStage } from "../boons/answer-stage.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../cache/response-cache.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
-import type { Resolved } from "../call/known.ts";
+import type { BoonReport, Known, Resolved } from "../call/known.ts";
 import { BoundedBuffer } from "../memory/bounded-buffer.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { reportBrokenStream } from "../report/upstream-alerts.ts";
 import type { UpstreamAnswer } from "../upstream/attempt.ts";
 import type { UpstreamProgress } from "../upstream/upstream-progress.ts";
-import type { BodyEnd, RelayJob } from "./relay-job.ts";
+import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { readSmallAnswer, smallAnswerBytes } from "./small-answer.ts";
+import { runStages, StagedReader, TappedBody } from "./staged-answer.ts";
 
 /** An answer to relay, and what follows its end. */
 interface RelayInput {
@@ -33,30 +36,39 @@ interface RelayInput {
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
   readonly miss: CacheMiss | null;
+  /** What happens to a 2xx answer before the client gets it; most often nothing. */
+  readonly stages: readonly AnswerStage[];
 }
 
-/** The response of a request whose upstream has answered. Its end settles the request. */
+/**
+ * The response of a request whose upstream has answered. Its end settles the request. Throws what a stage throws, or
+ * ClientGone, after the request was settled by that.
+ */
 export async function relay(call: Call, relayed: RelayInput): Promise<Response> {
-  const { request, forwarded, settler, miss } = relayed;
+  const { request, forwarded, settler, miss, stages } = relayed;
   const { response, cancellation, sentMs } = forwarded;
   const { headers: upstreamHeaders } = response;
   const status = clientStatus(response.status);
   const contentType = upstreamHeaders.get("content-type");
   const events = isEventStream(contentType);
-  const headers = {
-    ...clientHeaders(upstreamHeaders, response.status, contentType),
-    ...gatewayHeaders(call, request),
-    ...(events ? STREAM_HEADERS : {}),
-  };
+  const headersOf = (type: string | null, known: Known): Record<string, string> => ({
+    ...clientHeaders(upstreamHeaders, response.status, type),
+    ...gatewayHeaders(call, known),
+    ...(isEventStream(type) ? STREAM_HEADERS : {}),
+  });
   const scan = new UsageScan({ content: call.route.billedBy === "tokens" });
   const buffer =
     miss !== null && response.status === 200
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
   let firstByteMs: number | null = null;
+  let tapped: TappedBody | null = null;
+  let clientType = contentType;
+  const atEnd: (() => void)[] = [];
 
   const finish = (end: BodyEnd): void => {
     cancellation.release();
+    for (const free of atEnd) free();
     const { readerStalled } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : status;
@@ -75,36 +87,49 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       settler.end({ statusCode, ttftMs, failure, readerStalled });
       return;
     }
-    const billed = relayed.bill({ usage: scan.usage(), complete: end === "complete" });
+    const billed = relayed.bill({
+      usage: scan.usage(),
+      complete: tapped === null ? end === "complete" : tapped.complete,
+    });
     settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
     const whole = end === "complete" ? buffer?.take() : null;
-    if (miss !== null && whole && (!events || isCompleteStream(whole))) {
-      const stored = { body: whole, contentType: contentType ?? "application/json", ...billed };
+    if (miss !== null && whole && (!isEventStream(clientType) || isCompleteStream(whole))) {
+      const stored = { body: whole, contentType: clientType ?? "application/json", ...billed };
       storeResponse(call, miss, stored, () => buffer?.close());
     } else buffer?.close();
+  };
+
+  /** Settles a request whose stages failed before the client got a byte, and throws what the client gets. */
+  const failed = (error: unknown, broken: boolean): never => {
+    cancellation.release();
+    for (const free of atEnd) free();
+    buffer?.close();
+    forwarded.span.end(call.ports.clock());
+    const { clientGone, timedOut } = cancellation;
+    const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true });
+    if (clientGone) {
+      settler.end({ statusCode: 499, billed: used, failure: error });
+      throw new ClientGone();
+    }
+    if (broken) {
+      call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
+      reportBrokenStream(call, request.model, timedOut, scan.bytes);
+    }
+    const failure = broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error;
+    const statusCode = failure instanceof GatewayError ? failure.status : 500;
+    settler.end({ statusCode, billed: { ...used, costUsd: 0 }, refunded: true, failure });
+    throw failure;
   };
 
   const { body } = response;
   if (body === null) {
     finish("complete");
-    return new Response(null, { status, headers });
+    return new Response(null, { status, headers: headersOf(contentType, request) });
   }
   const onUpstream = (chunk: Uint8Array): void => {
     firstByteMs ??= call.ports.clock();
     scan.push(chunk);
   };
-  const size = events ? null : smallAnswerBytes(upstreamHeaders);
-  const reservation = size === null ? null : call.memory.answerMemory.open();
-  const taken =
-    size === null || reservation?.grow(size) !== true
-      ? null
-      : await readSmallAnswer(body, size).finally(() => reservation.close());
-  if (taken instanceof Uint8Array) {
-    onUpstream(taken);
-    buffer?.push(taken);
-    finish(cancellation.clientGone ? "gone" : "complete");
-    return new Response(taken, { status, headers });
-  }
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
     body,
@@ -117,15 +142,48 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     onUpstream,
     onClient: (chunk) => buffer?.push(chunk),
   };
+  const answered = ({ readable, ended }: RelayedBody, headers: Record<string, string>): Response => {
+    call.waitUntil(
+      ended.then(finish).catch(() => {
+        buffer?.close();
+        settler.abandon();
+      }),
+    );
+    return new Response(readable, { status, headers });
+  };
+  if (stages.length > 0 && response.ok) {
+    tapped = new TappedBody(body, cancellation, onUpstream);
+    const first = { status, contentType: contentType ?? "", body: tapped.body };
+    const staged = await runStages(stages, first, (free) => atEnd.push(free)).catch((error: unknown) =>
+      failed(error, tapped?.broken === true),
+    );
+    clientType = staged.contentType;
+    const { boonReport } = request;
+    const report = staged.warnings.length === 0 ? boonReport : withWarnings(boonReport, staged.warnings);
+    const toClient = { ...job, events: isEventStream(clientType), onUpstream: () => undefined };
+    return answered(
+      relayPump(toClient, new StagedReader(staged.body)),
+      headersOf(clientType, { ...request, boonReport: report }),
+    );
+  }
+  const size = events ? null : smallAnswerBytes(upstreamHeaders);
+  const reservation = size === null ? null : call.memory.answerMemory.open();
+  const taken =
+    size === null || reservation?.grow(size) !== true
+      ? null
+      : await readSmallAnswer(body, size).finally(() => reservation.close());
+  if (taken instanceof Uint8Array) {
+    onUpstream(taken);
+    buffer?.push(taken);
+    finish(cancellation.clientGone ? "gone" : "complete");
+    return new Response(taken, { status, headers: headersOf(contentType, request) });
+  }
   const native = response.ok && events && transforms.length === 0;
-  const { readable, ended } = native ? relayNative(job) : relayPump(job, taken);
-  call.waitUntil(
-    ended.then(finish).catch(() => {
-      buffer?.close();
-      settler.abandon();
-    }),
-  );
-  return new Response(readable, { status, headers });
+  return answered(native ? relayNative(job) : relayPump(job, taken), headersOf(contentType, request));
+}
+
+function withWarnings(report: BoonReport, warnings: readonly string[]): BoonReport {
+  return { ...report, warnings: [...report.warnings, ...warnings] };
 }
 
 function responseTransformsOf(applied: readonly TransformPlan[]): readonly ResponseTransform[] {

@@ -2,7 +2,7 @@
  * The gateway's own response headers (docs/rules/headers.md#response-headers).
  */
 import type { Call } from "../call/context.ts";
-import type { Known } from "../call/known.ts";
+import { type BoonReport, type Known, NO_BOONS } from "../call/known.ts";
 import { rateLimitHeaders } from "./rate-limit.ts";
 
 /** An answer of this content type is an event stream. */
@@ -15,7 +15,7 @@ export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-
 
 /** Headers of every answer to a call, including the gateway's own errors. */
 export function gatewayHeaders(call: Call, known: Known): Record<string, string> {
-  const { upstream, level, cacheStatus } = known;
+  const { upstream, level, cacheStatus, boonReport, auto, model } = known;
   const untilMs = upstream.calledMs ?? call.ports.clock();
   const overheadMs = Math.max(0, Math.round(untilMs - call.arrivedMs - known.queueWaitMs));
   return {
@@ -25,5 +25,24 @@ export function gatewayHeaders(call: Call, known: Known): Record<string, string>
     ...(upstream.status === 0 ? {} : { "x-gateway-upstream-status": String(upstream.status) }),
     ...rateLimitHeaders(level),
     ...(cacheStatus === "off" ? {} : { "x-gateway-cache": cacheStatus }),
+    ...(auto === null || model === null ? {} : { "x-gateway-model": headerText(model.model_name) }),
+    ...(boonReport === NO_BOONS ? {} : boonHeaders(boonReport)),
   };
+}
+
+/** A name as a header may have it: one with other characters than those of ASCII is percent-encoded. */
+function headerText(name: string): string {
+  return /^[\x21-\x7e]+$/.test(name) ? name : encodeURIComponent(name.toWellFormed());
+}
+
+function boonHeaders({ applied, warnings, compression }: BoonReport): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (applied.length > 0) headers["x-gateway-boons"] = [...new Set(applied)].join(",");
+  if (warnings.length > 0) headers["x-gateway-boons-warning"] = [...new Set(warnings)].join(",");
+  if (compression !== null) {
+    const { beforeTokens, afterTokens } = compression;
+    headers["x-gateway-compression"] =
+      `before=${beforeTokens};after=${afterTokens};saved=${beforeTokens - afterTokens}`;
+  }
+  return headers;
 }

@@ -18,7 +18,7 @@ import type {
 } from "../../domain/admission/rpc.ts";
 import type { Identity } from "../../domain/auth/identity.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
-import type { MetricEvent } from "../../domain/cell/event-counters.ts";
+import { type CountedEvent, eventsOf } from "../../domain/cell/event-counters.ts";
 import { type RequestTarget, requestTargetOf } from "../../domain/routing/request-target.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
@@ -26,6 +26,7 @@ import type { PowerReading } from "../../domain/usage/energy.ts";
 import type {
   Admission,
   CacheEntry,
+  Compressor,
   Directory,
   FinishedCall,
   KnownTerms,
@@ -37,9 +38,12 @@ import type {
 import { TRANSFORMS } from "../../transforms.ts";
 import type { Call } from "../call/context.ts";
 import { type PipelineInput, startCall } from "../call/start-call.ts";
+import { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
+import { ToolLists } from "../tool-servers/tool-lists.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
+import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
@@ -95,6 +99,9 @@ export class TestPipeline {
   modelInMemory: ModelRecord | null = null;
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
+  readonly originals = new TestOriginals();
+  /** The sidecar's scores; null: there is no sidecar. */
+  compressor: Compressor["score"] | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
   answers: Admitted<PermitHandle>[] = [];
   entry: CacheEntry | null = null;
@@ -104,6 +111,10 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
+  validateSchema: Ports["validateSchema"] = () => [];
+  inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
+  /** The registered models besides `model`. */
+  others: readonly ModelRecord[] = [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -123,7 +134,9 @@ export class TestPipeline {
     bodyMemory: new RequestBodyMemory(() => this.nowMs),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
+    toolLists: new ToolLists(),
     endpoints: new EndpointFailures(),
+    autoRouter: new AutoRouterMemory(),
   };
   /** Addresses that were examined after a failure. */
   readonly diagnosed: string[] = [];
@@ -151,7 +164,7 @@ export class TestPipeline {
   readonly spans: SpanRecord[] = [];
   tracesEnabled = false;
   readonly finished: FinishedCall[] = [];
-  readonly events: MetricEvent[] = [];
+  readonly events: CountedEvent[] = [];
   readonly pending: Promise<unknown>[] = [];
 
   /** A call as step 1 makes it. */
@@ -226,7 +239,13 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      originals: this.originals,
+      compressor: {
+        enabled: this.compressor !== null,
+        score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,
+      },
       transforms: this.transforms,
+      validateSchema: this.validateSchema,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -241,7 +260,7 @@ export class TestPipeline {
       traces: { enabled: this.tracesEnabled, add: (finished) => void this.finished.push(finished) },
       spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
-      events: { count: (event) => void this.events.push(event) },
+      events: { count: (event) => void this.events.push(...eventsOf(event)) },
       log: { event: (name, fields, level = "warn") => void this.logged.push({ name, level, ...fields }) },
     };
   }
@@ -253,13 +272,16 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (_name, options) =>
-        this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+      model: async (name, options) => {
+        const other = this.others.find(({ model_name }) => model_name === name);
+        if (other !== undefined) return found(other, "store");
+        return this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.modelInMemory, "memory")
-          : found(this.model, this.storeIsDown ? "memory" : "store"),
+          : found(this.model, this.storeIsDown ? "memory" : "store");
+      },
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
-      models: async () => (this.model === null ? [] : [this.model]),
+      models: async () => [...(this.model === null ? [] : [this.model]), ...this.others],
       forget: (items) => {
         if (items.some(({ kind }) => kind !== "model")) this.keyInMemory = null;
         if (items.some(({ kind }) => kind === "model" || kind === "all")) this.modelInMemory = null;
@@ -298,6 +320,7 @@ export class TestPipeline {
       },
       staleAmong: async (items) => this.stale(items),
       level: async () => this.level,
+      inFlightByModel: async () => await this.inFlightByModel(),
     };
   }
 }

@@ -6,7 +6,7 @@ import type { ModelRecord } from "../../../shared/records.ts";
 import type { MemberEdit, TransformPlan } from "../../domain/transform/transform.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import type { Call } from "../call/context.ts";
-import type { Resolved } from "../call/known.ts";
+import type { ParsedCall, Resolved } from "../call/known.ts";
 
 /** How long the gateway remembers that an upstream refuses a transform. */
 const REFUSED_MS = 10 * 60 * 1000;
@@ -22,13 +22,23 @@ interface PlannedRequest {
 }
 
 /**
- * The plans for a client's request. Only a JSON document is transformed: every other body goes upstream as it came. A
- * sub-call is not transformed: a transform has made it.
+ * The plans for a client's request: what guardrails and boons have changed of it, and the transforms of what goes
+ * upstream then. Only a JSON document is transformed: every other body goes upstream as it came. A sub-call is not
+ * transformed: a transform has made it.
  */
 export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
   if (parsed.outgoing.clientBytes === null || call.parentId !== null) return [];
-  const { document, stream } = parsed;
-  return call.ports.transforms.plan({ route: call.route, model, stream, document });
+  const { document, edits } = parsed;
+  if (edits.length === 0)
+    return call.ports.transforms.plan({ route: call.route, model, stream: parsed.stream, document });
+  const stream = sentStream(parsed);
+  const planned = call.ports.transforms.plan({ route: call.route, model, stream, document });
+  return [{ name: "boons", edits, optional: false, response: null }, ...planned];
+}
+
+/** Whether the upstream is asked for a stream: a boon may need the whole answer. */
+function sentStream({ stream, edits }: ParsedCall): boolean {
+  return edits.reduce<unknown>((given, { name, value }) => (name === "stream" ? value(given) : given), stream) === true;
 }
 
 /** The plans that this upstream is not known to refuse. */

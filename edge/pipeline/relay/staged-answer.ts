@@ -1,0 +1,89 @@
+/**
+ * A 2xx answer that goes through stages before the client gets it (docs/rules/boons.md#answers). Below the stages every
+ * byte of the upstream is reported, so that usage is read from what the upstream sent; above them the pump moves what they
+ * return.
+ */
+import type { AnswerReport, AnswerStage, StagedAnswer } from "../boons/answer-stage.ts";
+import type { AttemptCancellation } from "../upstream/attempt-cancellation.ts";
+import type { BodyReader } from "./body-reader.ts";
+
+/** What goes to the client. */
+interface Staged extends StagedAnswer {
+  readonly warnings: readonly string[];
+}
+
+/** Below the stages: the body of the upstream as they see it. */
+export class TappedBody {
+  /** Read to its end; false: it is under way, it broke off, or a stage wants no more of it. */
+  complete = false;
+  broken = false;
+  readonly body: ReadableStream<Uint8Array>;
+
+  /** `onUpstream` is called with every byte. The deadline of the upstream call ends with the body. */
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    cancellation: Pick<AttemptCancellation, "suspend">,
+    onUpstream: (chunk: Uint8Array) => void,
+  ) {
+    const reader = body.getReader();
+    this.body = new ReadableStream(
+      {
+        pull: async (controller) => {
+          try {
+            const { done, value } = await reader.read();
+            if (!done) {
+              onUpstream(value);
+              controller.enqueue(value);
+              return;
+            }
+            this.complete = true;
+          } catch (error) {
+            this.broken = true;
+            controller.error(error);
+            return;
+          } finally {
+            if (this.complete) cancellation.suspend();
+          }
+          controller.close();
+        },
+        cancel: async (reason) => await reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+}
+
+/** Runs the stages one after another. `onEnd` collects what is to be freed at the end of the answer. Throws what a stage throws. */
+export async function runStages(
+  stages: readonly AnswerStage[],
+  first: StagedAnswer,
+  onEnd: (free: () => void) => void,
+): Promise<Staged> {
+  const warnings: string[] = [];
+  const report: AnswerReport = {
+    warn: (warning) => void warnings.push(warning),
+    onEnd,
+  };
+  let answer = first;
+  for (const stage of stages) answer = await stage(answer, report);
+  return { ...answer, warnings: [...warnings] };
+}
+
+/** The body that stages have returned, which need not be a stream of bytes, for the pump. */
+export class StagedReader implements BodyReader {
+  readonly ended = false;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    this.#reader = body.getReader();
+  }
+
+  async next(): Promise<Uint8Array<ArrayBuffer> | null> {
+    const { value } = await this.#reader.read();
+    return value === undefined ? null : new Uint8Array(value);
+  }
+
+  async cancel(): Promise<void> {
+    await this.#reader.cancel().catch(() => undefined);
+  }
+}
