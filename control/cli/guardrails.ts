@@ -16,7 +16,7 @@ interface TryOptions {
 
 /** The text `-` is read from the standard input. */
 export function guardrailsCommands(program: Command): void {
-  const guardrails = program.command("guardrails").description("what tenants may say and hear");
+  const guardrails = program.command("guardrails").description("policies for what tenants send and get");
   guardrails
     .command("test <text>")
     .description("try a policy on a text, or on standard input (-); nothing is kept")

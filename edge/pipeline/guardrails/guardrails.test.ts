@@ -253,7 +253,7 @@ describe("output guardrails", () => {
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
 
-  it.each([false, true])("redact an answer (stream %s), and tell it to nobody's face", async (stream) => {
+  it.each([false, true])("redact an answer (stream %s), and report it", async (stream) => {
     const world = worldOf({ action: "redact", output_scanners: ["pii", "ban_keywords"] });
     world.upstream = answering(`${MAIL}. Blue falcon!`, stream);
     const { status, text } = await answerOf(world, { body: chatBody("hi", { stream }) });
