@@ -10,6 +10,7 @@ import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
+import { validateJsonSchema } from "./adapters/json-schema.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { CellAdmission } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
@@ -121,6 +122,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         log: consoleLog,
       }),
       transforms: TRANSFORMS,
+      validateSchema: validateJsonSchema,
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
       tokens: new JoseVerifier(

@@ -11,7 +11,8 @@ import type { AdmissionRequest, Admitted, CacheHit, PermitHandle } from "./domai
 import type { Identity } from "./domain/auth/identity.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
-import type { MetricEvent } from "./domain/cell/event-counters.ts";
+import type { CountedEvent, MetricEvent } from "./domain/cell/event-counters.ts";
+import type { SchemaValidator } from "./domain/structured-output/check-value.ts";
 import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
 import type { Transforms } from "./domain/transform/transform.ts";
@@ -231,9 +232,9 @@ export interface SecretOpener {
   open(stored: string): Promise<string>;
 }
 
-/** Counts events that leave no usage row. Never awaited, never throws. */
+/** Counts events that leave no usage row: one, or several with how often. Never awaited, never throws. */
 export interface EventCounter {
-  count(event: MetricEvent): void;
+  count(event: MetricEvent | readonly CountedEvent[]): void;
 }
 
 /** A call that has ended, as the trace export takes it. */
@@ -296,6 +297,7 @@ export interface Compressor {
 export interface Ports {
   /** The transforms of requests on their way upstream, and of their answers. */
   readonly transforms: Transforms;
+  readonly validateSchema: SchemaValidator;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly random: Random;

@@ -1,4 +1,7 @@
-/** A call that the gateway makes while it serves a request leaves one row, whatever happens. */
+/**
+ * A call that the gateway makes while it serves a request leaves one row, whatever happens; one that is not billed leaves
+ * none.
+ */
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
@@ -8,9 +11,11 @@ import { resolveModel } from "./access/resolve-model.ts";
 import { prepare } from "./admission/prepare.ts";
 import { parseCall } from "./body/parse-call.ts";
 import { ClientGone } from "./call/client-gone.ts";
+import type { Call } from "./call/context.ts";
+import type { Prepared } from "./call/known.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
 import { startCall } from "./call/start-call.ts";
-import { subCall } from "./sub-call.ts";
+import { openSubCall, type SubCall, subCall, unbilledCall } from "./sub-call.ts";
 import { IdentityTransform } from "./testing/identity-transform.ts";
 import { modelOf } from "./testing/records.ts";
 import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "./testing/upstreams.ts";
@@ -24,6 +29,12 @@ const HELPER = modelOf({
   endpoints: [endpoint("one"), endpoint("two")],
   max_retries: 3,
 });
+const ASKED: SubCall = {
+  requestType: "tool_loop",
+  model: HELPER,
+  body: { messages: [{ role: "user", content: "describe" }], max_tokens: 20 },
+  timeoutMs: 1_500,
+};
 const ANSWER = { choices: [{ message: { content: "hi" } }], usage: { prompt_tokens: 5, completion_tokens: 7 } };
 const BLANKS = new Uint8Array(10).fill(32);
 
@@ -42,17 +53,20 @@ class SubCallWorld extends TestPipeline {
     };
   }
 
-  /** Makes a sub-call of a request that has been admitted; returns what it throws. */
+  /** Makes a sub-call and collects its answer; returns what it throws. */
   async make(upstream: Answer): Promise<unknown> {
     this.upstream = upstream;
+    return await this.within(async (call, request) => await subCall(call, request, ASKED));
+  }
+
+  /** Runs the work of a request that has not been admitted yet; returns what it throws. */
+  async within(work: (call: Call, request: Prepared) => Promise<unknown>): Promise<unknown> {
     const received = this.received({ signal: this.client.signal });
     const uuid = () => `00000000-0000-4000-8000-00000000000${++this.#ids}`;
     const call = startCall({ ...received, ports: { ...received.ports, random: { ...received.ports.random, uuid } } });
     const caller = await authenticate(call, NOTHING_KNOWN);
     const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
-    const body = { messages: [{ role: "user", content: "describe" }], max_tokens: 20 };
-    const asked = { requestType: "tool_loop", model: HELPER, body, timeoutMs: 1_500 } as const;
-    const made = await subCall(call, request, asked).catch((error: unknown) => error);
+    const made = await work(call, request).catch((error: unknown) => error);
     await this.settled();
     return made;
   }
@@ -209,5 +223,144 @@ describe("a sub-call", () => {
     expect(await world.make(endless)).toEqual({ kind: "too-large" });
     expect(cancelled).toBe(true);
     expect(world.rows).toMatchObject([{ status_code: 499, admission: "boon" }]);
+  });
+});
+
+const STREAMED: SubCall = { ...ASKED, body: { ...ASKED.body, stream: true, stream_options: { include_usage: true } } };
+const EVENTS = [
+  'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n',
+  'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7}}\n\n',
+  "data: [DONE]\n\n",
+];
+
+/** A stream of these events; after `breaksAfter` of them it breaks off. */
+function eventsOf(events: readonly string[], breaksAfter = Number.POSITIVE_INFINITY): Response {
+  let at = 0;
+  const next = () => {
+    if (at === breaksAfter) throw new Error("broken");
+    const event = events[at];
+    at += 1;
+    return event === undefined ? null : new Uint8Array(new TextEncoder().encode(event));
+  };
+  return new Response(bodyOf(next), { headers: { "content-type": "text/event-stream" } });
+}
+
+describe("an open sub-call", () => {
+  it("is a live answer, usage event included, and is settled at its end", async () => {
+    const world = new SubCallWorld();
+    world.upstream = async () => eventsOf(EVENTS);
+    const made = await world.within(async (call, request) => {
+      const response = await openSubCall(call, request, STREAMED);
+      expect(world.rows).toEqual([]);
+      return [response.status, response.headers.get("content-type"), await response.text()];
+    });
+    expect(made).toEqual([200, "text/event-stream", EVENTS.join("")]);
+    const sent = await new Response(world.upstreamCalls[0]?.body as Uint8Array<ArrayBuffer>).json();
+    expect(sent).toMatchObject({ model: "helper-upstream", stream: true, stream_options: { include_usage: true } });
+    expect(world.rows).toMatchObject([{ status_code: 200, admission: "boon", input_tokens: 5, output_tokens: 7 }]);
+  });
+
+  it("returns an error of the upstream with its status", async () => {
+    const world = new SubCallWorld();
+    world.upstream = status(500);
+    const made = await world.within(async (call, request) => {
+      const response = await openSubCall(call, request, STREAMED);
+      return [response.status, await response.text()];
+    });
+    expect(made).toEqual([502, "body of 500"]);
+    expect(world.rows).toMatchObject([{ status_code: 502, upstream_status: 500, cost_usd: 0 }]);
+  });
+
+  it("ends with the stream error of a client's answer when the upstream breaks off", async () => {
+    const world = new SubCallWorld();
+    world.upstream = async () => eventsOf(EVENTS, 1);
+    const made = await world.within(async (call, request) => await (await openSubCall(call, request, STREAMED)).text());
+    expect(made).toContain("upstream_stream_error");
+    expect(made).not.toContain("[DONE]");
+    expect(world.rows).toMatchObject([{ status_code: 200, admission: "boon", output_tokens: 20 }]);
+  });
+
+  it.each<[string, (client: AbortController, body: ReadableStream | null) => unknown]>([
+    ["its reader cancels it", async (_client, body) => await body?.cancel()],
+    [
+      "the client of its request leaves",
+      async (client, body) => {
+        client.abort();
+        await new Response(body).text().catch(() => undefined);
+      },
+    ],
+  ])("ends when %s, and is billed what was seen", async (_, leave) => {
+    const world = new SubCallWorld();
+    const piece = new TextEncoder().encode(EVENTS[0]);
+    world.upstream = async ({ signal }) => {
+      const endless = bodyOf(() => {
+        signal.throwIfAborted();
+        return new Uint8Array(piece);
+      });
+      return new Response(endless, { headers: { "content-type": "text/event-stream" } });
+    };
+    await world.within(async (call, request) => {
+      const { body } = await openSubCall(call, request, STREAMED);
+      await leave(world.client, body);
+    });
+    expect(world.upstreamCalls[0]?.signal.aborted).toBe(true);
+    expect(world.rows).toMatchObject([{ status_code: 499, admission: "boon", output_tokens: 20 }]);
+  });
+});
+
+describe("an unbilled call", () => {
+  const ask = async (world: SubCallWorld, upstream: Answer): Promise<unknown> => {
+    world.upstream = upstream;
+    return await world.within(async (call, request) => await unbilledCall(call, request, ASKED));
+  };
+
+  it("goes to the model's upstream with its credential, without permit, charge and row", async () => {
+    const world = new SubCallWorld();
+    const model = { ...HELPER, endpoints: [endpoint("one", { api_key: "sealed" })] };
+    world.upstream = async () => Response.json(ANSWER);
+    const made = await world.within(async (call, request) => await unbilledCall(call, request, { ...ASKED, model }));
+    expect(made).toEqual({ kind: "answered", status: 200, value: ANSWER });
+    const [sent] = world.upstreamCalls;
+    expect([sent?.url, sent?.headers["authorization"]]).toEqual([
+      "http://one.test/v1/chat/completions",
+      "Bearer opened sealed",
+    ]);
+    expect([world.adopted, world.requests, world.rows]).toEqual([[], [], []]);
+  });
+
+  it("is sent once, and has a time limit that covers its answer", async () => {
+    const world = new SubCallWorld();
+    expect(await ask(world, refuses)).toMatchObject({ code: "upstream_failed" });
+    expect(world.upstreamCalls.length).toBe(1);
+    expect(await ask(world, hangs)).toMatchObject({ code: "upstream_timeout" });
+    const silent = new ReadableStream({ type: "bytes", pull: async () => await new Promise(() => undefined) });
+    expect(await ask(world, async () => new Response(silent))).toMatchObject({ code: "upstream_timeout" });
+    expect([world.adopted, world.rows]).toEqual([[], []]);
+  });
+
+  it("is not sent to an address that the policy forbids", async () => {
+    const world = new SubCallWorld();
+    world.ssrf = { blockPrivate: true, allowedCidrs: [] };
+    const model = { ...HELPER, endpoints: [endpoint("inside", { api_base: "http://10.0.0.1/v1" })] };
+    const made = await world.within(async (call, request) => await unbilledCall(call, request, { ...ASKED, model }));
+    expect(made).toMatchObject({ code: "upstream_failed" });
+    expect(world.upstreamCalls).toEqual([]);
+  });
+
+  it("collects no endless answer, and ends when the client leaves", async () => {
+    const world = new SubCallWorld();
+    let cancelled = false;
+    const next = () => new Uint8Array(64 * 1024);
+    expect(await ask(world, async () => new Response(bodyOf(next, () => (cancelled = true))))).toEqual({
+      kind: "too-large",
+    });
+    expect(cancelled).toBe(true);
+    const made = await ask(world, async (call) => {
+      const hanging = hangs(call);
+      world.client.abort();
+      return await hanging;
+    });
+    expect(made).toBeInstanceOf(ClientGone);
+    expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
 });

@@ -1,9 +1,9 @@
 /**
- * A call that the gateway makes on its own behalf while it serves a client's request: it has a request id, a permit and
- * a row of its own, is charged to the same key and tenant, and ends with its request
- * (docs/rules/settlement-and-rows.md#sub-calls). It is served like every request (serve-admitted.ts), except that it is
- * admitted without waiting and that its answer is collected here. A failure has been settled when it is thrown, and
- * does not make the client's request fail.
+ * Calls that the gateway makes on its own behalf while it serves a client's request
+ * (docs/rules/settlement-and-rows.md#sub-calls). A sub-call has a request id and a row of its own, is charged to the same
+ * key and tenant, and ends with its request; it takes no slot, so it may be made before the request is admitted as well
+ * as after. It is served like every request (serve-admitted.ts). An unbilled call goes to a model's upstream by the same
+ * rules and leaves no row. A failure has been settled when it is thrown, and does not make the client's request fail.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -11,18 +11,32 @@ import type { RequestType } from "../../shared/usage-row.ts";
 import { type JsonObject, wholeDocument } from "../domain/json/document.ts";
 import { scanTopLevel } from "../domain/json/top-level.ts";
 import { traceparentOf } from "../domain/trace/trace-context.ts";
+import { clientStatus } from "../domain/usage/billing.ts";
+import { epochRev, modelRev } from "./access/freshness.ts";
 import { energyTermsOf } from "./access/resolve-model.ts";
 import { admitSubCall } from "./admission/admit-sub-call.ts";
 import { prepare } from "./admission/prepare.ts";
 import { JsonOutgoing } from "./body/json-outgoing.ts";
 import { ClientGone } from "./call/client-gone.ts";
-import type { Call } from "./call/context.ts";
-import { AlreadySettled, NO_BOONS, NO_UPSTREAM, type ParsedCall, type Prepared, StageFailure } from "./call/known.ts";
+import { type Call, MODEL_TEXT_MAX } from "./call/context.ts";
+import {
+  AlreadySettled,
+  NO_BOONS,
+  NO_UPSTREAM,
+  type Parsed,
+  type ParsedCall,
+  type Prepared,
+  type Resolved,
+  StageFailure,
+} from "./call/known.ts";
 import { startCall } from "./call/start-call.ts";
 import { BoundedBuffer } from "./memory/bounded-buffer.ts";
 import { handInRefusal } from "./reply/answer-call.ts";
 import { usageRowOf } from "./report/usage-row.ts";
 import { serveAdmitted } from "./serve-admitted.ts";
+import { cancelAnswer } from "./upstream/attempt.ts";
+import { forward } from "./upstream/forward.ts";
+import { UpstreamProgress } from "./upstream/upstream-progress.ts";
 
 /** Every sub-call is a chat completion. */
 const PATH = "/v1/chat/completions";
@@ -30,16 +44,26 @@ const PATH = "/v1/chat/completions";
 /** Largest answer that is collected (docs/rules/streams.md#buffered-answers). */
 const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
 
+/** How often a model's record is read when the Cell knows a newer one. */
+const LOOKS_MAX = 3;
+
 /** The request to a model. */
-interface SubCall {
-  /** The request type in its row. */
-  readonly requestType: RequestType;
-  /** A registered and enabled model that the tenant may use: the caller has checked that. */
+interface OwnCall {
+  /** A registered and enabled model ({@link currentModel}). */
   readonly model: ModelRecord;
-  /** A chat completion that is not streamed; it need not name its model. */
+  /**
+   * A chat completion; it need not name its model. It goes upstream as it is: one that is streamed asks for its usage
+   * itself (`stream_options.include_usage`), or is billed by what was seen of it.
+   */
   readonly body: JsonObject;
   /** The longest time from sending to its last byte. */
   readonly timeoutMs: number;
+}
+
+/** A request to a model that is billed. */
+export interface SubCall extends OwnCall {
+  /** The request type in its row. */
+  readonly requestType: RequestType;
 }
 
 /** The model's answer. */
@@ -50,15 +74,79 @@ type SubCallAnswer =
   | { readonly kind: "too-large" };
 
 /**
- * Makes a sub-call of a request that has been admitted. Its row is on its way when this returns or throws: GatewayError
+ * The record of a model that is registered and enabled now; null: there is none. A sub-call's model is the operator's
+ * choice, so the tenant's list of models does not matter. Throws GatewayError `key_store_unavailable` or
+ * `scheduler_unavailable` when that cannot be told.
+ */
+export async function currentModel(call: Call, name: string): Promise<ModelRecord | null> {
+  // A name that cannot be registered is not looked up, like a client's (resolve-model.ts).
+  if (name.length > MODEL_TEXT_MAX || !name.isWellFormed()) return null;
+  const { directory, admission } = call.ports;
+  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    let found = await directory.model(name);
+    if (found?.record.enabled === false && found.source === "memory")
+      found = await directory.model(name, { fresh: true });
+    if (found?.record.enabled !== true) return null;
+    const stale = await admission.staleAmong([modelRev(found.record), epochRev(call)]);
+    if (stale.length === 0) return found.record;
+    directory.forget(stale);
+  }
+  throw new GatewayError("key_store_unavailable");
+}
+
+/**
+ * Makes a sub-call and returns its answer as soon as its headers are here; its status may be an error. The answer has to
+ * be read to its end, or cancelled: that settles the call. Throws, with its row on its way, GatewayError
  * `scheduler_unavailable`, `upstream_failed` or `upstream_timeout`, and ClientGone when the client of the request left.
+ * A client that leaves later, or an upstream that breaks off, ends the body as it ends a client's answer.
+ */
+export async function openSubCall(parent: Call, request: Prepared, asked: SubCall): Promise<Response> {
+  return await openAs(childOf(parent, asked.requestType), request, asked);
+}
+
+/**
+ * Makes a sub-call that is not streamed, and collects its answer. Its row is on its way when this returns or throws what
+ * {@link openSubCall} throws; an answer that breaks off is `upstream_failed`.
  */
 export async function subCall(parent: Call, request: Prepared, asked: SubCall): Promise<SubCallAnswer> {
-  const call = childOf(parent, asked);
+  const call = childOf(parent, asked.requestType);
+  const { status, body } = await openAs(call, request, asked);
   try {
-    const prepared = await preparedOf(call, request, asked);
-    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
-    return await collect(call, response);
+    return await collect(call, status, body);
+  } catch (error) {
+    throw call.request.signal.aborted ? new ClientGone() : new GatewayError("upstream_failed", { cause: error });
+  }
+}
+
+/**
+ * Calls the upstream of a model once, not streamed, and collects its answer. Nothing of it is billed, admitted or written
+ * to a row: it is for the gateway's own questions about a request that no model was chosen for yet. Throws GatewayError
+ * `upstream_failed` or `upstream_timeout`, and ClientGone.
+ */
+export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
+  const call = childOf(parent);
+  const request = { ...caller, ...ownOf(asked), energy: null, boons: null };
+  const forwarded = await forward(call, request, new UpstreamProgress(), () => undefined);
+  const { response, cancellation, target } = forwarded;
+  const { endpoints } = call.memory;
+  try {
+    const answer = await collect(call, clientStatus(response.status), response.body, cancellation.signal);
+    if (response.ok) endpoints.answered(target.key);
+    return answer;
+  } catch (error) {
+    if (cancellation.clientGone) throw new ClientGone();
+    endpoints.failed(target.key, call.ports.clock());
+    throw new GatewayError(cancellation.timedOut ? "upstream_timeout" : "upstream_failed", { cause: error });
+  } finally {
+    cancelAnswer(forwarded);
+  }
+}
+
+async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Response> {
+  try {
+    const prepared = await preparedOf(call, parent, asked);
+    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null, []);
+    return response;
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;
     const { cause, known } = error;
@@ -72,7 +160,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
 }
 
 /** A call of its own, whose client counts as gone when the parent's client leaves. */
-function childOf(parent: Call, { requestType }: SubCall): Call {
+function childOf(parent: Call, requestType: RequestType = "chat"): Call {
   const { ports, config, memory, waitUntil, traceContext, requestId } = parent;
   const headers = traceContext === null ? {} : { traceparent: traceparentOf(traceContext, traceContext.spanId) };
   const url = new URL(PATH, parent.request.url);
@@ -82,58 +170,67 @@ function childOf(parent: Call, { requestType }: SubCall): Call {
 }
 
 /** The same caller and session, with a body and a model of its own. */
-async function preparedOf(call: Call, parent: Prepared, { model, body, timeoutMs }: SubCall): Promise<Prepared> {
-  const parsed = parsedOf({ model: model.model_name, ...body }, model.model_name);
-  const own = { ...model, request_timeout_secs: timeoutMs / 1000 };
-  const energy = await energyTermsOf(call, model);
-  const { principal, identity, session } = parent;
-  const { modelName: modelText } = parsed;
-  const resolved = { ...parent, principal, identity, parsed, modelText, model: own, energy, boons: null };
+async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise<Prepared> {
+  const energy = await energyTermsOf(call, asked.model);
   const fresh = {
     cacheStatus: "off",
+    boons: null,
     boonReport: NO_BOONS,
     queueWaitMs: 0,
     queueEntryUnknown: false,
     upstream: NO_UPSTREAM,
   } as const;
-  return { ...prepare(call, { ...resolved, ...fresh }), session };
+  return { ...prepare(call, { ...parent, ...ownOf(asked), ...fresh, energy }), session: parent.session };
+}
+
+/** What a call has of its own: body, model and time limit; no boon acts on it. */
+function ownOf({ model, body, timeoutMs }: OwnCall): Pick<Resolved, "parsed" | "modelText" | "model" | "boons"> {
+  const modelText = model.model_name;
+  const parsed = parsedOf({ model: modelText, ...body }, modelText);
+  return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
 }
 
 function parsedOf(body: JsonObject, modelName: string): ParsedCall {
   const bytes = new Uint8Array(new TextEncoder().encode(JSON.stringify(body)));
   const top = scanTopLevel(bytes, (name) => name === "model");
   if (top === null) throw new Error("a body that was just written is an object");
-  return {
-    document: wholeDocument(body),
-    modelName,
-    stream: false,
-    outgoing: new JsonOutgoing([bytes], top),
-    edits: [],
-  };
+  const stream = body["stream"] === true;
+  return { document: wholeDocument(body), modelName, stream, outgoing: new JsonOutgoing([bytes], top), edits: [] };
 }
 
-/** Reads the answer to its end, which settles the call. */
-async function collect(call: Call, { status, body }: Response): Promise<SubCallAnswer> {
+/** Reads an answer to its end, unless the signal ends it before. Rejects when the answer breaks off. */
+async function collect(
+  call: Call,
+  status: number,
+  body: ReadableStream<Uint8Array> | null,
+  signal: AbortSignal = call.request.signal,
+): Promise<SubCallAnswer> {
   const buffer = new BoundedBuffer(ANSWER_MAX_BYTES, call.memory.answerMemory.open());
   try {
-    if (body !== null) await readInto(buffer, body);
+    if (body !== null) await readInto(buffer, body, signal);
     const bytes = buffer.take();
     return bytes === null ? { kind: "too-large" } : { kind: "answered", status, value: parseJson(bytes) };
-  } catch (error) {
-    throw call.request.signal.aborted ? new ClientGone() : new GatewayError("upstream_failed", { cause: error });
   } finally {
     buffer.close();
   }
 }
 
 /** Stops when the buffer is full: the call then ends as one whose client left. */
-async function readInto(buffer: BoundedBuffer, body: ReadableStream<Uint8Array>): Promise<void> {
+async function readInto(buffer: BoundedBuffer, body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<void> {
   const reader = body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    buffer.push(value);
-    if (!buffer.isWhole) return await reader.cancel();
+  const stop = (): void => void reader.cancel().catch(() => undefined);
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (signal.aborted) throw new Error("the call was ended");
+      if (done) return;
+      buffer.push(value);
+      if (!buffer.isWhole) return await reader.cancel();
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 

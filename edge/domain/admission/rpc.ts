@@ -166,7 +166,7 @@ export interface CellApi {
   admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>>;
   /** The permit of a request that was admitted in an exchange; null: the request has no place (any more). */
   hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;
-  /** Counts a slot that is already in use, even above the cap; its earlier permit, or its session's hold, becomes void. */
+  /** Counts a slot that is already in use, even above the cap, or takes a sub-call, which has none; its earlier permit, or its session's hold, becomes void. */
   adopt(request: AdmissionRequest): Promise<{ readonly permit: PermitHandle }>;
   /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;

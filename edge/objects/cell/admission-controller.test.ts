@@ -8,7 +8,7 @@ import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { Caps } from "../../domain/budget/testing/simulation.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
-import { admissionRequestOf as plainAsk } from "./testing/admission-requests.ts";
+import { admissionRequestOf as plainAsk, subCallOf } from "./testing/admission-requests.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
 const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];
@@ -32,6 +32,7 @@ const event = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("capacity" as const), max: fc.integer({ min: 1, max: 6 }) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("adopt" as const), tenant: fc.nat(2) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("sub-call" as const), tenant: fc.nat(2) }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant("turn" as const) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("change" as const), tenant: fc.nat(2) }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant("back" as const), who: fc.nat(1_000) }) },
@@ -72,6 +73,8 @@ describe("the Cell's admission controller", () => {
               entries.push(admission.arrive(requestOf(entries.length, step.tenant, revs[step.tenant])));
             else if (step.type === "adopt")
               entries.push(admission.adopt(requestOf(entries.length, step.tenant, revs[step.tenant])));
+            else if (step.type === "sub-call")
+              entries.push(admission.adopt(subCallOf(requestOf(entries.length, step.tenant, revs[step.tenant]))));
             else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
             else if (step.type === "change") {
               revs[step.tenant] = world.nowMs;
@@ -89,7 +92,7 @@ describe("the Cell's admission controller", () => {
               const ended = rows.some((one) => one.request_id === requestId) || elsewhere.has(requestId);
               if (step.type === "settle") void admission.settle(entry, { row, actualTokens: 5 });
               else if (step.type === "abandon") admission.abandon(entry);
-              else if (step.type === "again" && !ended)
+              else if (step.type === "again" && !ended && row.admission !== "boon")
                 entries[entries.indexOf(entry)] = admission.arrive(entry.request);
               else if (step.type === "elsewhere" && !ended) {
                 elsewhere.add(requestId);
@@ -101,7 +104,8 @@ describe("the Cell's admission controller", () => {
             if (step.type !== "adopt")
               expect(scheduler.inFlight).toBeLessThanOrEqual(Math.max(before, scheduler.maxInFlight));
             refused = entries.filter((entry) => isOpen(entry) && entry.decision?.verdict === "refused").length;
-            expect(admission.entryCount).toBe(scheduler.inFlight + scheduler.queued + refused);
+            const subCalls = entries.filter((entry) => isOpen(entry) && entry.request.row.admission === "boon").length;
+            expect(admission.entryCount).toBe(scheduler.inFlight + scheduler.queued + refused + subCalls);
           }
           for (const entry of entries) admission.abandon(entry);
           expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);

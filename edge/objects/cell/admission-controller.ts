@@ -20,6 +20,7 @@ import {
   arrivalOf,
   type BudgetDecision,
   type BudgetPort,
+  isSubCall,
   lostSettlement,
   type RowCompletion,
   usedBy,
@@ -42,7 +43,7 @@ interface AdmissionControllerOptions {
   readonly maxQueuedPerTenant: number;
   readonly now: () => number;
   readonly later: Later;
-  /** Called at every change of the requests that hold a slot or wait. */
+  /** Called at every change of the requests that hold a slot, wait, or are sub-calls. */
   readonly activity: { changed(): void };
 }
 
@@ -94,7 +95,10 @@ export class AdmissionController {
     return detached === null ? null : this.#comeBack(detached);
   }
 
-  /** Counts a slot that was in use before this Cell started, or before its session was lost. */
+  /**
+   * Counts a slot that was in use before this Cell started, or before its session was lost; or takes a sub-call, which
+   * has no slot.
+   */
   adopt(request: AdmissionRequest): AdmissionEntry {
     const held = this.#entries.get(request.requestId);
     if (held?.decision?.verdict === "granted") return this.#replace({ ...held, inUse: true });
@@ -105,10 +109,13 @@ export class AdmissionController {
     entry.decision = { verdict: "granted", grant: { ...slot, level: null } };
     entry.inUse = true;
     entry.mayHaveRow = true;
-    if (entry.charged !== null) this.#options.budget.readmit(request);
-    else if (request.row.admission === "boon") this.#options.budget.admitUnchecked(request);
-    else this.#options.budget.adopt(request);
-    this.apply({ type: "adopt", arrival: arrivalOf(request) });
+    const { budget, activity } = this.#options;
+    if (entry.charged !== null) budget.readmit(request);
+    // A sub-call that an earlier life of this Cell knew may have been charged by that life.
+    else if (isSubCall(request) && request.waitedMs === null) budget.admitUnchecked(request);
+    else budget.adopt(request);
+    if (isSubCall(request)) activity.changed();
+    else this.apply({ type: "adopt", arrival: arrivalOf(request) });
     return entry;
   }
 
@@ -327,7 +334,8 @@ export class AdmissionController {
     const owed = charged === null ? used : beyondUsed(used, charged);
     if (entry.decision === null) this.applyBudgetDecisions(budget.withdraw(request));
     else if (entry.decision.verdict === "granted") budget.settle(request, owed, goesOn);
-    if (entry.slot === null) this.apply({ type: "leave", requestId });
+    if (isSubCall(request)) activity.changed();
+    else if (entry.slot === null) this.apply({ type: "leave", requestId });
     else if (entry.decision?.verdict !== "refused")
       this.apply({ type: "release", requestId, actualTokens: owed.tokens });
     else activity.changed();

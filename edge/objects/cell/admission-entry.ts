@@ -18,7 +18,7 @@ export interface AdmissionEntry {
   readonly arrivedMs: number;
   /** The generation of revisions at which its records were found to be the newest (revisions.ts). */
   generation: number;
-  /** Null until the scheduler grants one. */
+  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot. */
   slot: SlotTaken | null;
   /** Null while it waits. `stale`: its turn has come and it has to be judged again; it keeps its place. */
   decision: Decision | Stale | null;
@@ -115,6 +115,14 @@ export function lostSettlement({ request, decision, inUse, arrivedMs }: Admissio
 /** What a settlement charges. */
 export function usedBy({ row, actualTokens }: Settlement): ActualUsage {
   return { tokens: actualTokens, nanoUsd: nanoUsdOf(row.cost_usd) };
+}
+
+/**
+ * Whether the request is a sub-call: it takes no slot, so the scheduler never hears of it
+ * (docs/rules/settlement-and-rows.md#sub-calls).
+ */
+export function isSubCall({ row }: AdmissionRequest): boolean {
+  return row.admission === "boon";
 }
 
 /** What the scheduler decides about. */

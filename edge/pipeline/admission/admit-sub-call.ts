@@ -1,8 +1,7 @@
 /**
- * The permit of a sub-call (docs/rules/settlement-and-rows.md#sub-calls). The request that it belongs to has passed the
- * gates and holds its slot meanwhile; a sub-call that waited for a slot or for tokens could wait for its own request
- * for ever. Therefore the Cell counts it as a request that runs already: it never waits, no budget refuses it, nothing
- * is reserved for it, and its usage is charged at its end, even if that makes a debt.
+ * The permit of a sub-call (docs/rules/settlement-and-rows.md#sub-calls). It is no slot: it waits for nothing, no gate
+ * refuses it, nothing is reserved for it and nobody else waits because of it. It makes the Cell an owner of the call's
+ * row: what the call used is charged once, at its end, even if that makes a debt, and even if its Worker dies.
  */
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
 import type { Call } from "../call/context.ts";
@@ -18,7 +17,7 @@ export async function admitSubCall(call: Call, request: Prepared): Promise<Admit
     const permit = await call.ports.admission.adopt(message);
     return { ...request, message, permit, admission: "boon", atOnce: true, sessionLost: null };
   } catch (error) {
-    // The Cell may count the sub-call all the same.
+    // The Cell may have the sub-call all the same.
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }
 }

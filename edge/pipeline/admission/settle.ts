@@ -151,10 +151,13 @@ export class Settler {
    */
   async #adopt(): Promise<void> {
     const { admission, sleep } = this.#call.ports;
+    const { message } = this.#request;
+    // The first permit of a sub-call is adopted as well: this says that it is not the first one.
+    const waitedMs = message.waitedMs ?? 0;
     for (let attempt = 1; ; attempt += 1) {
       const row = this.#row({ statusCode: 499 });
       try {
-        this.#permit = await admission.adopt({ ...this.#request.message, row });
+        this.#permit = await admission.adopt({ ...message, row, waitedMs });
         return;
       } catch (error) {
         if (this.#ended || attempt === ADOPT_ATTEMPTS) throw error;

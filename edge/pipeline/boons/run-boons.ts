@@ -2,16 +2,13 @@
  * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every
  * boon fails open: without it the request goes on as it was.
  */
+import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
-import { compressionBoon } from "./compression.ts";
 import { RequestDraft } from "./request-draft.ts";
-
-/** Every boon, in the order in which they change a request; their answer stages run in the same order. */
-const BOONS: readonly Boon[] = [compressionBoon];
 
 /** A request as it goes upstream, and what happens to its answer. */
 interface Boosted<K extends Prepared> {
@@ -19,16 +16,23 @@ interface Boosted<K extends Prepared> {
   readonly stages: readonly AnswerStage[];
 }
 
-/** The request with the changes of its boons. Throws ClientGone. */
-export async function runBoons<K extends Prepared>(call: Call, request: K): Promise<Boosted<K>> {
+/**
+ * The request with the changes of its boons, which are run in the order of `boons`; their answer stages run in the same
+ * order. Throws ClientGone.
+ */
+export async function runBoons<K extends Prepared>(
+  call: Call,
+  request: K,
+  boons: readonly Boon[],
+): Promise<Boosted<K>> {
   const directives = directivesOf(call);
-  if (request.boons === null || call.parentId !== null || directives.has("off")) return { request, stages: [] };
+  if (request.boons === null || boons.length === 0 || directives.has("off")) return { request, stages: [] };
   const draft = new RequestDraft(request.parsed);
   const { settings } = request.boons;
   const directive = { lossy: directives.has("lossy") };
   const work: BoonWork = { call, request, settings, draft, directive, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
-  for (const boon of BOONS) {
+  for (const boon of boons) {
     const effect = await applied(boon, work);
     if (effect !== null) effects.push([boon, effect]);
   }
@@ -38,12 +42,17 @@ export async function runBoons<K extends Prepared>(call: Call, request: K): Prom
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
 
-/** Null: the boon does not apply, or has failed. */
+/** Null: the boon does not apply, which is no run, or has failed. */
 async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
+  const { clock, events } = work.call.ports;
+  const beganMs = clock();
   try {
-    return await work.draft.attempt(async () => await boon.apply(work));
+    const effect = await work.draft.attempt(async () => await boon.apply(work));
+    if (effect !== null) events.count(boonEvent(boon.name, effect.applied ? "hit" : "none", clock() - beganMs));
+    return effect;
   } catch (error) {
     if (error instanceof ClientGone) throw error;
+    events.count(boonEvent(boon.name, "failed", clock() - beganMs));
     work.call.ports.log.event("boon_failed", {
       boon: boon.name,
       request_id: work.call.requestId,

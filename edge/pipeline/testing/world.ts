@@ -18,7 +18,7 @@ import type {
 } from "../../domain/admission/rpc.ts";
 import type { Identity } from "../../domain/auth/identity.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
-import type { MetricEvent } from "../../domain/cell/event-counters.ts";
+import { type CountedEvent, eventsOf } from "../../domain/cell/event-counters.ts";
 import { type RequestTarget, requestTargetOf } from "../../domain/routing/request-target.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
@@ -95,6 +95,8 @@ export class TestPipeline {
   model: ModelRecord | null = modelOf();
   /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
+  /** Models besides `model`, by name. */
+  readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
   readonly originals = new TestOriginals();
@@ -109,6 +111,7 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
+  validateSchema: Ports["validateSchema"] = () => [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -156,7 +159,7 @@ export class TestPipeline {
   readonly spans: SpanRecord[] = [];
   tracesEnabled = false;
   readonly finished: FinishedCall[] = [];
-  readonly events: MetricEvent[] = [];
+  readonly events: CountedEvent[] = [];
   readonly pending: Promise<unknown>[] = [];
 
   /** A call as step 1 makes it. */
@@ -237,6 +240,7 @@ export class TestPipeline {
         score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,
       },
       transforms: this.transforms,
+      validateSchema: this.validateSchema,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -251,7 +255,7 @@ export class TestPipeline {
       traces: { enabled: this.tracesEnabled, add: (finished) => void this.finished.push(finished) },
       spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
-      events: { count: (event) => void this.events.push(event) },
+      events: { count: (event) => void this.events.push(...eventsOf(event)) },
       log: { event: (name, fields, level = "warn") => void this.logged.push({ name, level, ...fields }) },
     };
   }
@@ -263,10 +267,12 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (_name, options) =>
-        this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
-          ? found(this.modelInMemory, "memory")
-          : found(this.model, this.storeIsDown ? "memory" : "store"),
+      model: async (name, options) =>
+        this.otherModels.has(name)
+          ? found(this.otherModels.get(name) ?? null, "store")
+          : this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+            ? found(this.modelInMemory, "memory")
+            : found(this.model, this.storeIsDown ? "memory" : "store"),
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
       models: async () => (this.model === null ? [] : [this.model]),

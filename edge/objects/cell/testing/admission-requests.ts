@@ -1,6 +1,7 @@
 /** Admission requests for tests. */
 import { zeroUsageRow } from "../../../../shared/usage-row.ts";
 import type { AdmissionRequest } from "../../../domain/admission/rpc.ts";
+import { NO_AMOUNTS } from "../../../domain/budget/amounts.ts";
 import { type Caps, limitsWith } from "../../../domain/budget/testing/simulation.ts";
 
 /** A request for 10 tokens of model `m`, by a tenant with these caps; without caps nothing limits it. */
@@ -26,4 +27,9 @@ export function admissionRequestOf(
     estimate: { inputTokens: 4, outputTokens: 6, costUsd: 1 },
     ...over,
   };
+}
+
+/** The same as a sub-call: it reserves nothing, and its row says what it is. */
+export function subCallOf(request: AdmissionRequest): AdmissionRequest {
+  return { ...request, need: NO_AMOUNTS, row: { ...request.row, admission: "boon" } };
 }

@@ -6,8 +6,8 @@ import { compressMessages } from "../../domain/compression/compress.ts";
 import { isRewritable } from "../../domain/compression/message-texts.ts";
 import { passesFor } from "../../domain/compression/passes.ts";
 import { RETRIEVE_TOOL, referredHash } from "../../domain/compression/repeats.ts";
+import type { Boon, BoonEffect, BoonWork, OwnTool } from "../boons/boon.ts";
 import { withSpan } from "../report/spans.ts";
-import type { Boon, BoonEffect, BoonWork, OwnTool } from "./boon.ts";
 
 /** Compresses requests of models that list `compression`. */
 export const compressionBoon: Boon = { name: "compression", apply };
@@ -50,7 +50,7 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
     if (savedTokens > 0) {
       draft.set("messages", done.messages);
       if (done.dedupRefs > 0) work.ownTools.push(retrieveTool(work, done.originals));
-      events.count({ metric: "gateway_compression_tokens_saved_total", labels: [], times: savedTokens });
+      events.count([{ metric: "gateway_compression_tokens_saved_total", labels: [], times: savedTokens }]);
     }
     return { applied: savedTokens > 0, warnings: [], answer: null, compression: { beforeTokens, afterTokens } };
   });

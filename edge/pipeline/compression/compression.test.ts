@@ -10,15 +10,15 @@ import { authenticate } from "../access/authenticate.ts";
 import { resolveModel } from "../access/resolve-model.ts";
 import { prepare } from "../admission/prepare.ts";
 import { parseCall } from "../body/parse-call.ts";
+import type { OwnTool } from "../boons/boon.ts";
+import { RequestDraft } from "../boons/request-draft.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
 import { startCall } from "../call/start-call.ts";
 import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";
-import type { OwnTool } from "./boon.ts";
 import { compressionBoon } from "./compression.ts";
-import { RequestDraft } from "./request-draft.ts";
 
 vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
