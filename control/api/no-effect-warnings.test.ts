@@ -24,7 +24,6 @@ const warningsOf = async (method: string, path: string, body: object): Promise<r
 };
 
 const GUARDRAILS = expect.stringMatching(/^guardrails have no effect yet/) as string;
-const COMPRESSION = expect.stringMatching(/^compression has no effect yet/) as string;
 const BOONS = expect.stringMatching(/^boons have no effect yet/) as string;
 const TOOLS = expect.stringMatching(/^tool servers have no effect yet/) as string;
 const ROUTER = expect.stringMatching(/^auto routing has no effect yet/) as string;
@@ -38,12 +37,12 @@ const CASES: readonly Case[] = [
   ["PATCH", "/tenants/{id}/guardrails", { policy: { action: "redact", output_scanners: ["pii"] } }, [GUARDRAILS]],
   ["PATCH", "/tenants/{id}/guardrails", { policy: {} }, []],
   ["PATCH", "/tenants/{id}/guardrails", { policy: null }, []],
-  ["PATCH", "/tenants/{id}/compression", { policy: { enabled: true } }, [COMPRESSION]],
-  ["PATCH", "/tenants/{id}/compression", { policy: { dedup: true } }, []],
-  ["PATCH", "/tenants/{id}/compression", { policy: null }, []],
+  ["PATCH", "/tenants/{id}/compression", { policy: { enabled: true } }, []],
   ["POST", "/models", { model_name: "a", boons: ["vision"], tool_servers: ["docs"] }, [BOONS, TOOLS]],
   ["POST", "/models", { model_name: "b", boons: [], tool_servers: [] }, []],
+  ["POST", "/models", { model_name: "d", boons: ["compression"] }, []],
   ["PUT", "/settings/boons", { vision_enabled: true }, [BOONS]],
+  ["PUT", "/settings/boons", { compression_enabled: true }, []],
   ["PUT", "/settings/boons", { vision_enabled: false, vision_max_images: 3 }, []],
   ["PUT", "/settings/auto-router", { classifier_enabled: true }, [ROUTER]],
   ["PUT", "/settings/auto-router", { classifier_model: "m" }, []],
@@ -62,7 +61,7 @@ it("a model's warnings follow from the body, not from what is stored", async () 
   const { id } = (await made.json()) as { id: string };
   const base = { upstream_model: "m", api_base: "" };
   expect(await warningsOf("PUT", `/models/${id}`, base)).toEqual([]);
-  expect(await warningsOf("PUT", `/models/${id}`, { ...base, boons: ["compression"] })).toEqual([BOONS]);
+  expect(await warningsOf("PUT", `/models/${id}`, { ...base, boons: ["compression", "vision"] })).toEqual([BOONS]);
 });
 
 it("the audit log has the warning, and no read does", async () => {

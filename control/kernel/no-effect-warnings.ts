@@ -19,18 +19,12 @@ export const guardrailsWarnings = when<Tenant["guardrails_policy"]>(
   "guardrails have no effect yet: the policy is stored, and nothing is scanned, blocked or redacted",
 );
 
-/** A compression policy that is switched on. */
-export const compressionWarnings = when<Tenant["compression_policy"]>(
-  (policy) => policy?.enabled === true,
-  "compression has no effect yet: the policy is stored, and requests go upstream as they are",
-);
-
 interface ModelFeatures {
   readonly boons?: readonly string[] | undefined;
   readonly tool_servers?: readonly string[] | undefined;
 }
 
-const modelBoonsWarnings = when<ModelFeatures>(({ boons = [] }) => boons.length > 0, BOONS);
+const modelBoonsWarnings = when<ModelFeatures>(({ boons = [] }) => boons.some((boon) => boon !== "compression"), BOONS);
 
 const toolServersWarnings = when<ModelFeatures>(
   ({ tool_servers: servers = [] }) => servers.length > 0,
@@ -45,7 +39,10 @@ export const modelFeatureWarnings: Warnings<ModelFeatures> = (body) => [
 
 /** A body that switches a boon on for all requests. */
 export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
-  (body) => Object.entries(body).some(([field, value]) => field.endsWith("_enabled") && value === true),
+  (body) =>
+    Object.entries(body).some(
+      ([field, value]) => field.endsWith("_enabled") && field !== "compression_enabled" && value === true,
+    ),
   BOONS,
 );
 

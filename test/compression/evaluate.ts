@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { compressMessages, type CompressionSteps } from "../../edge/domain/compression/compress.ts";
+import { type CompressionSteps, compressMessages } from "../../edge/domain/compression/compress.ts";
 import { scoreSentences } from "../../infra/compressor/bm25.ts";
 
 const FOLDER = join(import.meta.dirname, "transcripts");
@@ -52,9 +52,20 @@ export async function evaluationTable(transcripts: readonly Transcript[]): Promi
   for (const [name, steps] of STAGES) {
     const results = await Promise.all(transcripts.map(async (transcript) => await resultOf(transcript, steps)));
     const saved = (chosen: readonly Result[]): string =>
-      percent(sum(chosen, ({ before, after }) => before - after), sum(chosen, ({ before }) => before));
-    const labels = percent(sum(results, ({ kept }) => kept), sum(results, ({ labelled }) => labelled));
-    rows.push([name, ...KINDS.map((kind) => saved(results.filter((each) => each.kind === kind))), saved(results), labels]);
+      percent(
+        sum(chosen, ({ before, after }) => before - after),
+        sum(chosen, ({ before }) => before),
+      );
+    const labels = percent(
+      sum(results, ({ kept }) => kept),
+      sum(results, ({ labelled }) => labelled),
+    );
+    rows.push([
+      name,
+      ...KINDS.map((kind) => saved(results.filter((each) => each.kind === kind))),
+      saved(results),
+      labels,
+    ]);
   }
   return tableOf([head, ...rows]);
 }
@@ -84,7 +95,8 @@ function percent(part: number, whole: number): string {
 
 function tableOf(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
   const [head = [], ...body] = rows;
   return [line(head), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...body.map(line)].join("\n");
 }

@@ -27,7 +27,7 @@ import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
-import { compressionWarnings, guardrailsWarnings } from "../../kernel/no-effect-warnings.ts";
+import { guardrailsWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
 import { write } from "../../kernel/write.ts";
@@ -95,7 +95,6 @@ export const tenantChanges = {
     body: tenantCompressionSchema,
     action: "set_tenant_compression",
     columns: ({ policy }) => ({ compression_policy: policy }),
-    warnings: ({ policy }) => compressionWarnings(policy),
   }),
   /** For all keys of the tenant. */
   tracing: change({

@@ -8,7 +8,7 @@ import { isCode, isLog } from "./classify.ts";
 import { readJsonPrefix } from "./json-tree.ts";
 
 /** What a block is, which decides which passes look at it. `diff`: whitespace counts in it, so that no pass does. */
-export type BlockClass = "json" | "code" | "diff" | "log" | "prose";
+type BlockClass = "json" | "code" | "diff" | "log" | "prose";
 
 /** A stretch of a text. */
 export interface Block {

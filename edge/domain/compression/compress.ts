@@ -5,13 +5,13 @@
 import { sha256Hex } from "../../../shared/sha256.ts";
 import { type Block, blocksOf, withBlocks } from "./block.ts";
 import { compactLogBlocks, keepBestSentences, proseBlocks } from "./lossy.ts";
-import { messagesTokens, requestTexts, withTexts } from "./message-texts.ts";
+import { messagesTokens, requestTexts, withRequestTexts } from "./message-texts.ts";
 import { repeatsOf } from "./repeats.ts";
 import { heuristicScores, queryTerms } from "./sentences.ts";
 import { compactCodeBlocks, compactJsonBlocks } from "./structural.ts";
 
 /** How much compression may do. */
-export interface CompressionLimits {
+interface CompressionLimits {
   /** Shorter blocks are left as they are, in tokens. */
   readonly minTokens: number;
   readonly maxBlocks: number;
@@ -34,7 +34,7 @@ export interface CompressionSteps {
 }
 
 /** Messages with fewer tokens, or those that were given. */
-export interface CompressedMessages {
+interface CompressedMessages {
   readonly messages: readonly unknown[];
   readonly beforeTokens: number;
   /** At most `beforeTokens`; equal: nothing has changed. */
@@ -68,7 +68,7 @@ export async function compressMessages(
   const referring = keepOriginals && (await withReferences(found.texts, structural, limits, keepOriginals));
   const reversible = referring?.blocks ?? structural;
   const left = lossy === null ? null : await withLoss(reversible, found.question, limits, lossy.score);
-  const after = withTexts(messages, found, withBlocks(found.texts, left?.blocks ?? reversible));
+  const after = withRequestTexts(messages, found, withBlocks(found.texts, left?.blocks ?? reversible));
   const beforeTokens = messagesTokens(messages);
   const afterTokens = messagesTokens(after);
   if (afterTokens >= beforeTokens) {
