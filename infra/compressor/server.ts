@@ -18,7 +18,7 @@ const scoreBody = z.object({
 
 interface RunningCompressor {
   readonly url: string;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Starts the sidecar. Port 0: any free one. Rejects when it cannot listen there. */
