@@ -9,7 +9,10 @@ import { storeSink } from "./test/objects/store-sink.ts";
 /** `npm run test:all` alone runs tests with this tag: tests that wait for long, or compute for long. */
 const LONG = "long";
 
-const UNIT = ["{edge,control,shared,infra}/**/*.test.ts", "test/{lint,harness,simulate,bench,guardrails}/**/*.test.ts"];
+const UNIT = [
+  "{edge,control,shared,infra}/**/*.test.ts",
+  "test/{lint,harness,simulate,bench,compression,guardrails}/**/*.test.ts",
+];
 const SPEC = ["test/spec/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const FAULTS = ["test/faults/**/*.test.ts"];
 /** Measures throughput, so it needs the machine for itself, which it does not have within `npm test`. */

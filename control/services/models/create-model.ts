@@ -6,10 +6,8 @@ import { createModelSchema, type Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { isUniqueViolation } from "../../kernel/database-errors.ts";
-import { modelFeatureWarnings } from "../../kernel/no-effect-warnings.ts";
 import { parse } from "../../kernel/parse.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
-import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
 import { write } from "../../kernel/write.ts";
 import { modelRecord } from "../../resources/model-record.ts";
 import { fieldsOfNew } from "./model-fields.ts";
@@ -19,7 +17,6 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
   const body = parse(createModelSchema, input);
   await checkUpstreamAddress(ctx, "api_base", body.api_base ?? "");
   const fields = await fieldsOfNew(ctx, body);
-  const warnings = modelFeatureWarnings(body);
   return await write(ctx, async (tx, journal) => {
     try {
       const now = ctx.now();
@@ -37,10 +34,10 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
         action: "create_model",
         entityType: "model",
         entityId: row.id,
-        detail: { model_name: row.model_name, ...auditedWarnings(warnings) },
+        detail: { model_name: row.model_name },
       });
       journal.modelChanged(row.model_name);
-      return withWarnings(modelRecord({ row, healthStatus: "unknown" }), warnings);
+      return modelRecord({ row, healthStatus: "unknown" });
     } catch (error) {
       if (isUniqueViolation(error))
         throw new GatewayError("already_exists", { value: `model '${body.model_name}'`, param: "model_name" });

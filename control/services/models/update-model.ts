@@ -18,7 +18,6 @@ import { applyHealthConfig, resetHealth } from "../../health/configuration-chang
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../../kernel/kept-secrets.ts";
-import { modelFeatureWarnings } from "../../kernel/no-effect-warnings.ts";
 import { parse, parseId, refuseIfAny } from "../../kernel/parse.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
@@ -80,7 +79,7 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
       .where(eq(models.id, modelId))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");
-    const warnings = [...(await secretWarnings(tx, body, before.row, row)), ...modelFeatureWarnings(body)];
+    const warnings = await secretWarnings(tx, body, before.row, row);
     journal.audit({
       action: "update_model",
       entityType: "model",

@@ -1,6 +1,6 @@
 /**
  * The changes of single fields of a tenant, as a table: the schema of the body, the name of the change in the audit log,
- * the columns that follow from the body, and the warnings. Every change locks the row, updates it, writes the audit entry
+ * the columns that follow from the body. Every change locks the row, updates it, writes the audit entry
  * and publishes the keys of the tenant again (docs/rules/tenants.md#writes).
  */
 import { eq } from "drizzle-orm";
@@ -27,9 +27,7 @@ import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
-import { compressionWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
-import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
 import { write } from "../../kernel/write.ts";
 import { budgetColumns } from "../../resources/budget-columns.ts";
 import { lockTenant, tenantRecord } from "../../resources/tenant-record.ts";
@@ -43,7 +41,6 @@ interface ChangeRule<Body> {
   readonly action: string | ((body: Body) => string);
   /** Gets the row before the change, and the time of the change. */
   readonly columns: (body: Body, before: TenantRow, now: Date) => Columns;
-  readonly warnings?: (body: Body) => readonly string[];
 }
 
 /** A change as a verb, and the schema of its body. */
@@ -94,7 +91,6 @@ export const tenantChanges = {
     body: tenantCompressionSchema,
     action: "set_tenant_compression",
     columns: ({ policy }) => ({ compression_policy: policy }),
-    warnings: ({ policy }) => compressionWarnings(policy),
   }),
   /** For all keys of the tenant. */
   tracing: change({
@@ -119,7 +115,6 @@ async function applyChange<Body>(
   rule: ChangeRule<Body>,
   body: Body,
 ): Promise<Written<Tenant>> {
-  const warnings = rule.warnings?.(body) ?? [];
   return await write(ctx, async (tx, journal) => {
     const before = await lockTenant(tx, id);
     const now = ctx.now();
@@ -135,10 +130,10 @@ async function applyChange<Body>(
         action: typeof rule.action === "string" ? rule.action : rule.action(body),
         entityType: "tenant",
         entityId: id,
-        detail: { ...changedFields(before, columns), ...auditedWarnings(warnings) },
+        detail: changedFields(before, columns),
       });
       journal.tenantChanged(id);
-      return withWarnings(tenantRecord(after), warnings);
+      return tenantRecord(after);
     } catch (error) {
       if (isUniqueViolation(error))
         throw new GatewayError("already_exists", { value: `tenant '${columns.name ?? ""}'`, param: "name" });

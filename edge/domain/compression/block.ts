@@ -8,7 +8,7 @@ import { isCode, isLog } from "./classify.ts";
 import { readJsonPrefix } from "./json-tree.ts";
 
 /** What a block is, which decides which passes look at it. `diff`: whitespace counts in it, so that no pass does. */
-export type BlockClass = "json" | "code" | "diff" | "log" | "prose";
+type BlockClass = "json" | "code" | "diff" | "log" | "prose";
 
 /** A stretch of a text. */
 export interface Block {
@@ -28,8 +28,13 @@ export interface Block {
 
 type Stretch = Pick<Block, "start" | "end" | "kind">;
 
-/** Longer texts are left as they are: a pass holds a few copies of a text, and an isolate has 128 MB for everything. */
+/**
+ * The texts of a request are looked at up to this many characters, those that come first: a pass holds a few copies of a
+ * text, an isolate has 128 MB for everything, and other requests wait while this one is compressed.
+ */
 export const TEXT_CHARS_MAX = 1024 * 1024;
+/** A text of more fences is left as it is. */
+const FENCES_MAX = 1000;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/;
 const DIFF = /^\s*(?:diff|patch)\b/i;
 
@@ -41,8 +46,10 @@ export function tokensOf(text: string): number {
 /** The blocks of at least `minTokens`, the `maxBlocks` longest of them, in the order of the texts. */
 export function blocksOf(texts: readonly string[], minTokens: number, maxBlocks: number): readonly Block[] {
   const blocks: Block[] = [];
+  let leftChars = TEXT_CHARS_MAX;
   for (const [index, text] of texts.entries()) {
-    if (text.length < minTokens || text.length > TEXT_CHARS_MAX) continue;
+    if (text.length < minTokens || text.length > leftChars) continue;
+    leftChars -= text.length;
     for (const { start, end, kind } of stretchesOf(text)) {
       const original = text.slice(start, end);
       if (tokensOf(original) < minTokens) continue;
@@ -83,7 +90,9 @@ function byPlace(one: Block, other: Block): number {
 function stretchesOf(text: string): readonly Stretch[] {
   const stretches: Stretch[] = [];
   let plainStart = 0;
-  for (const fence of fencesOf(text)) {
+  const fences = fencesOf(text);
+  if (fences.length > FENCES_MAX) return [];
+  for (const fence of fences) {
     stretches.push(...plainStretches(text, plainStart, fence.opened), fence);
     plainStart = fence.closed;
   }
@@ -113,6 +122,7 @@ function fencesOf(text: string): readonly Fence[] {
       open = { mark, info, opened: start, start: Math.min(end + 1, text.length) };
     } else if (mark[0] === open.mark[0] && mark.length >= open.mark.length && info.trim() === "") {
       const body = fenceBody(text, open, Math.max(start - 1, open.start));
+      if (fences.length > FENCES_MAX) break;
       fences.push({ ...body, opened: open.opened, closed: end });
       open = null;
     }

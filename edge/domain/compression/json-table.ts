@@ -18,7 +18,7 @@ interface Table {
 }
 
 /** The value of a JSON text in fewer characters; null: the text stays as it is (not JSON, or not shorter). */
-export function compactJson(text: string): string | null {
+export function compactJsonText(text: string): string | null {
   const tree = readJsonTree(text);
   if (tree === null || tree.kind === "scalar") return null;
   const compacted = [new TreeWriter(true).write(tree), new TreeWriter(false).write(tree)].sort(
@@ -29,7 +29,7 @@ export function compactJson(text: string): string | null {
   return back !== null && sameTree(tree, back) ? compacted : null;
 }
 
-/** The minified JSON of a text that {@link compactJson} has made; null: it did not make this text. */
+/** The minified JSON of a text that {@link compactJsonText} has made; null: it did not make this text. */
 export function reconstructJson(compacted: string): string | null {
   const tree = reconstructTree(compacted);
   return tree === null ? null : new TreeWriter(false).write(tree);

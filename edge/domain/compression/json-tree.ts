@@ -11,7 +11,7 @@ export type JsonNode =
   | { readonly kind: "object"; readonly members: ReadonlyMap<string, JsonNode> };
 
 /** The value that a `@<k>` in a compacted text stands for; undefined: there is none. */
-export type BlockReference = (block: number) => JsonNode | undefined;
+type BlockReference = (block: number) => JsonNode | undefined;
 
 /** A deeper value is not read: writing it again takes a stack frame per level. */
 export const JSON_DEPTH_MAX = 100;

@@ -8,7 +8,7 @@ import { keepBest, SENTENCES_MAX, SENTENCES_MIN, sentencesOf } from "./sentences
 import { shorter } from "./structural.ts";
 
 /** A block of prose that sentences may be taken out of. */
-export interface ProseBlock {
+interface ProseBlock {
   readonly block: Block;
   readonly sentences: readonly string[];
 }

@@ -14,7 +14,7 @@ interface TextPlace {
 }
 
 /** What compression works on. */
-export interface RequestTexts {
+interface RequestTexts {
   readonly texts: readonly string[];
   /** The place of each text, in the same order. */
   readonly places: readonly TextPlace[];
@@ -40,7 +40,7 @@ export function requestTexts(messages: readonly unknown[]): RequestTexts {
 }
 
 /** The messages with these texts at these places; messages that keep their texts are the same objects. */
-export function withTexts(
+export function withRequestTexts(
   messages: readonly unknown[],
   { texts, places }: RequestTexts,
   changed: readonly string[],

@@ -1,7 +1,7 @@
 /** Which compression passes run for a request (docs/rules/compression.md#which-passes-run). */
 
 /** JSON compaction runs whenever compression does. */
-export interface CompressionPasses {
+interface CompressionPasses {
   readonly code: boolean;
   readonly dedup: boolean;
   readonly lossy: boolean;

@@ -23,7 +23,7 @@ const REFERENCE = /^\s*\[?(?:ref:)?([0-9a-f]{64})\]?\s*$/i;
 const OUTSIDE_BLOCK = { kind: "prose", referred: false } as const;
 
 /** Texts that stand more than once in a request: the blocks of the first of each, and what is left of the later ones. */
-export interface Repeats {
+interface Repeats {
   /** Each repeated text, once. */
   readonly originals: readonly string[];
   /** How many blocks become references. */

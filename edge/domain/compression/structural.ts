@@ -3,14 +3,14 @@
  * block only to fewer tokens.
  */
 import { type Block, tokensOf } from "./block.ts";
-import { compactJson } from "./json-table.ts";
+import { compactJsonText } from "./json-table.ts";
 
 /** Blocks of JSON in fewer tokens, and how many have become so. */
 export function compactJsonBlocks(blocks: readonly Block[]): {
   readonly blocks: readonly Block[];
   readonly compacted: number;
 } {
-  const after = blocks.map((block) => (block.kind === "json" ? shorter(block, compactJson(block.current)) : block));
+  const after = blocks.map((block) => (block.kind === "json" ? shorter(block, compactJsonText(block.current)) : block));
   return { blocks: after, compacted: after.filter((block, at) => block !== blocks[at]).length };
 }
 

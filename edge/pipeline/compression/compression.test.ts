@@ -4,11 +4,21 @@
  */
 import { describe, expect, it, vi } from "vitest";
 import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
+import { boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { sha256Hex } from "../../../shared/sha256.ts";
+import { authenticate } from "../access/authenticate.ts";
+import { resolveModel } from "../access/resolve-model.ts";
+import { prepare } from "../admission/prepare.ts";
+import { parseCall } from "../body/parse-call.ts";
+import type { OwnTool } from "../boons/boon.ts";
+import { RequestDraft } from "../boons/request-draft.ts";
+import { NOTHING_KNOWN } from "../call/known.ts";
+import { startCall } from "../call/start-call.ts";
 import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";
+import { compressionBoon } from "./compression.ts";
 
 vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
@@ -59,7 +69,8 @@ async function send(world: TestPipeline, messages: readonly unknown[], given: Gi
   const response = await run(received);
   await response.text();
   await world.settled();
-  return { sent, contents: sent.messages.map(({ content }) => content), headers: response.headers };
+  const contents = Array.isArray(sent.messages) ? sent.messages.map((message) => message?.content) : [];
+  return { sent, contents, headers: response.headers };
 }
 
 const isTable = expect.stringMatching(/^\[table rows=40\]\ncity,id,population\n/) as string;
@@ -224,6 +235,49 @@ describe("deduplication", () => {
     const { contents } = await send(world, messages, { settings: { compression_dedup: true } });
     expect(contents).toEqual(messages.map(({ content }) => content));
   });
+});
+
+describe("retrieve_original", () => {
+  /** The tool that a request with references gets. */
+  async function toolOf(world: TestPipeline) {
+    world.maxBodyBytes = 100_000;
+    world.model = modelOf({ boons: ["compression"] });
+    const messages = [{ role: "user", content: DOCUMENT }, { role: "user", content: DOCUMENT }, ASK];
+    const call = startCall(world.received({ body: JSON.stringify({ model: "tiny", messages }) }));
+    const caller = await authenticate(call, NOTHING_KNOWN);
+    const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
+    const ownTools: OwnTool[] = [];
+    const settings = boonsValueSchema.parse({ compression_enabled: true, compression_dedup: true });
+    const draft = new RequestDraft(request.parsed);
+    await compressionBoon.apply({ call, request, settings, draft, directive: { lossy: false }, ownTools });
+    expect(ownTools.map(({ definition }) => definition.function.name)).toEqual(["retrieve_original"]);
+    return async (args: unknown) => await ownTools[0]?.run(args);
+  }
+
+  it("gives the model the original, of this request also without the store", async () => {
+    const world = new TestPipeline();
+    const retrieve = await toolOf(world);
+    await world.originals.keep(tenantOf().id, new Map([["ab".repeat(32), "from before"]]), 1);
+    expect(await retrieve({ ref: "ab".repeat(32) })).toBe("from before");
+    world.originals.isDown = true;
+    expect(await retrieve({ ref: sha256Hex(DOCUMENT) })).toBe(DOCUMENT);
+    expect(await retrieve({ ref: "ab".repeat(32) })).toMatch(/^error: the original is not kept/);
+  });
+
+  it("never gives a tenant another tenant's text", async () => {
+    const world = new TestPipeline();
+    const retrieve = await toolOf(world);
+    await world.originals.keep("another tenant", new Map([["ab".repeat(32), "theirs"]]), 1);
+    expect(await retrieve({ ref: "ab".repeat(32) })).toMatch(/^error: /);
+  });
+
+  it.each([undefined, null, "x", 5, {}, { ref: 5 }, { ref: "../x" }, []])(
+    "says what is wrong with %j",
+    async (args) => {
+      const retrieve = await toolOf(new TestPipeline());
+      expect(await retrieve(args)).toMatch(/^error: ref must be/);
+    },
+  );
 });
 
 describe("prose", () => {
