@@ -11,7 +11,7 @@ import type { AdmissionRequest, Admitted, CacheHit, PermitHandle } from "./domai
 import type { Identity } from "./domain/auth/identity.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
-import type { MetricEvent } from "./domain/cell/event-counters.ts";
+import type { CountedEvent, MetricEvent } from "./domain/cell/event-counters.ts";
 import type { SchemaValidator } from "./domain/structured-output/check-value.ts";
 import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
@@ -232,9 +232,9 @@ export interface SecretOpener {
   open(stored: string): Promise<string>;
 }
 
-/** Counts events that leave no usage row. Never awaited, never throws. */
+/** Counts events that leave no usage row: one, or several with how often. Never awaited, never throws. */
 export interface EventCounter {
-  count(event: MetricEvent): void;
+  count(event: MetricEvent | readonly CountedEvent[]): void;
 }
 
 /** A call that has ended, as the trace export takes it. */

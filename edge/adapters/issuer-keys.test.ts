@@ -2,7 +2,7 @@ import type { JSONWebKeySet } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
 import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
-import type { MetricEvent } from "../domain/cell/event-counters.ts";
+import { eventsOf, type MetricEvent } from "../domain/cell/event-counters.ts";
 import { IssuerKeys, KeysUnreadable } from "./issuer-keys.ts";
 
 const MINUTE_MS = 60_000;
@@ -31,7 +31,7 @@ beforeEach(() => {
     clock: () => nowMs,
     keepAlive: () => undefined,
     alerts: { raise: (issue) => void raised.push(issue) },
-    events: { count: (tally) => void counted.push(tally) },
+    events: { count: (event) => void counted.push(...eventsOf(event)) },
   });
 });
 

@@ -18,5 +18,5 @@ it("an answer that cannot be given on is 500, with the caller and the server in 
   await world.settled();
   expect(response.status).toBe(500);
   expect(world.recorded).toMatchObject([{ status_code: 500, tenant_id: tenantOf().id }]);
-  expect(world.events).toContainEqual({ metric: "gateway_mcp_requests_total", labels: ["tools", "5xx"] });
+  expect(world.events).toContainEqual({ metric: "gateway_mcp_requests_total", labels: ["tools", "5xx"], times: 1 });
 });

@@ -15,11 +15,11 @@ import type { Call } from "./call/context.ts";
 import type { Prepared } from "./call/known.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
 import { startCall } from "./call/start-call.ts";
-import { currentModel, openSubCall, type SubCall, subCall, unbilledCall } from "./sub-call.ts";
+import { openSubCall, type SubCall, subCall, unbilledCall } from "./sub-call.ts";
 import { IdentityTransform } from "./testing/identity-transform.ts";
 import { modelOf } from "./testing/records.ts";
 import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "./testing/upstreams.ts";
-import { knowing, TestPermit, TestPipeline } from "./testing/world.ts";
+import { TestPermit, TestPipeline } from "./testing/world.ts";
 
 vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
@@ -362,46 +362,5 @@ describe("an unbilled call", () => {
     });
     expect(made).toBeInstanceOf(ClientGone);
     expect(world.memory.answerMemory.usedBytes).toBe(0);
-  });
-});
-
-describe("the model of a sub-call", () => {
-  /** What {@link currentModel} finds, and how often it compared with the Cell. */
-  const found = async (world: TestPipeline, name = "tiny"): Promise<unknown> =>
-    await currentModel(world.call(), name).catch((error: unknown) => error);
-
-  it("is one that is registered and enabled", async () => {
-    const world = new TestPipeline();
-    expect(await found(world)).toBe(world.model);
-    world.model = modelOf({ enabled: false });
-    expect(await found(world)).toBeNull();
-    world.model = null;
-    expect(await found(world)).toBeNull();
-  });
-
-  it("is not looked up by a name that nothing can be registered by", async () => {
-    const world = new TestPipeline();
-    expect(await found(world, "m".repeat(201))).toBeNull();
-    expect(await found(world, "\ud800")).toBeNull();
-  });
-
-  it("is read again when the Cell knows a newer record, and when the known one is disabled", async () => {
-    const world = new TestPipeline();
-    world.stale = knowing({ kind: "model", id: "tiny", rev: 2 });
-    world.modelInMemory = modelOf();
-    world.model = modelOf({ rev: 2 });
-    expect(await found(world)).toBe(world.model);
-    world.modelInMemory = modelOf();
-    world.model = modelOf({ rev: 2, enabled: false });
-    expect(await found(world)).toBeNull();
-    world.modelInMemory = modelOf({ enabled: false });
-    world.model = modelOf({ rev: 2 });
-    expect(await found(world)).toBe(world.model);
-  });
-
-  it("is unknown while the store has an older record than the Cell", async () => {
-    const world = new TestPipeline();
-    world.stale = knowing({ kind: "model", id: "tiny", rev: 2 });
-    expect(await found(world)).toMatchObject({ code: "key_store_unavailable" });
   });
 });

@@ -67,7 +67,7 @@ export interface SubCall extends OwnCall {
 }
 
 /** The model's answer. */
-export type SubCallAnswer =
+type SubCallAnswer =
   /** The answer with its status, which may be an error; undefined: it is not JSON. */
   | { readonly kind: "answered"; readonly status: number; readonly value: unknown }
   /** The answer was larger than is collected, or than there is memory for. */
@@ -125,7 +125,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
  */
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
   const call = childOf(parent);
-  const request = { ...caller, ...ownOf(asked), energy: null };
+  const request = { ...caller, ...ownOf(asked), energy: null, boons: null };
   const forwarded = await forward(call, request, new UpstreamProgress(), () => undefined);
   const { response, cancellation, target } = forwarded;
   const { endpoints } = call.memory;
@@ -174,6 +174,7 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
   const energy = await energyTermsOf(call, asked.model);
   const fresh = {
     cacheStatus: "off",
+    boons: null,
     boonReport: NO_BOONS,
     queueWaitMs: 0,
     queueEntryUnknown: false,
@@ -182,11 +183,11 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
   return { ...prepare(call, { ...parent, ...ownOf(asked), ...fresh, energy }), session: parent.session };
 }
 
-/** What a call has of its own: body, model and time limit; no boon acts on it. */
-function ownOf({ model, body, timeoutMs }: OwnCall): Pick<Resolved, "parsed" | "modelText" | "model" | "boons"> {
+/** What a call has of its own: body, model and time limit. */
+function ownOf({ model, body, timeoutMs }: OwnCall): Pick<Resolved, "parsed" | "modelText" | "model"> {
   const modelText = model.model_name;
   const parsed = parsedOf({ model: modelText, ...body }, modelText);
-  return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
+  return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 } };
 }
 
 function parsedOf(body: JsonObject, modelName: string): ParsedCall {

@@ -55,7 +55,7 @@ function labelsOf(series: string): readonly string[] {
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   admission: ADMISSION_CLASSES,
   status: ["2xx", "3xx", "4xx", "5xx"],
-  outcome: [...UPSTREAM_OUTCOMES, "ok", "failed"],
+  outcome: [...UPSTREAM_OUTCOMES, "ok", ...EVENT_METRICS.gateway_boon_runs_total.shown.flatMap(([, one]) => one ?? [])],
   result: ["hit", "miss", "error", ...EVENT_METRICS.gateway_jwt_verify_total.shown.flat()],
   reason: EVENT_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
   job: ["gateway"],

@@ -45,6 +45,8 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("cell", "counter", "gateway_cache_lookups_total", ["result"], 2),
   metric("cell", "counter", "gateway_cache_tokens_saved_total"),
   metric("cell", "counter", "gateway_compression_tokens_saved_total"),
+  metric("cell", "counter", "gateway_boon_runs_total", ["boon", "outcome"], 36),
+  metric("cell", "counter", "gateway_boon_ms_total", ["boon"], 12),
   metric("cell", "counter", "gateway_mcp_requests_total", ["server", "status"], 0),
   metric("cell", "counter", "gateway_upstream_attempts_total", ["outcome"], 5),
   metric("cell", "gauge", "gateway_telemetry_dropped"),

@@ -107,6 +107,33 @@ describe("Cell", () => {
     );
   });
 
+  it("gives a sub-call no slot, and the row of one whose Worker died also over a reset", async () => {
+    const { name, stub: before } = await cellOf(1);
+    const holder = await admit(before, admissionRequestFor(id()));
+    const waiting = await admit(before, admissionRequestFor(id()));
+    const subCall = (requestId: string): AdmissionRequest =>
+      admissionRequestFor(requestId, { row: rowFor(requestId, { status_code: 499, admission: "boon" }) });
+    const [dies, lasts] = [id(), id()];
+    const one = await before.adopt(subCall(dies));
+    await before.adopt(subCall(lasts));
+    expect([holder.verdict, waiting.verdict]).toEqual(["granted", "waiting"]);
+    expect(await before.stats()).toMatchObject({ in_flight: 1, queued: 1 });
+    (one.permit as unknown as PermitHandle)[Symbol.dispose]();
+    await waitFor(
+      () => rowsOf(name),
+      (rows) =>
+        rows.some((row) => row["request_id"] === dies && row["admission"] === "boon" && row["total_tokens"] === 10),
+    );
+    await abortAllDurableObjects();
+    const stub = bindings.CELL.getByName(name);
+    const again = (await stub.adopt({ ...subCall(lasts), waitedMs: 0 })).permit as unknown as PermitHandle;
+    expect(await stub.stats()).toMatchObject({ in_flight: 0, queued: 0 });
+    const { row } = settlementFor(lasts, 9);
+    await again.settle({ row: { ...row, admission: "boon" }, actualTokens: 9 });
+    const rows = (await rowsOf(name)).filter((each) => each["request_id"] === lasts);
+    expect(rows).toMatchObject([{ admission: "boon", total_tokens: 9, queue_wait_ms: 0 }]);
+  });
+
   it("gives back the place of a waiting request that leaves, and grants the next", async () => {
     const { stub } = await cellOf(1);
     const [first, leaver, last] = [id(), id(), id()];

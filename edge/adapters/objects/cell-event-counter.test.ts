@@ -38,6 +38,21 @@ describe("events to be counted", () => {
     expect(state.sent).toHaveLength(3);
   });
 
+  it("are counted as often as they say", async () => {
+    const { tallies, state } = setUp();
+    tallies.count([{ ...tally("a"), times: 3 }]);
+    tallies.count([
+      { ...tally("b"), times: 2 },
+      { ...tally("b"), times: 5 },
+    ]);
+    state.sent[0]?.done.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(state.sent.map(({ batch }) => batch)).toEqual([
+      [{ ...tally("a"), times: 3 }],
+      [{ ...tally("b"), times: 7 }],
+    ]);
+  });
+
   it("are still sent after a call that fails, and after one that never ends", async () => {
     const { tallies, state } = setUp();
     tallies.count(tally("a"));

@@ -30,6 +30,14 @@ export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell:
 }
 
 /**
+ * The tokens that a row charges, by the row alone: an answer that was refused after the upstream had worked keeps its
+ * tokens in the row, and charges none (docs/rules/boons.md#answers). A client that left pays for them.
+ */
+export function chargedTokens({ status_code, total_tokens }: Pick<UsageRow, "status_code" | "total_tokens">): number {
+  return status_code >= 400 && status_code !== 499 ? 0 : total_tokens;
+}
+
+/**
  * The settlement of a permit whose holder died without settling: at the estimate once the upstream had been called, else
  * nothing used and nothing charged. The status is 499, because no client is left to answer.
  */

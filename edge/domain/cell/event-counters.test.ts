@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EventCounters } from "./event-counters.ts";
+import { boonEvent, EventCounters } from "./event-counters.ts";
 
 const call = (server: string, status: string, times = 1) => ({
   metric: "gateway_mcp_requests_total" as const,
@@ -33,5 +33,32 @@ describe("tallies", () => {
     tallies.add([call("server-0", "2xx"), call("another", "2xx")]);
     const samples = shown(tallies, "gateway_mcp_requests_total") ?? [];
     expect([samples.length, samples[0]]).toEqual([10_000, [{ server: "server-0", status: "2xx" }, 2]]);
+  });
+});
+
+describe("runs of boons", () => {
+  const sum = (counters: EventCounters, metric: string) =>
+    (shown(counters, metric) ?? []).filter(([, value]) => value !== 0);
+
+  it("are counted by outcome, with the time that they took", () => {
+    const counters = new EventCounters();
+    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(36);
+    expect(shown(counters, "gateway_boon_ms_total")).toHaveLength(12);
+    counters.add(boonEvent("vision", "hit", 12.4));
+    counters.add(boonEvent("vision", "failed", 30));
+    counters.add(boonEvent("guardrails_input:pii", "none", 0));
+    expect(sum(counters, "gateway_boon_runs_total")).toEqual([
+      [{ boon: "vision", outcome: "hit" }, 1],
+      [{ boon: "vision", outcome: "failed" }, 1],
+      [{ boon: "guardrails_input:pii", outcome: "none" }, 1],
+    ]);
+    expect(sum(counters, "gateway_boon_ms_total")).toEqual([[{ boon: "vision" }, 42]]);
+    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(36);
+  });
+
+  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("add no time of %s", (ms) => {
+    expect(boonEvent("auto_route", "none", ms)).toEqual([
+      { metric: "gateway_boon_runs_total", labels: ["auto_route", "none"], times: 1 },
+    ]);
   });
 });

@@ -3,6 +3,7 @@
  * (docs/rules/metrics.md#families, docs/rules/identities.md#metrics). Workers report them to their Cell, whose metrics show
  * them. The table of metrics is closed; the number of label sets is bounded, so that a flood of names cannot fill a Cell.
  */
+import { INPUT_SCANNERS, OUTPUT_SCANNERS } from "../../../shared/fields/tenant-fields.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
 
 interface TallyMetric {
@@ -12,12 +13,38 @@ interface TallyMetric {
   readonly shown: readonly (readonly string[])[];
 }
 
+/** What counts its runs: boons, the auto router, and each scanner of the guardrails on either side. */
+const COUNTED_BOONS = [
+  "vision",
+  "compression",
+  "tool_loop",
+  "structured_output",
+  "auto_route",
+  ...INPUT_SCANNERS.map((scanner) => `guardrails_input:${scanner}` as const),
+  ...OUTPUT_SCANNERS.map((scanner) => `guardrails_output:${scanner}` as const),
+] as const;
+type CountedBoon = (typeof COUNTED_BOONS)[number];
+
+/** `hit`: it changed, refused or chose something. `none`: it ran and had nothing to do. `failed`: it could not run. */
+const BOON_OUTCOMES = ["hit", "none", "failed"] as const;
+type BoonOutcome = (typeof BOON_OUTCOMES)[number];
+
 export const EVENT_METRICS = {
   gateway_mcp_requests_total: { help: "Calls of MCP servers.", labels: ["server", "status"], shown: [] },
   gateway_compression_tokens_saved_total: {
     help: "Tokens that compression took out of requests.",
     labels: [],
     shown: [[]],
+  },
+  gateway_boon_runs_total: {
+    help: "Runs of boons and scanners.",
+    labels: ["boon", "outcome"],
+    shown: COUNTED_BOONS.flatMap((boon) => BOON_OUTCOMES.map((outcome) => [boon, outcome])),
+  },
+  gateway_boon_ms_total: {
+    help: "Time that boons and scanners took, in ms.",
+    labels: ["boon"],
+    shown: COUNTED_BOONS.map((boon) => [boon]),
   },
   gateway_jwt_verify_total: {
     help: "Identity tokens verified.",
@@ -54,10 +81,27 @@ export interface CountedEvent extends MetricEvent {
   readonly times: number;
 }
 
+/**
+ * One run of a boon or scanner that took `ms`, as what is to be counted of it (docs/rules/metrics.md#boons). A time that
+ * is no amount counts as 0.
+ */
+export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): readonly CountedEvent[] {
+  const tookMs = Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : 0;
+  return [
+    { metric: "gateway_boon_runs_total", labels: [boon, outcome], times: 1 },
+    ...(tookMs === 0 ? [] : [{ metric: "gateway_boon_ms_total", labels: [boon], times: tookMs } as const]),
+  ];
+}
+
 /** Event counts as they are stored: name and label values as JSON, and the count. */
 export type SavedEventCounts = readonly (readonly [string, number])[];
 
 const LABEL_SETS_MAX = 10_000;
+
+/** Events with how often they happened: a single one happened once. */
+export function eventsOf(event: MetricEvent | readonly CountedEvent[]): readonly CountedEvent[] {
+  return "metric" in event ? [{ ...event, times: 1 }] : event;
+}
 
 /** The key of an event among others, as JSON. */
 export function eventKey({ metric, labels }: MetricEvent): string {

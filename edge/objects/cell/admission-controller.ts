@@ -7,7 +7,7 @@
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
-import { type SlotTaken, settledRow } from "../../domain/admission/permit-end.ts";
+import { chargedTokens, type SlotTaken, settledRow } from "../../domain/admission/permit-end.ts";
 import type { AdmissionRequest, Decision, Settlement, Stale } from "../../domain/admission/rpc.ts";
 import { type ActualUsage, beyondUsed, largerUsed, NOTHING_USED } from "../../domain/budget/amounts.ts";
 import { RecentIds } from "../../domain/cell/recent-ids.ts";
@@ -230,7 +230,7 @@ export class AdmissionController {
     this.#ended.add(row.request_id);
     this.#detached.reattach(row.request_id);
     const entry = this.#entries.get(row.request_id);
-    if (entry !== undefined) this.#leave(entry, usedBy({ row, actualTokens: row.total_tokens }));
+    if (entry !== undefined) this.#leave(entry, usedBy({ row, actualTokens: chargedTokens(row) }));
   }
 
   /**

@@ -2,6 +2,7 @@
  * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every
  * boon fails open: without it the request goes on as it was.
  */
+import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
@@ -40,12 +41,17 @@ export async function runBoons<K extends Prepared>(
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
 
-/** Null: the boon does not apply, or has failed. */
+/** Null: the boon does not apply, which is no run, or has failed. */
 async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
+  const { clock, events } = work.call.ports;
+  const beganMs = clock();
   try {
-    return await work.draft.attempt(async () => await boon.apply(work));
+    const effect = await work.draft.attempt(async () => await boon.apply(work));
+    if (effect !== null) events.count(boonEvent(boon.name, outcomeOf(effect), clock() - beganMs));
+    return effect;
   } catch (error) {
     if (error instanceof ClientGone) throw error;
+    events.count(boonEvent(boon.name, "failed", clock() - beganMs));
     work.call.ports.log.event("boon_failed", {
       boon: boon.name,
       request_id: work.call.requestId,
@@ -53,6 +59,12 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
     });
     return null;
   }
+}
+
+/** A boon that changed nothing and says why has failed. */
+function outcomeOf({ applied: acted, warnings }: BoonEffect): "hit" | "none" | "failed" {
+  if (acted) return "hit";
+  return warnings.length > 0 ? "failed" : "none";
 }
 
 function reportOf(effects: readonly (readonly [Boon, BoonEffect])[]): BoonReport {

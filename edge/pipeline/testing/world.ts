@@ -18,7 +18,7 @@ import type {
 } from "../../domain/admission/rpc.ts";
 import type { Identity } from "../../domain/auth/identity.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
-import type { MetricEvent } from "../../domain/cell/event-counters.ts";
+import { type CountedEvent, eventsOf } from "../../domain/cell/event-counters.ts";
 import { type RequestTarget, requestTargetOf } from "../../domain/routing/request-target.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
@@ -154,7 +154,7 @@ export class TestPipeline {
   readonly spans: SpanRecord[] = [];
   tracesEnabled = false;
   readonly finished: FinishedCall[] = [];
-  readonly events: MetricEvent[] = [];
+  readonly events: CountedEvent[] = [];
   readonly pending: Promise<unknown>[] = [];
 
   /** A call as step 1 makes it. */
@@ -245,7 +245,7 @@ export class TestPipeline {
       traces: { enabled: this.tracesEnabled, add: (finished) => void this.finished.push(finished) },
       spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
-      events: { count: (event) => void this.events.push(event) },
+      events: { count: (event) => void this.events.push(...eventsOf(event)) },
       log: { event: (name, fields, level = "warn") => void this.logged.push({ name, level, ...fields }) },
     };
   }

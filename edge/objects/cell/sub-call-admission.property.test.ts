@@ -1,0 +1,165 @@
+/**
+ * Sub-calls in a Cell (docs/rules/settlement-and-rows.md#sub-calls): the requests of a history with sub-calls have the
+ * slots, places and grants that they have without them, and every sub-call is charged once, whichever lives of the Cell
+ * knew it.
+ */
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { limitsWith } from "../../domain/budget/testing/simulation.ts";
+import type { AdmissionEntry } from "./admission-entry.ts";
+import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
+import { admissionRequestOf, subCallOf } from "./testing/admission-requests.ts";
+import { budgetRequestOf } from "./testing/budget-gateway.ts";
+import { CellLives } from "./testing/cell-lives.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const requestStep = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ type: fc.constant("arrive" as const), tenant: fc.nat(2), model: fc.nat(1) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constantFrom("settle" as const, "abandon" as const), who: fc.nat(99) }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("capacity" as const), max: fc.nat(4) }) },
+);
+const subCallStep = fc.oneof(
+  fc.record({
+    type: fc.constant("begin" as const),
+    tenant: fc.nat(2),
+    model: fc.nat(1),
+    waitedMs: fc.option(fc.nat(9)),
+  }),
+  fc.record({ type: fc.constantFrom("settle" as const, "abandon" as const, "again" as const), who: fc.nat(99) }),
+);
+const history = fc.array(fc.oneof(fc.record({ request: requestStep }), fc.record({ subCall: subCallStep })), {
+  maxLength: 60,
+});
+
+/** A request of one of three tenants with a cap each, for one of two models with a cap each. */
+function requestOf(id: string, tenant: number, model: number) {
+  const known = admissionRequestOf(id, `t${tenant}`);
+  return {
+    ...known,
+    tenant: { ...known.tenant, maxInFlight: tenant + 1 },
+    model: { ...known.model, name: `m${model}`, maxInFlight: model + 1 },
+  };
+}
+
+/** Requests of a history, in one Cell. */
+class Requests {
+  readonly harness: AdmissionHarness;
+  readonly #entries: AdmissionEntry[] = [];
+  readonly #subCalls: AdmissionEntry[] = [];
+
+  constructor(algorithm: "weighted" | "hierarchical") {
+    this.harness = admissionHarnessOf(algorithm, 2);
+  }
+
+  step(step: typeof requestStep extends fc.Arbitrary<infer T> ? T : never): void {
+    const { admission } = this.harness;
+    if (step.type === "arrive")
+      this.#entries.push(admission.arrive(requestOf(`r${this.#entries.length}`, step.tenant, step.model)));
+    else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
+    else end(this.harness, this.#entries, step.type, step.who);
+  }
+
+  subCall(step: typeof subCallStep extends fc.Arbitrary<infer T> ? T : never): void {
+    const { admission } = this.harness;
+    if (step.type === "begin") {
+      const made = subCallOf(requestOf(`s${this.#subCalls.length}`, step.tenant, step.model));
+      this.#subCalls.push(admission.adopt({ ...made, waitedMs: step.waitedMs }));
+    } else if (step.type === "again") {
+      const at = step.who % Math.max(1, this.#subCalls.length);
+      const known = this.#subCalls[at];
+      if (known !== undefined) this.#subCalls[at] = admission.adopt({ ...known.request, waitedMs: 0 });
+    } else end(this.harness, this.#subCalls, step.type, step.who);
+  }
+
+  /** What the requests see, and what an operator sees of the slots. */
+  seen(): unknown {
+    const { scheduler, nowMs } = this.harness;
+    return [this.#entries.map(({ decision, slot }) => [decision, slot]), scheduler.snapshot(nowMs)];
+  }
+
+  /** Ends every sub-call; returns how many rows each has. */
+  endSubCalls(): readonly number[] {
+    const { admission, rows } = this.harness;
+    for (const entry of this.#subCalls) admission.abandon(entry);
+    return this.#subCalls.map(({ request }) => rows.filter((row) => row.request_id === request.requestId).length);
+  }
+}
+
+function end(
+  { admission }: AdmissionHarness,
+  entries: readonly AdmissionEntry[],
+  how: "settle" | "abandon",
+  who: number,
+) {
+  const entry = entries[who % Math.max(1, entries.length)];
+  if (entry === undefined) return;
+  if (how === "settle") void admission.settle(entry, { row: entry.request.row, actualTokens: 7 });
+  else admission.abandon(entry);
+}
+
+it("leaves slots, places, scores and grants of all requests as they are without it", () => {
+  fc.assert(
+    fc.property(fc.constantFrom("weighted" as const, "hierarchical" as const), history, (algorithm, steps) => {
+      const [mixed, plain] = [new Requests(algorithm), new Requests(algorithm)];
+      for (const step of steps) {
+        mixed.harness.nowMs += 1;
+        plain.harness.nowMs += 1;
+        if ("subCall" in step) mixed.subCall(step.subCall);
+        else for (const each of [mixed, plain]) each.step(step.request);
+        expect(mixed.seen()).toEqual(plain.seen());
+      }
+      expect(mixed.endSubCalls().every((rows) => rows >= 1)).toBe(true);
+      expect(mixed.seen()).toEqual(plain.seen());
+      expect(mixed.harness.admission.entryCount).toBe(plain.harness.admission.entryCount);
+    }),
+  );
+});
+
+/** What the sub-call used in the end: more than the estimate at which a lost permit is settled. */
+const ROW: UsageRow = {
+  ...zeroUsageRow("s", 0),
+  status_code: 200,
+  total_tokens: 35,
+  cost_usd: 0.75,
+  admission: "boon",
+};
+const NOTHING_RESERVED = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
+
+it.each([
+  ["with caps", limitsWith({ tokensPerMinute: 100_000, tenantTokens: 1_000_000 })],
+  ["whose budgets are used up", limitsWith({ tokensPerMinute: 10, tenantTokens: 1 })],
+  ["without caps", limitsWith({})],
+])("is charged once to a tenant %s, over any lives of its Cell", async (_, limits) => {
+  const need = { bucketTokens: 10, termTokens: 10, nanoUsd: 10 };
+  const estimate = { inputTokens: 10, outputTokens: 20, costUsd: 0.25 };
+  const first = subCallOf({ ...budgetRequestOf("s", limits, need), estimate });
+  const steps = fc.array(fc.constantFrom("pass" as const, "lost" as const, "reset" as const), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(steps, async (history) => {
+      const lives = new CellLives(limits);
+      let entry = lives.admission.adopt(first);
+      for (const step of history) {
+        if (step === "pass") await lives.pass();
+        else {
+          if (step === "lost") lives.admission.abandon(entry);
+          else lives.begin();
+          // Its Worker is still there, and takes it to the Cell anew.
+          entry = lives.admission.adopt({ ...first, waitedMs: 0 });
+        }
+      }
+      await lives.admission.settle(entry, { row: ROW, actualTokens: 35 });
+      await lives.pass(60_000);
+      expect(lives.tenant).toMatchObject({
+        account: { usedTokens: 35, usedNanoUsd: 750_000_000 },
+        reserved: NOTHING_RESERVED,
+      });
+    }),
+    { numRuns: 60 },
+  );
+});
