@@ -25,7 +25,6 @@ const warningsOf = async (method: string, path: string, body: object): Promise<r
 
 const GUARDRAILS = expect.stringMatching(/^guardrails have no effect yet/) as string;
 const COMPRESSION = expect.stringMatching(/^compression has no effect yet/) as string;
-const BOONS = expect.stringMatching(/^boons have no effect yet/) as string;
 const TOOLS = expect.stringMatching(/^tool servers have no effect yet/) as string;
 const ROUTER = expect.stringMatching(/^auto routing has no effect yet/) as string;
 const PROVISIONER = expect.stringMatching(/^the provisioner has no effect yet/) as string;
@@ -41,9 +40,9 @@ const CASES: readonly Case[] = [
   ["PATCH", "/tenants/{id}/compression", { policy: { enabled: true } }, [COMPRESSION]],
   ["PATCH", "/tenants/{id}/compression", { policy: { dedup: true } }, []],
   ["PATCH", "/tenants/{id}/compression", { policy: null }, []],
-  ["POST", "/models", { model_name: "a", boons: ["vision"], tool_servers: ["docs"] }, [BOONS, TOOLS]],
+  ["POST", "/models", { model_name: "a", boons: ["vision"], tool_servers: ["docs"] }, [TOOLS]],
   ["POST", "/models", { model_name: "b", boons: [], tool_servers: [] }, []],
-  ["PUT", "/settings/boons", { vision_enabled: true }, [BOONS]],
+  ["PUT", "/settings/boons", { vision_enabled: true }, []],
   ["PUT", "/settings/boons", { vision_enabled: false, vision_max_images: 3 }, []],
   ["PUT", "/settings/auto-router", { classifier_enabled: true }, [ROUTER]],
   ["PUT", "/settings/auto-router", { classifier_model: "m" }, []],
@@ -58,11 +57,11 @@ it.each(CASES)("%s %s %j is answered with %j", async (method, path, body, warnin
 });
 
 it("a model's warnings follow from the body, not from what is stored", async () => {
-  const made = await control.request("POST", "/api/v1/models", { model_name: "c", boons: ["vision"] });
+  const made = await control.request("POST", "/api/v1/models", { model_name: "c", tool_servers: ["a"] });
   const { id } = (await made.json()) as { id: string };
   const base = { upstream_model: "m", api_base: "" };
   expect(await warningsOf("PUT", `/models/${id}`, base)).toEqual([]);
-  expect(await warningsOf("PUT", `/models/${id}`, { ...base, boons: ["compression"] })).toEqual([BOONS]);
+  expect(await warningsOf("PUT", `/models/${id}`, { ...base, tool_servers: ["b"] })).toEqual([TOOLS]);
 });
 
 it("the audit log has the warning, and no read does", async () => {

@@ -11,8 +11,6 @@ const when =
   (given) =>
     isConfigured(given) ? [text] : [];
 
-const BOONS = "boons have no effect yet: what is switched on is stored, and requests go upstream as they are";
-
 /** A guardrails policy that switches a scan on. */
 export const guardrailsWarnings = when<Tenant["guardrails_policy"]>(
   (policy) => policy !== null && policy.input_scanners.length + policy.output_scanners.length > 0,
@@ -25,28 +23,10 @@ export const compressionWarnings = when<Tenant["compression_policy"]>(
   "compression has no effect yet: the policy is stored, and requests go upstream as they are",
 );
 
-interface ModelFeatures {
-  readonly boons?: readonly string[] | undefined;
-  readonly tool_servers?: readonly string[] | undefined;
-}
-
-const modelBoonsWarnings = when<ModelFeatures>(({ boons = [] }) => boons.length > 0, BOONS);
-
-const toolServersWarnings = when<ModelFeatures>(
+/** A body that gives a model tool servers. */
+export const modelFeatureWarnings = when<{ readonly tool_servers?: readonly string[] | undefined }>(
   ({ tool_servers: servers = [] }) => servers.length > 0,
   "tool servers have no effect yet: they are stored, and no tools are added to requests",
-);
-
-/** A body that gives a model boons or tool servers. */
-export const modelFeatureWarnings: Warnings<ModelFeatures> = (body) => [
-  ...modelBoonsWarnings(body),
-  ...toolServersWarnings(body),
-];
-
-/** A body that switches a boon on for all requests. */
-export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
-  (body) => Object.entries(body).some(([field, value]) => field.endsWith("_enabled") && value === true),
-  BOONS,
 );
 
 /** A body that switches the auto router's classifier on. */

@@ -10,7 +10,7 @@ import { type UsageRetention, usageRetentionBodySchema } from "../../../shared/s
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { assistantWarnings, autoRouterWarnings, boonsWarnings } from "../../kernel/no-effect-warnings.ts";
+import { assistantWarnings, autoRouterWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined } from "../../kernel/parse.ts";
 import { assistantSetting, autoRouterSetting, boonsSetting, retentionSetting } from "../../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
@@ -27,7 +27,6 @@ export const assistantSettings: SettingVerbs<Assistant> = settingVerbs({
 export const boonsSettings: SettingVerbs<Boons> = settingVerbs({
   setting: boonsSetting,
   body: boonsBodySchema,
-  warnings: boonsWarnings,
   show: (_ctx, { value }) => value,
 });
 

@@ -10,7 +10,7 @@ export const VALUE_MAX_DEPTH = 200;
 const MAX_PASSES = 8;
 
 /** What was found in a text. */
-export type Extracted =
+type Extracted =
   /** `text` is the value as it was written, without the white space around its tokens. */
   | { readonly kind: "value"; readonly value: unknown; readonly text: string }
   /** `problem`: what is wrong, one sentence for the model that repairs the text. */

@@ -180,6 +180,16 @@ describe("the answer", () => {
     expect(contentsOf(answer.text)).toEqual([large]);
   });
 
+  it("is stored as the client saw it, and not at all with a warning", async () => {
+    const stored = async (answer: string): Promise<readonly string[]> => {
+      const world = worldOf([says(answer)], {}, { cache_enabled: true });
+      await world.chat(BY_SCHEMA);
+      return world.stored.map(({ body }) => new TextDecoder().decode(body));
+    };
+    expect((await stored('{ "n": 1 }')).flatMap(contentsOf)).toEqual(['{"n":1}']);
+    expect(await stored("?")).toEqual([]);
+  });
+
   it("is an error of the upstream as it came", async () => {
     const world = worldOf([async () => Response.json({ error: { message: "bad" } }, { status: 400 })]);
     expect(await world.chat(BY_SCHEMA)).toMatchObject({ status: 400, text: '{"error":{"message":"bad"}}' });
