@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { startChatScript } from "../harness/chat-script.ts";
 import { useGateway } from "../harness/fixture.ts";
-import type { Minted } from "../harness/gateway.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 let upstream: Awaited<ReturnType<typeof startChatScript>>;
@@ -75,7 +75,10 @@ describe("the parse helpers of the OpenAI SDK", () => {
     expect(completion.usage?.total_tokens).toBe(33);
     await fixture.gateway.row(minted.tenant.id, completion._request_id ?? null);
     expect(upstream.seen(minted.model.upstream_model)).toHaveLength(2);
-    const rows = await fixture.gateway.rows(minted.tenant.id);
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id),
+      (found) => found.length === 2,
+    );
     expect(rows.map(({ request_type, admission, total_tokens }) => [request_type, admission, total_tokens])).toEqual(
       expect.arrayContaining([
         ["chat", "fast", 33],

@@ -1,5 +1,6 @@
 /** JSON from a model that cannot be held to it (docs/rules/boons.md#structured-output), row by row. */
 import { describe, expect, it, vi } from "vitest";
+import { validateJsonSchema } from "../../adapters/json-schema.ts";
 import { BoonWorld, COMPLETION_USAGE, completionOf, says } from "../testing/boon-world.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { type Answer, hangs, refuses, status } from "../testing/upstreams.ts";
@@ -23,8 +24,11 @@ const JSON_ONLY = { response_format: { type: "json_object" } };
 const INSTRUCTION = "Answer with exactly one JSON value and nothing else.";
 const WARNING = "structured_output_validation_failed";
 
-const worldOf = (answers: Answer[], settings = {}, model = {}) =>
-  new BoonWorld({ ...ON, ...settings }, { ...LAX, ...model }, ...answers);
+function worldOf(answers: Answer[], settings = {}, model = {}): BoonWorld {
+  const world = new BoonWorld({ ...ON, ...settings }, { ...LAX, ...model }, ...answers);
+  world.validateSchema = validateJsonSchema;
+  return world;
+}
 const contentsOf = (text: string) =>
   (JSON.parse(text) as { choices: { message: { content: unknown } }[] }).choices.map(({ message }) => message.content);
 
