@@ -5,6 +5,7 @@ import { waitUntil } from "cloudflare:workers";
 import { deriveInternalToken } from "../shared/internal-token.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
+import { CompressorHttp } from "./adapters/compressor-http.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
@@ -23,6 +24,7 @@ import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
 import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
+import { RedisOriginals } from "./adapters/redis-originals.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
@@ -34,8 +36,10 @@ import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
 import { EndpointFailures } from "./domain/upstream/endpoint-failures.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
+import { AutoRouterMemory } from "./pipeline/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
+import { ToolLists } from "./pipeline/tool-servers/tool-lists.ts";
 import type { Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
@@ -113,6 +117,12 @@ function compose(bindings: Bindings): Isolate | EnvError {
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache({ client, hot, clock, keepAlive: waitUntil, alerts }),
       mcpSessions: new RedisMcpSessions(client),
+      originals: new RedisOriginals(client),
+      compressor: new CompressorHttp({
+        ...env.compressor,
+        fetch: async (url, init) => await fetch(url, init),
+        log: consoleLog,
+      }),
       transforms: TRANSFORMS,
       validateSchema: validateJsonSchema,
       secrets: new SealedSecrets(env.encryptionKey),
@@ -156,7 +166,9 @@ function compose(bindings: Bindings): Isolate | EnvError {
       bodyMemory: new RequestBodyMemory(clock),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
+      toolLists: new ToolLists(),
       endpoints: new EndpointFailures(),
+      autoRouter: new AutoRouterMemory(),
     };
     const budgets = new TenantBudgetClient(stubs);
     const known = new Map<string, Deps>();

@@ -1,0 +1,69 @@
+/**
+ * How many characters of the given text may stand between two characters of a match without being compared: characters
+ * that are not seen, and white space between the words of a keyword. This bounds what a stream holds back.
+ */
+export const MAX_GAP = 32;
+
+/** Parts of a text that a scanner found, each with the number of a label. */
+export class FoundSpans {
+  labels: number[] = [];
+  starts: number[] = [];
+  ends: number[] = [];
+
+  add(label: number, start: number, end: number): void {
+    this.labels.push(label);
+    this.starts.push(start);
+    this.ends.push(end);
+  }
+
+  /** Forgets the parts that end at a place or before it. */
+  forgetBefore(place: number): void {
+    const ends = this.ends;
+    if (ends.every((end) => end > place)) return;
+    const isKept = (_: number, at: number): boolean => (ends[at] ?? 0) > place;
+    [this.labels, this.starts, this.ends] = [
+      this.labels.filter(isKept),
+      this.starts.filter(isKept),
+      ends.filter(isKept),
+    ];
+  }
+
+  /** Puts the parts in the order of the text. */
+  sort(): void {
+    const { labels, starts, ends } = this;
+    const order = starts.map((_, at) => at).sort((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0));
+    const inOrder = (values: readonly number[]): number[] => order.map((at) => values[at] ?? 0);
+    [this.labels, this.starts, this.ends] = [inOrder(labels), inOrder(starts), inOrder(ends)];
+  }
+
+  addAll({ labels, starts, ends }: FoundSpans): void {
+    for (const [at, start] of starts.entries()) this.add(labels[at] ?? 0, start, ends[at] ?? start);
+  }
+
+  /** Adds parts that overlap none of these; both are sorted, and the result is. */
+  addThoseApart(others: FoundSpans): void {
+    this.#addUnless(others, (start, end, at) => (this.ends[at - 1] ?? 0) > start || (this.starts[at] ?? end) < end);
+  }
+
+  /** Adds parts that are within none of these; both are sorted, and the result is. */
+  addThoseOutside(others: FoundSpans): void {
+    this.#addUnless(others, (start, end, at) => {
+      const isSame = this.starts[at] === start && (this.ends[at] ?? 0) >= end;
+      return isSame || (this.ends[at - 1] ?? 0) >= end;
+    });
+  }
+
+  /** @param refuses told a part, and the index of the first of these that begins at it or behind it */
+  #addUnless(others: FoundSpans, refuses: (start: number, end: number, at: number) => boolean): void {
+    const added = new FoundSpans();
+    let at = 0;
+    for (const [index, start] of others.starts.entries()) {
+      while (at < this.starts.length && (this.starts[at] ?? 0) < start) at += 1;
+      const end = others.ends[index] ?? start;
+      if (!refuses(start, end, at)) added.add(others.labels[index] ?? 0, start, end);
+    }
+    if (added.starts.length === 0) return;
+    this.addAll(added);
+    this.sort();
+  }
+}

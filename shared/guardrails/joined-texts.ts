@@ -1,0 +1,100 @@
+/**
+ * Several texts as one, so that a match is found that is split over them (docs/rules/guardrails.md#split-texts). Places are
+ * counted in the texts one after another, with nothing between them.
+ */
+
+/** A part of one of several texts, in UTF-16 units. */
+export interface ScanSpan {
+  /** Index in the list of texts. */
+  readonly text: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A text in which neighbouring texts touch, and where it begins when the texts are one after another. */
+interface Seams {
+  readonly text: string;
+  readonly start: number;
+  /** Where two texts touch, in `text`, in ascending order. */
+  readonly seams: readonly number[];
+}
+
+/** Texts one after another. */
+export class JoinedTexts {
+  /** The texts with a line break between two of them. */
+  readonly lines: string;
+  readonly #texts: readonly string[];
+  /** Where each text begins. */
+  readonly #starts: readonly number[];
+
+  constructor(texts: readonly string[]) {
+    this.#texts = texts;
+    this.lines = texts.length === 1 ? (texts[0] ?? "") : texts.join("\n");
+    let start = 0;
+    this.#starts = texts.map(({ length }) => {
+      start += length;
+      return start - length;
+    });
+  }
+
+  /** The place for a place of `lines`. */
+  placeOf(index: number): number {
+    // the text before whose line break, or in which, the index is
+    const text = lastAtMost(this.#starts.length, (at) => (this.#starts[at] ?? 0) + at <= index);
+    const start = this.#starts[text] ?? 0;
+    return start + Math.min(index - start - text, this.#texts[text]?.length ?? 0);
+  }
+
+  /** The parts of the texts between two places. */
+  spansBetween(start: number, end: number): readonly ScanSpan[] {
+    const spans: ScanSpan[] = [];
+    const first = lastAtMost(this.#starts.length, (at) => (this.#starts[at] ?? 0) <= start);
+    for (let text = first; text < this.#texts.length && (this.#starts[text] ?? 0) < end; text++) {
+      const begin = this.#starts[text] ?? 0;
+      const span = {
+        text,
+        start: Math.max(0, start - begin),
+        end: Math.min(end - begin, this.#texts[text]?.length ?? 0),
+      };
+      if (span.start < span.end) spans.push(span);
+    }
+    return spans;
+  }
+
+  /**
+   * The surroundings of the places where two texts touch, without anything between the texts: at most `reach` units of a
+   * long text at each of its ends. A match that is longer cannot be found there.
+   */
+  seams(reach: number): readonly Seams[] {
+    const found: Seams[] = [];
+    let [text, start, seams]: [string, number, number[]] = ["", 0, []];
+    const close = () => {
+      if (seams.length > 0) found.push({ text, start, seams });
+    };
+    for (const [at, given] of this.#texts.entries()) {
+      if (given === "") continue;
+      if (text !== "") seams.push(text.length);
+      if (given.length <= 2 * reach) {
+        if (text === "") start = this.#starts[at] ?? 0;
+        text += given;
+        continue;
+      }
+      text += given.slice(0, reach);
+      close();
+      [text, start, seams] = [given.slice(-reach), (this.#starts[at] ?? 0) + given.length - reach, []];
+    }
+    close();
+    return found;
+  }
+}
+
+/** The last index below `count` for which a statement holds that holds up to some index; 0 when it holds for none. */
+function lastAtMost(count: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, count - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (holds(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

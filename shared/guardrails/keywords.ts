@@ -1,0 +1,149 @@
+/**
+ * Finds keywords as whole words (docs/rules/guardrails.md#keywords). Each place of the text costs the same, however many
+ * keywords there are and however they repeat. Works on a text that arrives in pieces: nothing is decided that later text
+ * could change. A part of the text where matches overlap is found once, as a whole.
+ */
+import { fold } from "./fold.ts";
+import { type FoundSpans, MAX_GAP } from "./found-spans.ts";
+import { KeywordTrie } from "./keyword-trie.ts";
+import { UnitBuffer } from "./unit-buffer.ts";
+
+const SPACE = 32;
+/** Stands between characters that are too far apart to belong to one match. No keyword has it. */
+const BREAK = 0xffff;
+
+const WORD = /[\p{L}\p{Nd}_]/u;
+const WHITE_SPACE = /\s/;
+
+function isWhiteSpace(unit: number): boolean {
+  return unit === SPACE || (unit >= 9 && unit <= 13) || (unit >= 0x1680 && WHITE_SPACE.test(String.fromCharCode(unit)));
+}
+
+function isWord(codePoint: number): boolean {
+  return codePoint >= 0 && WORD.test(String.fromCodePoint(codePoint));
+}
+
+/** The text of a buffer, with one space for each run of white space, and none at its ends. */
+function wordsOf(keyword: string): string {
+  const folded = new UnitBuffer(keyword.length);
+  fold(keyword, 0, true, 0, folded);
+  return String.fromCharCode(...folded.units.subarray(0, folded.length))
+    .replaceAll(String.fromCharCode(BREAK), "")
+    .trim()
+    .replace(/\s+/g, " ");
+}
+
+/** A keyword as it is written in each case: a few Greek letters look like other letters in upper case than in lower case. */
+function spellings(keyword: string): ReadonlySet<string> {
+  const lower = keyword.toLowerCase();
+  const title = lower.replace(/(?<![\p{L}\p{N}])\p{L}/gu, (letter) => letter.toUpperCase());
+  return new Set([keyword, lower, keyword.toUpperCase(), title].map(wordsOf).filter((words) => words !== ""));
+}
+
+/** The automaton of a policy's keywords. A keyword is reported by its index; one without any character is never found. */
+export function compileKeywords(keywords: readonly string[]): KeywordTrie {
+  return new KeywordTrie(
+    keywords.flatMap((keyword, at) => [...spellings(keyword)].map((words) => [words, at] as const)),
+  );
+}
+
+/** Finds keywords in one text. */
+export class KeywordFinder {
+  readonly #trie: KeywordTrie;
+  readonly #found: FoundSpans;
+  /** What was read since the beginning of the longest possible match: white space as one unit, breaks. */
+  readonly #read = new UnitBuffer(256);
+  #node = 0;
+  /** The longest match that ends at the last unit; it counts when no letter, digit or underscore follows. */
+  #candidate: { readonly keyword: number; readonly start: number; readonly end: number } | null = null;
+  /** Where the last character ended that was neither white space nor unseen. */
+  #lastEnd = 0;
+
+  constructor(trie: KeywordTrie, found: FoundSpans) {
+    this.#trie = trie;
+    this.#found = found;
+  }
+
+  /** Reads folded units. */
+  take(folded: UnitBuffer): void {
+    for (let index = 0; index < folded.length; index++) {
+      const unit = folded.at(index);
+      const [start, end] = [folded.startOf(index), folded.endOf(index)];
+      if (start - this.#lastEnd > MAX_GAP) this.#break();
+      if (this.#candidate !== null) this.#settle(codePointAt(folded, index));
+      const isBlank = isWhiteSpace(unit);
+      if (isBlank && this.#read.at(this.#read.length - 1) === SPACE) continue;
+      this.#step(isBlank ? SPACE : unit, start, end);
+      if (!isBlank) this.#lastEnd = end;
+    }
+  }
+
+  /** Tells that the given text was read up to a place, without any more folded units. */
+  readUpTo(place: number, isEnd: boolean): void {
+    if (isEnd) this.#break();
+    else if (place - this.#lastEnd > MAX_GAP) this.#break();
+  }
+
+  /** The first place of the given text at which a match could begin that is not decided yet; `otherwise` when there is none. */
+  undecided(otherwise: number): number {
+    let place = this.#candidate?.start ?? otherwise;
+    for (let node = this.#node; node !== 0; node = this.#trie.suffixOf(node)) {
+      const begin = this.#read.length - this.#trie.depthOf(node);
+      if (isWord(this.#codePointBefore(begin))) continue;
+      place = Math.min(place, this.#read.startOf(begin));
+      break;
+    }
+    return place;
+  }
+
+  #step(unit: number, start: number, end: number): void {
+    const { longest } = this.#trie;
+    if (this.#read.length > longest * 2 + 256) this.#read.dropFirst(this.#read.length - longest - 2);
+    this.#read.push(unit, start, end);
+    this.#node = this.#trie.next(this.#node, unit);
+    for (let node = this.#outputAt(this.#node); node !== 0; node = this.#trie.nextOutput(node)) {
+      const begin = this.#read.length - this.#trie.depthOf(node);
+      if (isWord(this.#codePointBefore(begin))) continue;
+      this.#candidate = { keyword: this.#trie.keywordOf(node), start: this.#read.startOf(begin), end };
+      return;
+    }
+  }
+
+  #outputAt(node: number): number {
+    return this.#trie.keywordOf(node) === -1 ? this.#trie.nextOutput(node) : node;
+  }
+
+  /** Decides about a match when the character behind it is known. */
+  #settle(next: number): void {
+    const candidate = this.#candidate;
+    this.#candidate = null;
+    if (candidate === null || isWord(next)) return;
+    const { starts, ends } = this.#found;
+    // earlier ones that overlap it become part of it
+    let [start, keyword] = [candidate.start, candidate.keyword];
+    while (starts.length > 0 && (ends.at(-1) ?? 0) > start) {
+      start = Math.min(start, starts.pop() ?? start);
+      keyword = this.#found.labels.pop() ?? keyword;
+      ends.pop();
+    }
+    this.#found.add(keyword, start, candidate.end);
+  }
+
+  #break(): void {
+    if (this.#candidate !== null) this.#settle(BREAK);
+    if (this.#read.at(this.#read.length - 1) !== BREAK) this.#step(BREAK, this.#lastEnd, this.#lastEnd);
+  }
+
+  #codePointBefore(index: number): number {
+    const unit = this.#read.at(index - 1);
+    const high = this.#read.at(index - 2);
+    const isPair = unit >= 0xdc00 && unit <= 0xdfff && high >= 0xd800 && high <= 0xdbff;
+    return isPair ? 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00) : unit;
+  }
+}
+
+function codePointAt(folded: UnitBuffer, index: number): number {
+  const [unit, low] = [folded.at(index), folded.at(index + 1)];
+  const isPair = unit >= 0xd800 && unit <= 0xdbff && low >= 0xdc00 && low <= 0xdfff;
+  return isPair ? 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00) : unit;
+}

@@ -1,0 +1,145 @@
+/**
+ * A deterministic automaton that finds phrases from a given place of a text. Its states are made when they are first met and
+ * kept: there are finitely many, some thousand, because gaps between phrases are no part of it.
+ */
+import { ANY_WHITE_SPACE, type PhraseState, readPhrases } from "./phrase-syntax.ts";
+
+/** Classes of units that no phrase names: others, letters and digits, white space; and the end of the text. */
+const [OTHER, WORD, BLANK, END] = [0, 1, 2, 3];
+const FIRST_NAMED = 4;
+
+const IS_WORD = /\w/;
+const IS_BLANK = /\s/;
+
+/** What is before the first character that is read. */
+type Before = "start" | "word" | "other";
+
+/** No character leads on. */
+export const DEAD = 0;
+
+/** The automaton of a list of phrases. */
+export class PhraseAutomaton {
+  /** The state at the beginning of a text, behind a letter or digit, and behind anything else. */
+  readonly fromStart: number;
+  readonly fromWord: number;
+  readonly fromOther: number;
+  readonly #states: readonly PhraseState[];
+  readonly #classOfAscii = new Uint8Array(128);
+  /** By class: the named character, or what stands for the class in a set of characters. */
+  readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, ""];
+  readonly #isWordClass: boolean[] = [false, true, false, false];
+  readonly #numbers = new Map<string, number>();
+  readonly #members: { readonly states: readonly number[]; readonly before: Before }[] = [];
+  /** By state and class: the next state, or -1 when it is not made yet. */
+  #next = new Int16Array(0);
+  /** By state and class: the number of the list of phrases that end before the character; 0 is the empty one. */
+  #ended = new Int16Array(0);
+  readonly #lists: (readonly number[])[] = [[]];
+
+  constructor(phrases: readonly string[]) {
+    const { states, starts } = readPhrases(phrases);
+    this.#states = states;
+    this.#nameClasses();
+    this.#number([], "other");
+    this.fromStart = this.#number(starts, "start");
+    this.fromWord = this.#number(starts, "word");
+    this.fromOther = this.#number(starts, "other");
+  }
+
+  /** The class of a folded unit. */
+  classOf(unit: number): number {
+    if (unit < 128) return this.#classOfAscii[unit] ?? OTHER;
+    return unit >= 0x1680 && IS_BLANK.test(String.fromCharCode(unit)) ? BLANK : OTHER;
+  }
+
+  /** The class of the end of a text. */
+  get endClass(): number {
+    return END;
+  }
+
+  /** Whether units of a class are letters or digits. */
+  isWordClass(unitClass: number): boolean {
+    return this.#isWordClass[unitClass] ?? false;
+  }
+
+  /** The state after one more character; DEAD when no phrase goes on. */
+  next(state: number, unitClass: number): number {
+    const at = state * this.#characters.length + unitClass;
+    const known = this.#next[at] ?? -1;
+    return known === -1 ? this.#make(state, unitClass, at) : known;
+  }
+
+  /** The phrases that end before a character of this class. Call `next` first. */
+  endedBefore(state: number, unitClass: number): readonly number[] | undefined {
+    const list = this.#ended[state * this.#characters.length + unitClass] ?? 0;
+    return list === 0 ? undefined : this.#lists[list];
+  }
+
+  #nameClasses(): void {
+    const named = new Set(this.#states.flatMap((state) => (state.kind === "read" ? [...state.characters] : [])));
+    named.delete(ANY_WHITE_SPACE);
+    for (let unit = 0; unit < 128; unit++) {
+      const character = String.fromCharCode(unit);
+      this.#classOfAscii[unit] = IS_WORD.test(character) ? WORD : IS_BLANK.test(character) ? BLANK : OTHER;
+      if (!named.has(character)) continue;
+      this.#classOfAscii[unit] = this.#characters.push(character) - 1;
+      this.#isWordClass.push(IS_WORD.test(character));
+    }
+  }
+
+  #number(states: readonly number[], before: Before): number {
+    const sorted = [...new Set(states)].sort((a, b) => a - b);
+    const key = sorted.length === 0 ? "" : `${before} ${sorted.join(" ")}`;
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.#members.push({ states: sorted, before }) - 1;
+    this.#numbers.set(key, number);
+    const size = this.#members.length * this.#characters.length;
+    if (size > this.#next.length)
+      [this.#next, this.#ended] = [grown(this.#next, size, -1), grown(this.#ended, size, 0)];
+    return number;
+  }
+
+  #make(state: number, unitClass: number, at: number): number {
+    const { states, before } = this.#members[state] ?? { states: [], before: "other" };
+    const isWord = this.isWordClass(unitClass);
+    const reached = this.#reach(states, before, isWord);
+    const ended: number[] = [];
+    const after: number[] = [];
+    for (const id of reached) {
+      const found = this.#states[id];
+      if (found?.kind === "accept") ended.push(found.phrase);
+      if (found?.kind === "read" && this.#reads(found.characters, unitClass)) after.push(found.next);
+    }
+    const next = after.length === 0 ? DEAD : this.#number(after, isWord ? "word" : "other");
+    this.#next[at] = next;
+    this.#ended[at] = ended.length === 0 ? 0 : this.#lists.push(ended) - 1;
+    return next;
+  }
+
+  /** All states that can be reached without reading, when the kinds of the characters before and behind are known. */
+  #reach(states: readonly number[], before: Before, isWord: boolean): ReadonlySet<number> {
+    const reached = new Set(states);
+    for (const id of reached) {
+      const state = this.#states[id];
+      if (state?.kind === "split") for (const next of state.next) reached.add(next);
+      if (state?.kind === "start" && before === "start") reached.add(state.next);
+      if (state?.kind === "boundary" && (before === "word") !== isWord) reached.add(state.next);
+    }
+    return reached;
+  }
+
+  #reads(characters: ReadonlySet<string>, unitClass: number): boolean {
+    const character = this.#characters[unitClass] ?? "";
+    if (unitClass >= FIRST_NAMED && characters.has(character)) return true;
+    return (
+      characters.has(ANY_WHITE_SPACE) && (unitClass === BLANK || (unitClass >= FIRST_NAMED && IS_BLANK.test(character)))
+    );
+  }
+}
+
+function grown(table: Int16Array<ArrayBuffer>, size: number, fill: number): Int16Array<ArrayBuffer> {
+  const wider = new Int16Array(size * 2).fill(fill);
+  wider.set(table);
+  return wider;
+}

@@ -1,0 +1,274 @@
+/**
+ * Finds personal data: credit card numbers, social security numbers of the USA, e-mail addresses, phone numbers
+ * (docs/rules/guardrails.md#personal-data). The labels are looked for in this order, and what one has found is no part of
+ * a later match. Each label goes over the text once and looks ahead a bounded number of characters, so the work is linear.
+ * Works on a text that arrives in pieces: nothing is decided that later text could change.
+ */
+import { ignorableLength } from "./fold.ts";
+import { type FoundSpans, MAX_GAP } from "./found-spans.ts";
+import { UnitBuffer } from "./unit-buffer.ts";
+
+/** The labels, in the order in which they are looked for. */
+export const PII_LABELS = ["CREDIT_CARD", "SSN", "EMAIL", "PHONE"] as const;
+
+/** The longest local part of an e-mail address and the longest domain that are compared. */
+const MAX_LOCAL = 64;
+const MAX_DOMAIN = 253;
+const MIN_CARD_DIGITS = 13;
+const MAX_CARD_DIGITS = 19;
+const MAX_TOP_LEVEL = 24;
+
+/** Stands for text that an earlier label has found. No label's pattern has it. */
+const TAKEN = 0xffff;
+/** No match begins here; and: that depends on text that is to come. */
+const NONE = -1;
+const UNKNOWN = -2;
+
+const [PLUS, DASH, DOT, SPACE, AT, OPEN, CLOSE] = [43, 45, 46, 32, 64, 40, 41];
+
+function isDigit(unit: number): boolean {
+  return unit >= 48 && unit <= 57;
+}
+
+function isLetter(unit: number): boolean {
+  return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90);
+}
+
+function isLocal(unit: number): boolean {
+  // . _ % + -
+  return (
+    isLetter(unit) || isDigit(unit) || unit === DOT || unit === 95 || unit === 37 || unit === PLUS || unit === DASH
+  );
+}
+
+function isPhoneSeparator(unit: number): boolean {
+  return unit === SPACE || unit === DOT || unit === DASH;
+}
+
+/** Finds personal data in one text. */
+export class PiiFinder {
+  readonly #found: FoundSpans;
+  /** The text without characters that are not seen. */
+  readonly #seen = new UnitBuffer(256);
+  /** For each label the first index that it has not decided. No label is ahead of the one before it. */
+  readonly #cursors: [card: number, ssn: number, email: number, phone: number] = [0, 0, 0, 0];
+  /** How much of the given text was taken. */
+  #taken = 0;
+  /** How many characters in a row were not seen, up to now. */
+  #unseen = 0;
+  /** What the label that is looking may read, whether the text ends there, and whether it wanted to read more. */
+  #limit = 0;
+  #last = false;
+  #wantedMore = false;
+
+  constructor(found: FoundSpans) {
+    this.#found = found;
+  }
+
+  /**
+   * Takes the piece of the given text from `from` on, which was not taken before, and decides what can be decided. `offset`
+   * is where the piece begins in the given text. Answers how far it took the piece: without `last`, half of a surrogate pair
+   * at its end is left.
+   */
+  take(piece: string, from: number, offset: number, last: boolean): number {
+    const after = this.#read(piece, from, offset, last);
+    this.#taken = offset + after;
+    this.#last = last;
+    this.#limit = this.#seen.length;
+    const cursors = this.#cursors;
+    for (let label = 0; label < cursors.length; label++) {
+      const from = cursors[label] ?? 0;
+      const cursor = label === 2 ? this.#findEmails(from) : this.#findNumbers(label, from);
+      cursors[label] = cursor;
+      this.#limit = cursor;
+    }
+    return after;
+  }
+
+  /** The first place of the given text at which a match could begin that is not decided yet. */
+  get undecided(): number {
+    const cursor = this.#cursors[3];
+    return cursor < this.#seen.length ? this.#seen.startOf(cursor) : this.#taken;
+  }
+
+  /** Forgets what no decision needs any more. */
+  forgetDecided(): void {
+    // the character before is looked at
+    const count = this.#cursors[3] - 1;
+    if (count < 512) return;
+    this.#seen.dropFirst(count);
+    for (let label = 0; label < this.#cursors.length; label++)
+      this.#cursors[label] = (this.#cursors[label] ?? 0) - count;
+  }
+
+  #read(piece: string, from: number, offset: number, last: boolean): number {
+    let index = from;
+    while (index < piece.length) {
+      const unit = piece.charCodeAt(index);
+      if (unit < 0xad) this.#unseen = 0;
+      else {
+        const isHigh = unit >= 0xd800 && unit <= 0xdbff;
+        if (isHigh && !last && index + 1 === piece.length) return index;
+        const length = ignorableLength(piece, index);
+        this.#unseen = length === 0 ? 0 : this.#unseen + length;
+        if (length > 0 && this.#unseen <= MAX_GAP) {
+          index += length;
+          continue;
+        }
+      }
+      this.#seen.push(unit, offset + index, offset + index + 1);
+      index += 1;
+    }
+    return index;
+  }
+
+  #claim(label: number, start: number, end: number): void {
+    this.#found.add(label, this.#seen.startOf(start), this.#seen.endOf(end - 1));
+    // the last label's own look-behind sees the text as it is
+    if (label < 3) this.#seen.units.fill(TAKEN, start, end);
+  }
+
+  #at(index: number): number {
+    if (index < this.#limit) return this.#seen.at(index);
+    this.#wantedMore = true;
+    return NONE;
+  }
+
+  #findNumbers(label: number, from: number): number {
+    let index = from;
+    while (index < this.#limit) {
+      const unit = this.#seen.at(index);
+      if (!isDigit(unit) && (label !== 3 || (unit !== PLUS && unit !== OPEN))) {
+        index += 1;
+        continue;
+      }
+      const before = index === 0 ? NONE : this.#seen.at(index - 1);
+      if (isDigit(before)) {
+        index += 1;
+        continue;
+      }
+      this.#wantedMore = false;
+      const end =
+        label === 0 ? this.#cardEnd(index) : label === 1 ? this.#ssnEnd(index) : this.#phoneEnd(index, before);
+      if (this.#wantedMore && !this.#last) return index;
+      if (end !== NONE && (label !== 0 || this.#isLuhnValid(index, end))) this.#claim(label, index, end);
+      index = end === NONE ? index + 1 : end;
+    }
+    return index;
+  }
+
+  /** The longest run of 13 to 19 digits, single spaces or dashes between them, that no digit follows. */
+  #cardEnd(start: number): number {
+    let [index, end] = [start + 1, NONE];
+    for (let digits = 1; digits < MAX_CARD_DIGITS; digits++) {
+      const unit = this.#at(index);
+      const separated = unit === SPACE || unit === DASH;
+      if (!isDigit(separated ? this.#at(index + 1) : unit)) break;
+      index += separated ? 2 : 1;
+      if (digits + 1 >= MIN_CARD_DIGITS && !isDigit(this.#at(index))) end = index;
+    }
+    return end;
+  }
+
+  #isLuhnValid(start: number, end: number): boolean {
+    let [sum, isSecond] = [0, false];
+    for (let index = end - 1; index >= start; index--) {
+      const unit = this.#seen.at(index);
+      if (!isDigit(unit)) continue;
+      const digit = (unit - 48) * (isSecond ? 2 : 1);
+      sum += digit > 9 ? digit - 9 : digit;
+      isSecond = !isSecond;
+    }
+    return sum % 10 === 0;
+  }
+
+  #ssnEnd(start: number): number {
+    const area = this.#digits(start, 3);
+    if (area === NONE || area === 0 || area === 666 || area >= 900 || this.#at(start + 3) !== DASH) return NONE;
+    const group = this.#digits(start + 4, 2);
+    if (group === NONE || group === 0 || this.#at(start + 6) !== DASH) return NONE;
+    const serial = this.#digits(start + 7, 4);
+    return serial === NONE || serial === 0 || isDigit(this.#at(start + 11)) ? NONE : start + 11;
+  }
+
+  /** The number that `count` digits make; NONE when there are fewer. */
+  #digits(start: number, count: number): number {
+    let value = 0;
+    for (let index = start; index < start + count; index++) {
+      const unit = this.#at(index);
+      if (!isDigit(unit)) return NONE;
+      value = value * 10 + unit - 48;
+    }
+    return value;
+  }
+
+  #phoneEnd(start: number, before: number): number {
+    if (this.#at(start) !== PLUS) return before === PLUS ? NONE : this.#nationalEnd(start);
+    let digits = 0;
+    while (digits < 16 && isDigit(this.#at(start + 1 + digits))) digits += 1;
+    if (before !== PLUS) {
+      for (let prefix = Math.min(3, digits); prefix > 0; prefix--) {
+        const next = start + 1 + prefix;
+        const spaced = isPhoneSeparator(this.#at(next)) ? this.#nationalEnd(next + 1) : NONE;
+        const end = spaced === NONE ? this.#nationalEnd(next) : spaced;
+        if (end !== NONE) return end;
+      }
+    }
+    return digits >= 8 && digits <= 15 ? start + 1 + digits : NONE;
+  }
+
+  /** Three digits, with or without brackets, three and four, with separators. */
+  #nationalEnd(start: number): number {
+    const bracket = this.#at(start) === OPEN ? 1 : 0;
+    if (this.#digits(start + bracket, 3) === NONE) return NONE;
+    if (bracket === 1 && this.#at(start + 4) !== CLOSE) return NONE;
+    const exchange = start + 3 + 2 * bracket;
+    if (!isPhoneSeparator(this.#at(exchange)) || this.#digits(exchange + 1, 3) === NONE) return NONE;
+    if (!isPhoneSeparator(this.#at(exchange + 4)) || this.#digits(exchange + 5, 4) === NONE) return NONE;
+    return isDigit(this.#at(exchange + 9)) ? NONE : exchange + 9;
+  }
+
+  #findEmails(from: number): number {
+    let index = from;
+    while (index < this.#limit) {
+      let at = index;
+      while (at < this.#limit && isLocal(this.#seen.at(at))) at += 1;
+      if (at === this.#limit) return this.#last ? at : Math.max(index, at - MAX_LOCAL);
+      if (at === index || this.#seen.at(at) !== AT) {
+        index = at + 1;
+        continue;
+      }
+      const start = Math.max(index, at - MAX_LOCAL);
+      const end = this.#domainEnd(at + 1);
+      if (end === UNKNOWN) return start;
+      if (end !== NONE) this.#claim(2, start, end);
+      index = end === NONE ? at + 1 : end;
+    }
+    return index;
+  }
+
+  /**
+   * The end of the longest domain: labels of letters, digits and dashes, of which a later one than the first begins with
+   * two letters; up to 24 of those belong to the match.
+   */
+  #domainEnd(start: number): number {
+    let [end, label, letters, isFirst] = [NONE, 0, 0, true];
+    for (let index = start; index < start + MAX_DOMAIN; index++) {
+      if (index >= this.#limit) return this.#last ? end : UNKNOWN;
+      const unit = this.#seen.at(index);
+      if (unit === DOT) {
+        if (label === 0) return end;
+        [label, letters, isFirst] = [0, 0, false];
+        continue;
+      }
+      if (!isLetter(unit) && !isDigit(unit) && unit !== DASH) return end;
+      // only letters up to now
+      if (isLetter(unit) && letters === label && letters < MAX_TOP_LEVEL) {
+        letters += 1;
+        if (!isFirst && letters >= 2) end = index + 1;
+      }
+      label += 1;
+    }
+    return end;
+  }
+}

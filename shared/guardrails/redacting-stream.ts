@@ -1,0 +1,112 @@
+/**
+ * Replaces personal data and keywords in a text that arrives in pieces. Releases text as soon as no match can still grow
+ * into it (docs/rules/guardrails.md#what-is-held-back), and for every way to cut a text it writes the same as for the whole
+ * text. No character is lost or written twice.
+ */
+import { fold } from "./fold.ts";
+import { FoundSpans } from "./found-spans.ts";
+import type { KeywordTrie } from "./keyword-trie.ts";
+import { KeywordFinder } from "./keywords.ts";
+import { PiiFinder } from "./pii.ts";
+import { type RedactionCounts, replacementsOf } from "./replacements.ts";
+import { UnitBuffer } from "./unit-buffer.ts";
+
+/** Replaces matches in a text that arrives in pieces. */
+export interface RedactingStream {
+  /** Takes the next piece, and answers the text that no match can change any more. */
+  push(text: string): string;
+  /** Answers what was held back. Nothing may be pushed afterwards. */
+  finish(): string;
+  /** What was replaced in the text that was answered. */
+  readonly counts: RedactionCounts;
+}
+
+/** Opens a stream. A scanner that is off is given as false or null. */
+export function openRedactingStream(hasPii: boolean, keywords: KeywordTrie | null): RedactingStream {
+  const counts = { pii: 0, ban_keywords: 0 };
+  const finders: readonly TextFinder[] = [
+    ...(hasPii ? [new PiiInText()] : []),
+    ...(keywords === null ? [] : [new KeywordsInText(keywords)]),
+  ];
+  const [pii = null] = finders.filter((finder) => finder instanceof PiiInText);
+  const [words = null] = finders.filter((finder) => finder instanceof KeywordsInText);
+  /** What is held back, and where it begins in the given text. */
+  let held = "";
+  let offset = 0;
+
+  const release = (last: boolean): string => {
+    const decided = Math.min(offset + held.length, ...finders.map((finder) => finder.take(held, offset, last)));
+    let [out, place] = ["", offset];
+    let end = decided;
+    for (const { start, end: after, scanner, text } of replacementsOf(pii?.found ?? null, words?.found ?? null)) {
+      if (after > decided) {
+        end = Math.min(end, start);
+        break;
+      }
+      out += held.slice(place - offset, start - offset) + text;
+      counts[scanner] += 1;
+      place = after;
+    }
+    out += held.slice(place - offset, end - offset);
+    held = held.slice(end - offset);
+    offset = end;
+    for (const finder of finders) finder.forgetBefore(end);
+    return out;
+  };
+
+  return {
+    push: (text) => {
+      held += text;
+      return release(false);
+    },
+    finish: () => release(true),
+    counts,
+  };
+}
+
+/** One scanner on a text of which `held` is what is known from `offset` on. */
+interface TextFinder {
+  readonly found: FoundSpans;
+  /** Reads what it has not read; answers the first place that it has not decided. */
+  take(held: string, offset: number, last: boolean): number;
+  forgetBefore(place: number): void;
+}
+
+class PiiInText implements TextFinder {
+  readonly found = new FoundSpans();
+  readonly #finder = new PiiFinder(this.found);
+  #read = 0;
+
+  take(held: string, offset: number, last: boolean): number {
+    this.#read = offset + this.#finder.take(held, this.#read - offset, offset, last);
+    return this.#finder.undecided;
+  }
+
+  forgetBefore(place: number): void {
+    this.found.forgetBefore(place);
+    this.#finder.forgetDecided();
+  }
+}
+
+class KeywordsInText implements TextFinder {
+  readonly found = new FoundSpans();
+  readonly #finder: KeywordFinder;
+  readonly #folded = new UnitBuffer(256);
+  #read = 0;
+
+  constructor(keywords: KeywordTrie) {
+    this.#finder = new KeywordFinder(keywords, this.found);
+  }
+
+  take(held: string, offset: number, last: boolean): number {
+    this.#folded.length = 0;
+    this.#read = offset + fold(held, this.#read - offset, last, offset, this.#folded);
+    this.#finder.take(this.#folded);
+    this.#finder.readUpTo(this.#read, last);
+    return this.#finder.undecided(this.#read);
+  }
+
+  forgetBefore(place: number): void {
+    this.found.forgetBefore(place);
+  }
+}
