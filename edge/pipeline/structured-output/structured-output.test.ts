@@ -1,7 +1,7 @@
 /** JSON from a model that cannot be held to it (docs/rules/boons.md#structured-output), row by row. */
 import { describe, expect, it, vi } from "vitest";
 import { validateJsonSchema } from "../../adapters/json-schema.ts";
-import { BoonWorld, COMPLETION_USAGE, completionOf, says } from "../testing/boon-world.ts";
+import { BoonWorld, COMPLETION_USAGE, chatCompletionOf, says } from "../testing/boon-world.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { type Answer, hangs, refuses, status } from "../testing/upstreams.ts";
 
@@ -77,7 +77,7 @@ describe("the answer", () => {
     const world = worldOf([says('Sure:\n```json\n{ "n" : 12345678901234567890 }\n```')]);
     const answer = await world.chat(BY_SCHEMA);
     expect(answer).toMatchObject({ status: 200, warnings: null, type: "application/json" });
-    expect(JSON.parse(answer.text)).toEqual(completionOf('{"n":12345678901234567890}'));
+    expect(JSON.parse(answer.text)).toEqual(chatCompletionOf('{"n":12345678901234567890}'));
     expect(world.subRows).toEqual([]);
   });
 
@@ -131,7 +131,7 @@ describe("the answer", () => {
     world.with("fixer", {}, fixes);
     const answer = await world.chat(BY_SCHEMA);
     expect(answer).toMatchObject({ status: 200, boons: "structured_output", warnings: WARNING });
-    expect(JSON.parse(answer.text)).toEqual(completionOf('{"n": "one"}'));
+    expect(JSON.parse(answer.text)).toEqual(chatCompletionOf('{"n": "one"}'));
   });
 
   it("is repaired by the model itself when the fixer is not registered", async () => {

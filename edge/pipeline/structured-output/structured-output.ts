@@ -7,7 +7,7 @@ import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/json/document.ts";
 import { withSystemText } from "../../domain/request/system-text.ts";
 import { synthesizeStream } from "../../domain/sse/synthesize-stream.ts";
-import { type ChoiceText, choiceTextsOf, withTexts } from "../../domain/structured-output/check-completion.ts";
+import { type ChoiceText, choiceTextsOf, withContents } from "../../domain/structured-output/check-completion.ts";
 import { checkText } from "../../domain/structured-output/check-value.ts";
 import {
   instructionFor,
@@ -89,7 +89,7 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
   const checked = await checkedTexts(texts, wanted);
   if (checked.some((text, at) => text === null && texts[at]?.kind !== "passes")) report.warn(FAILED);
   const changed = checked.some((text, at) => text !== null && text !== said(texts[at]));
-  const result = changed ? withTexts(completion, checked) : completion;
+  const result = changed ? withContents(completion, checked) : completion;
   const stream = wanted.streamed === null ? null : synthesizeStream(result, wanted.streamed);
   if (stream !== null) {
     return { ...given, contentType: "text/event-stream", body: bodyOfBytes(new TextEncoder().encode(stream)) };

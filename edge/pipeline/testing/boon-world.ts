@@ -11,11 +11,11 @@ import { TestPermit, TestPipeline } from "./world.ts";
 export const says =
   (...contents: readonly (string | null)[]): Answer =>
   async () =>
-    Response.json(completionOf(...contents));
+    Response.json(chatCompletionOf(...contents));
 
 export const COMPLETION_USAGE = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
 
-export function completionOf(...contents: readonly (string | null)[]): object {
+export function chatCompletionOf(...contents: readonly (string | null)[]): object {
   const choices = contents.map((content, index) => ({
     index,
     message: { role: "assistant", content },
