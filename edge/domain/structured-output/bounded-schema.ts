@@ -106,7 +106,7 @@ export interface ValueSize {
 export type BoundedSchema = JsonObject | boolean;
 
 /** A validation took more work than it may. */
-export class WorkExceeded extends Error {
+class WorkExceeded extends Error {
   override readonly name = "WorkExceeded";
 }
 

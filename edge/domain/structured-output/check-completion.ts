@@ -30,7 +30,7 @@ function textOf(message: JsonObject | null): ChoiceText {
 }
 
 /** The completion with these texts in place of its choices' content; null leaves a choice as it is. */
-export function withTexts(completion: JsonObject, texts: readonly (string | null)[]): JsonObject {
+export function withContents(completion: JsonObject, texts: readonly (string | null)[]): JsonObject {
   const choices: unknown = completion["choices"];
   if (!Array.isArray(choices)) return completion;
   const changed = choices.map((choice: unknown, at) => {

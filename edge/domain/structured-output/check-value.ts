@@ -12,7 +12,7 @@ const PROBLEMS_MAX = 8;
 const PROBLEM_MAX_CHARS = 300;
 
 /** What a validator has found: `instanceLocation` is a JSON pointer with # before it. */
-export interface SchemaError {
+interface SchemaError {
   readonly instanceLocation: string;
   readonly keyword: string;
   readonly error: string;
@@ -25,7 +25,7 @@ export interface SchemaError {
 export type SchemaValidator = (schema: BoundedSchema, value: unknown) => readonly SchemaError[];
 
 /** The verdict on a text. */
-export type CheckedText =
+type CheckedText =
   /** `text`: the value in compact JSON, as it was written. */
   | { readonly kind: "valid"; readonly text: string }
   /** Sentences for the model that repairs it. */

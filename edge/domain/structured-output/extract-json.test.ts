@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compactJson, extractJson, VALUE_MAX_DEPTH } from "./extract-json.ts";
+import { compactText, extractJson, VALUE_MAX_DEPTH } from "./extract-json.ts";
 
 const fence = "```";
 const textOf = (content: string) => {
@@ -104,7 +104,7 @@ describe("the JSON value of a text", () => {
   it("is compact without a change of numbers or strings", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 1, 2, "\t", " \n "), (value, space) => {
-        expect(compactJson(JSON.stringify(value, null, space))).toBe(JSON.stringify(value));
+        expect(compactText(JSON.stringify(value, null, space))).toBe(JSON.stringify(value));
       }),
     );
   });

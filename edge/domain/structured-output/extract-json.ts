@@ -10,7 +10,7 @@ export const VALUE_MAX_DEPTH = 200;
 const MAX_PASSES = 8;
 
 /** What was found in a text. */
-export type Extracted =
+type Extracted =
   /** `text` is the value as it was written, without the white space around its tokens. */
   | { readonly kind: "value"; readonly value: unknown; readonly text: string }
   /** `problem`: what is wrong, one sentence for the model that repairs the text. */
@@ -40,7 +40,7 @@ export function extractJson(text: string): Extracted {
 }
 
 /** JSON text without the white space around its tokens; numbers and strings stay as they were written. */
-export function compactJson(text: string): string {
+export function compactText(text: string): string {
   const pieces: string[] = [];
   let from = 0;
   for (let at = 0; at < text.length; ) {
@@ -63,7 +63,7 @@ export function compactJson(text: string): string {
 function parsed(text: string): Extracted | null {
   try {
     const value: unknown = JSON.parse(text);
-    return { kind: "value", value, text: compactJson(text) };
+    return { kind: "value", value, text: compactText(text) };
   } catch {
     return null;
   }

@@ -48,7 +48,7 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
   const beganMs = clock();
   try {
     const effect = await work.draft.attempt(async () => await boon.apply(work));
-    if (effect !== null) events.count(boonEvent(boon.name, effect.applied ? "hit" : "none", clock() - beganMs));
+    if (effect !== null) events.count(boonEvent(boon.name, outcomeOf(effect), clock() - beganMs));
     return effect;
   } catch (error) {
     if (error instanceof ClientGone) throw error;
@@ -60,6 +60,12 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
     });
     return null;
   }
+}
+
+/** A boon that changed nothing and says why has failed. */
+function outcomeOf({ applied: acted, warnings }: BoonEffect): "hit" | "none" | "failed" {
+  if (acted) return "hit";
+  return warnings.length > 0 ? "failed" : "none";
 }
 
 function reportOf(effects: readonly (readonly [Boon, BoonEffect])[]): BoonReport {

@@ -64,6 +64,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let firstByteMs: number | null = null;
   let tapped: TappedBody | null = null;
   let clientType = contentType;
+  let { boonReport } = request;
   const atEnd: (() => void)[] = [];
 
   const finish = (end: BodyEnd): void => {
@@ -93,7 +94,9 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     });
     settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
     const whole = end === "complete" ? buffer?.take() : null;
-    if (miss !== null && whole && (!isEventStream(clientType) || isCompleteStream(whole))) {
+    // A boon that failed once may do better the next time.
+    const storable = boonReport.warnings.length === 0;
+    if (miss !== null && whole && storable && (!isEventStream(clientType) || isCompleteStream(whole))) {
       const stored = { body: whole, contentType: clientType ?? "application/json", ...billed };
       storeResponse(call, miss, stored, () => buffer?.close());
     } else buffer?.close();
@@ -158,12 +161,11 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       failed(error, tapped?.broken === true),
     );
     clientType = staged.contentType;
-    const { boonReport } = request;
-    const report = staged.warnings.length === 0 ? boonReport : withWarnings(boonReport, staged.warnings);
+    if (staged.warnings.length > 0) boonReport = withWarnings(boonReport, staged.warnings);
     const toClient = { ...job, events: isEventStream(clientType), onUpstream: () => undefined };
     return answered(
       relayPump(toClient, new StagedReader(staged.body)),
-      headersOf(clientType, { ...request, boonReport: report }),
+      headersOf(clientType, { ...request, boonReport }),
     );
   }
   const size = events ? null : smallAnswerBytes(upstreamHeaders);

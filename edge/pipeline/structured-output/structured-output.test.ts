@@ -1,6 +1,7 @@
 /** JSON from a model that cannot be held to it (docs/rules/boons.md#structured-output), row by row. */
 import { describe, expect, it, vi } from "vitest";
-import { BoonWorld, COMPLETION_USAGE, completionOf, says } from "../testing/boon-world.ts";
+import { validateJsonSchema } from "../../adapters/json-schema.ts";
+import { BoonWorld, COMPLETION_USAGE, chatCompletionOf, says } from "../testing/boon-world.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { type Answer, hangs, refuses, status } from "../testing/upstreams.ts";
 
@@ -23,8 +24,11 @@ const JSON_ONLY = { response_format: { type: "json_object" } };
 const INSTRUCTION = "Answer with exactly one JSON value and nothing else.";
 const WARNING = "structured_output_validation_failed";
 
-const worldOf = (answers: Answer[], settings = {}, model = {}) =>
-  new BoonWorld({ ...ON, ...settings }, { ...LAX, ...model }, ...answers);
+function worldOf(answers: Answer[], settings = {}, model = {}): BoonWorld {
+  const world = new BoonWorld({ ...ON, ...settings }, { ...LAX, ...model }, ...answers);
+  world.validateSchema = validateJsonSchema;
+  return world;
+}
 const contentsOf = (text: string) =>
   (JSON.parse(text) as { choices: { message: { content: unknown } }[] }).choices.map(({ message }) => message.content);
 
@@ -73,7 +77,7 @@ describe("the answer", () => {
     const world = worldOf([says('Sure:\n```json\n{ "n" : 12345678901234567890 }\n```')]);
     const answer = await world.chat(BY_SCHEMA);
     expect(answer).toMatchObject({ status: 200, warnings: null, type: "application/json" });
-    expect(JSON.parse(answer.text)).toEqual(completionOf('{"n":12345678901234567890}'));
+    expect(JSON.parse(answer.text)).toEqual(chatCompletionOf('{"n":12345678901234567890}'));
     expect(world.subRows).toEqual([]);
   });
 
@@ -127,7 +131,7 @@ describe("the answer", () => {
     world.with("fixer", {}, fixes);
     const answer = await world.chat(BY_SCHEMA);
     expect(answer).toMatchObject({ status: 200, boons: "structured_output", warnings: WARNING });
-    expect(JSON.parse(answer.text)).toEqual(completionOf('{"n": "one"}'));
+    expect(JSON.parse(answer.text)).toEqual(chatCompletionOf('{"n": "one"}'));
   });
 
   it("is repaired by the model itself when the fixer is not registered", async () => {
@@ -178,6 +182,16 @@ describe("the answer", () => {
     const answer = await worldOf([says(large)]).chat(BY_SCHEMA);
     expect(answer.warnings).toBe(WARNING);
     expect(contentsOf(answer.text)).toEqual([large]);
+  });
+
+  it("is stored as the client saw it, and not at all with a warning", async () => {
+    const stored = async (answer: string): Promise<readonly string[]> => {
+      const world = worldOf([says(answer)], {}, { cache_enabled: true });
+      await world.chat(BY_SCHEMA);
+      return world.stored.map(({ body }) => new TextDecoder().decode(body));
+    };
+    expect((await stored('{ "n": 1 }')).flatMap(contentsOf)).toEqual(['{"n":1}']);
+    expect(await stored("?")).toEqual([]);
   });
 
   it("is an error of the upstream as it came", async () => {

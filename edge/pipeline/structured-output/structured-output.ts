@@ -3,10 +3,11 @@
  * wanted, its answer is held, checked and repaired, and a streaming client gets a stream that is written anew
  * (docs/rules/boons.md#structured-output).
  */
+import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/json/document.ts";
 import { withSystemText } from "../../domain/request/system-text.ts";
 import { synthesizeStream } from "../../domain/sse/synthesize-stream.ts";
-import { type ChoiceText, choiceTextsOf, withTexts } from "../../domain/structured-output/check-completion.ts";
+import { type ChoiceText, choiceTextsOf, withContents } from "../../domain/structured-output/check-completion.ts";
 import { checkText } from "../../domain/structured-output/check-value.ts";
 import {
   instructionFor,
@@ -42,7 +43,7 @@ export const structuredOutput: Boon = {
       draft.set("stream_options", undefined);
     }
     const answer = async (given: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> =>
-      await checkedAnswer(given, report, { work, format, streamed });
+      await checkedAnswer(given, counted(report, work), { work, format, streamed });
     return { applied: true, warnings: [], answer };
   },
 };
@@ -53,6 +54,19 @@ interface Wanted {
   readonly format: RequestedFormat;
   /** Null: as JSON. */
   readonly streamed: { readonly includeUsage: boolean } | null;
+}
+
+/** A report whose warning is counted as a failed run as well: the run that the request counts ended before the answer. */
+function counted(report: AnswerReport, { call }: BoonWork): AnswerReport {
+  const { clock, events } = call.ports;
+  const beganMs = clock();
+  return {
+    ...report,
+    warn: (warning) => {
+      events.count(boonEvent("structured_output", "failed", clock() - beganMs));
+      report.warn(warning);
+    },
+  };
 }
 
 function streamOptionsOf(options: unknown): Wanted["streamed"] {
@@ -75,7 +89,7 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
   const checked = await checkedTexts(texts, wanted);
   if (checked.some((text, at) => text === null && texts[at]?.kind !== "passes")) report.warn(FAILED);
   const changed = checked.some((text, at) => text !== null && text !== said(texts[at]));
-  const result = changed ? withTexts(completion, checked) : completion;
+  const result = changed ? withContents(completion, checked) : completion;
   const stream = wanted.streamed === null ? null : synthesizeStream(result, wanted.streamed);
   if (stream !== null) {
     return { ...given, contentType: "text/event-stream", body: bodyOfBytes(new TextEncoder().encode(stream)) };

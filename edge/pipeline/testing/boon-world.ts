@@ -2,7 +2,6 @@
 import type { ModelRecord } from "../../../shared/records.ts";
 import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import { validateJsonSchema } from "../../adapters/json-schema.ts";
 import { run } from "../run.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "./records.ts";
 import { type Answer, endpoint } from "./upstreams.ts";
@@ -12,11 +11,11 @@ import { TestPermit, TestPipeline } from "./world.ts";
 export const says =
   (...contents: readonly (string | null)[]): Answer =>
   async () =>
-    Response.json(completionOf(...contents));
+    Response.json(chatCompletionOf(...contents));
 
 export const COMPLETION_USAGE = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
 
-export function completionOf(...contents: readonly (string | null)[]): object {
+export function chatCompletionOf(...contents: readonly (string | null)[]): object {
   const choices = contents.map((content, index) => ({
     index,
     message: { role: "assistant", content },
@@ -39,7 +38,6 @@ export class BoonWorld extends TestPipeline {
     this.key = keyOf({ tracing_enabled: true, tenant: tenantOf() });
     this.settings.set("boons", settingsOf({ ...boonsValueSchema.parse({}), ...settings }));
     this.model = modelOf({ endpoints: [endpoint("own")], ...model });
-    this.validateSchema = validateJsonSchema;
     this.#answers.set("own", answers);
     this.upstream = async (call) => {
       const name = new URL(call.url).hostname.replace(".test", "");

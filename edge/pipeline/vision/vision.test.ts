@@ -102,6 +102,16 @@ describe("images for a model that does not see", () => {
     expect(JSON.stringify([world.logged, world.spans, world.alerts])).not.toContain("QUJD");
   });
 
+  it("stay when the request is too large to be read whole", async () => {
+    const world = worldOf([says("never")]);
+    world.maxBodyBytes = 20_000_000;
+    const url = `data:image/png;base64,${"A".repeat(9_000_000)}`;
+    const answer = await world.chat(asks(image(url)));
+    expect(answer).toMatchObject({ status: 200, boons: null, warnings: "vision_description_failed" });
+    expect(seen(world)).toEqual([image(url)]);
+    expect(world.sentTo("eye")).toEqual([]);
+  });
+
   it("end with their client", async () => {
     const world = worldOf([hangs, hangs]);
     const answer = world.chat(asks(image("a"), image("b")));
