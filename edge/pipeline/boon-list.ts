@@ -3,5 +3,6 @@
  * boons/; each one is a folder of its own beside it, because it may make sub-calls.
  */
 import type { Boon } from "./boons/boon.ts";
+import { toolLoopBoon } from "./tool-loop/tool-loop-boon.ts";
 
-export const BOONS: readonly Boon[] = [];
+export const BOONS: readonly Boon[] = [toolLoopBoon];

@@ -64,6 +64,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let firstByteMs: number | null = null;
   let tapped: TappedBody | null = null;
   let clientType = contentType;
+  let shownStatus = status;
   const atEnd: (() => void)[] = [];
 
   const finish = (end: BodyEnd): void => {
@@ -71,7 +72,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     for (const free of atEnd) free();
     const { readerStalled } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
-    const statusCode = end === "gone" ? 499 : status;
+    const statusCode = end === "gone" ? 499 : shownStatus;
     forwarded.span.set({ ttft_ms: ttftMs });
     if (end === "broken") forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
@@ -91,9 +92,12 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       usage: scan.usage(),
       complete: tapped === null ? end === "complete" : tapped.complete,
     });
-    settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
+    // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
+    if (shownStatus >= 400)
+      settler.end({ statusCode, billed: { ...billed, costUsd: 0 }, refunded: true, ttftMs, failure, readerStalled });
+    else settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
     const whole = end === "complete" ? buffer?.take() : null;
-    if (miss !== null && whole && (!isEventStream(clientType) || isCompleteStream(whole))) {
+    if (miss !== null && whole && shownStatus === 200 && (!isEventStream(clientType) || isCompleteStream(whole))) {
       const stored = { body: whole, contentType: clientType ?? "application/json", ...billed };
       storeResponse(call, miss, stored, () => buffer?.close());
     } else buffer?.close();
@@ -149,7 +153,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
         settler.abandon();
       }),
     );
-    return new Response(readable, { status, headers });
+    return new Response(readable, { status: shownStatus, headers });
   };
   if (stages.length > 0 && response.ok) {
     tapped = new TappedBody(body, cancellation, onUpstream);
@@ -158,6 +162,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       failed(error, tapped?.broken === true),
     );
     clientType = staged.contentType;
+    shownStatus = staged.status;
     const { boonReport } = request;
     const report = staged.warnings.length === 0 ? boonReport : withWarnings(boonReport, staged.warnings);
     const toClient = { ...job, events: isEventStream(clientType), onUpstream: () => undefined };
