@@ -9,11 +9,14 @@ export type SpanName =
   | "auth_resolve"
   | "cache_lookup"
   | "admission"
+  | "boon:compression"
   | "upstream"
   | "upstream_diagnostics"
   | "mcp_request"
+  | "boon:vision"
   | "boon:tool_loop"
   | `boon:tool_loop:iter:${number}`
+  | "boon:structured_repair"
   | "boon:guardrails_input"
   | "boon:guardrails_output";
 

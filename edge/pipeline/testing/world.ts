@@ -26,6 +26,7 @@ import type { PowerReading } from "../../domain/usage/energy.ts";
 import type {
   Admission,
   CacheEntry,
+  Compressor,
   Directory,
   FinishedCall,
   KnownTerms,
@@ -41,6 +42,7 @@ import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import { ToolLists } from "../tool-servers/tool-lists.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
+import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
@@ -94,8 +96,13 @@ export class TestPipeline {
   model: ModelRecord | null = modelOf();
   /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
+  /** Models besides `model`, by name. */
+  readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
+  readonly originals = new TestOriginals();
+  /** The sidecar's scores; null: there is no sidecar. */
+  compressor: Compressor["score"] | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
   answers: Admitted<PermitHandle>[] = [];
   entry: CacheEntry | null = null;
@@ -105,6 +112,7 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
+  validateSchema: Ports["validateSchema"] = () => [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -228,7 +236,13 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      originals: this.originals,
+      compressor: {
+        enabled: this.compressor !== null,
+        score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,
+      },
       transforms: this.transforms,
+      validateSchema: this.validateSchema,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -255,10 +269,12 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (_name, options) =>
-        this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
-          ? found(this.modelInMemory, "memory")
-          : found(this.model, this.storeIsDown ? "memory" : "store"),
+      model: async (name, options) =>
+        this.otherModels.has(name)
+          ? found(this.otherModels.get(name) ?? null, "store")
+          : this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+            ? found(this.modelInMemory, "memory")
+            : found(this.model, this.storeIsDown ? "memory" : "store"),
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
       models: async () => (this.model === null ? [] : [this.model]),

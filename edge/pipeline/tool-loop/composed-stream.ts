@@ -16,6 +16,9 @@ const EVENT_MAX_CHARACTERS = 1024 * 1024;
 /** The most that is kept of one turn, in characters. */
 const TURN_MAX_CHARACTERS = 1024 * 1024;
 
+/** The most that is read of an error. */
+const ERROR_MAX_BYTES = 64 * 1024;
+
 const encoder = new TextEncoder();
 
 /** The client's stream; `first` is that of the first turn. */
@@ -108,10 +111,22 @@ async function nextBody(loop: ToolLoop, reportsUsage: boolean): Promise<Readable
   try {
     const next = await loop.nextTurn(reportsUsage);
     if (next.ok && next.body !== null) return next.body;
-    await next.body?.cancel();
+    if (next.body !== null) await readAway(next.body);
   } catch (error) {
     if (error instanceof ClientGone) throw error;
   }
   loop.failed();
   return null;
+}
+
+/** Reads an error to its end, or for as long as it is short: the row of a call whose answer is cancelled says 499. */
+async function readAway(body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.getReader();
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    bytes += value.byteLength;
+    if (bytes > ERROR_MAX_BYTES) return await reader.cancel();
+  }
 }
