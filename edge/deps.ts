@@ -36,6 +36,7 @@ import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
 import { EndpointFailures } from "./domain/upstream/endpoint-failures.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
+import { AutoRouterMemory } from "./pipeline/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
 import { ToolLists } from "./pipeline/tool-servers/tool-lists.ts";
@@ -167,6 +168,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       cacheMemory,
       toolLists: new ToolLists(),
       endpoints: new EndpointFailures(),
+      autoRouter: new AutoRouterMemory(),
     };
     const budgets = new TenantBudgetClient(stubs);
     const known = new Map<string, Deps>();

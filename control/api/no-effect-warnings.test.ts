@@ -26,8 +26,6 @@ const warningsOf = async (method: string, path: string, body: object): Promise<r
 const GUARDRAILS = expect.stringMatching(/^guardrails have no effect yet/) as string;
 const COMPRESSION = expect.stringMatching(/^compression has no effect yet/) as string;
 const BOONS = expect.stringMatching(/^boons have no effect yet/) as string;
-const TOOLS = expect.stringMatching(/^tool servers have no effect yet/) as string;
-const ROUTER = expect.stringMatching(/^auto routing has no effect yet/) as string;
 const PROVISIONER = expect.stringMatching(/^the provisioner has no effect yet/) as string;
 
 const ASSISTANT = expect.stringMatching(/^the assistant has no effect yet/) as string;
@@ -41,11 +39,11 @@ const CASES: readonly Case[] = [
   ["PATCH", "/tenants/{id}/compression", { policy: { enabled: true } }, [COMPRESSION]],
   ["PATCH", "/tenants/{id}/compression", { policy: { dedup: true } }, []],
   ["PATCH", "/tenants/{id}/compression", { policy: null }, []],
-  ["POST", "/models", { model_name: "a", boons: ["vision"], tool_servers: ["docs"] }, [BOONS, TOOLS]],
+  ["POST", "/models", { model_name: "a", boons: ["vision"], tool_servers: ["docs"] }, [BOONS]],
   ["POST", "/models", { model_name: "b", boons: [], tool_servers: [] }, []],
   ["PUT", "/settings/boons", { vision_enabled: true }, [BOONS]],
   ["PUT", "/settings/boons", { vision_enabled: false, vision_max_images: 3 }, []],
-  ["PUT", "/settings/auto-router", { classifier_enabled: true }, [ROUTER]],
+  ["PUT", "/settings/auto-router", { classifier_enabled: true }, []],
   ["PUT", "/settings/auto-router", { classifier_model: "m" }, []],
   ["PUT", "/settings/jobsched", { enabled: true, url: "http://127.0.0.1:9", user: "u" }, [PROVISIONER]],
   ["PUT", "/settings/jobsched", { enabled: false }, []],

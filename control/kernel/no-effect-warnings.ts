@@ -25,34 +25,19 @@ export const compressionWarnings = when<Tenant["compression_policy"]>(
   "compression has no effect yet: the policy is stored, and requests go upstream as they are",
 );
 
-interface ModelFeatures {
-  readonly boons?: readonly string[] | undefined;
-  readonly tool_servers?: readonly string[] | undefined;
-}
-
-const modelBoonsWarnings = when<ModelFeatures>(({ boons = [] }) => boons.length > 0, BOONS);
-
-const toolServersWarnings = when<ModelFeatures>(
-  ({ tool_servers: servers = [] }) => servers.length > 0,
-  "tool servers have no effect yet: they are stored, and no tools are added to requests",
-);
-
-/** A body that gives a model boons or tool servers. */
-export const modelFeatureWarnings: Warnings<ModelFeatures> = (body) => [
-  ...modelBoonsWarnings(body),
-  ...toolServersWarnings(body),
-];
-
-/** A body that switches a boon on for all requests. */
-export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
-  (body) => Object.entries(body).some(([field, value]) => field.endsWith("_enabled") && value === true),
+/** A body that gives a model boons. */
+export const modelFeatureWarnings = when<{ readonly boons?: readonly string[] | undefined }>(
+  ({ boons = [] }) => boons.length > 0,
   BOONS,
 );
 
-/** A body that switches the auto router's classifier on. */
-export const autoRouterWarnings = when<{ readonly classifier_enabled?: boolean | undefined }>(
-  (body) => body.classifier_enabled === true,
-  "auto routing has no effect yet: the settings are stored, and no model answers to the name auto",
+/** A body that switches a boon on for all requests. */
+export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
+  (body) =>
+    Object.entries(body).some(
+      ([field, value]) => field.endsWith("_enabled") && field !== "tool_loop_enabled" && value === true,
+    ),
+  BOONS,
 );
 
 /** A body that switches the provisioner on. */

@@ -9,6 +9,7 @@ import { beforeAdmission } from "./access/authenticate-now.ts";
 import { checkPath, resolveModel } from "./access/resolve-model.ts";
 import { admit } from "./admission/admit.ts";
 import { prepare } from "./admission/prepare.ts";
+import { isAutoRequest, resolveAuto } from "./auto-route/resolve-auto.ts";
 import { checkFields, parseCall, parseOther } from "./body/parse-call.ts";
 import { BOONS } from "./boon-list.ts";
 import { lookupResponse } from "./cache/response-cache.ts";
@@ -37,8 +38,8 @@ interface ModelRoute {
 
 /** A documented path: its body has to name a model. */
 const DOCUMENTED: ModelRoute = {
-  find: async (call, caller) => await resolveModel(call, await parseCall(call, caller)),
-  resolve: resolveModel,
+  find: async (call, caller) => await resolveNamed(call, await parseCall(call, caller)),
+  resolve: resolveNamed,
 };
 
 /** Any other path: without a registered model the answer is `unknown endpoint`. */
@@ -82,6 +83,11 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   } catch (error) {
     throw StageFailure.of(error, resolved);
   }
+}
+
+/** The model that the body names, or the one that the gateway chooses for it. */
+async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
+  return isAutoRequest(call, request) ? await resolveAuto(call, request) : await resolveModel(call, request);
 }
 
 /** The model of a path that is forwarded. Throws the failure of 404 `unknown_endpoint` when it is not registered. */

@@ -7,6 +7,7 @@
 export type SpanName =
   | "proxy_request"
   | "auth_resolve"
+  | "auto_route"
   | "cache_lookup"
   | "admission"
   | "boon:compression"
@@ -20,9 +21,12 @@ export type SpanName =
   | "boon:guardrails_input"
   | "boon:guardrails_output";
 
-/** Plain facts by name; a list contains names or addresses, an object counts. */
+/** Plain facts by name; a list contains names, addresses or numbers, an object counts. */
 type SpanAttributes = Readonly<
-  Record<string, string | number | boolean | null | readonly string[] | Readonly<Record<string, number>>>
+  Record<
+    string,
+    string | number | boolean | null | readonly string[] | readonly number[] | Readonly<Record<string, number>>
+  >
 >;
 
 /** A finished span. Times in Unix epoch ms; `parent_span` is "" for the root. */

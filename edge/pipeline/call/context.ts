@@ -8,6 +8,7 @@ import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
 import type { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
 import type { Ports } from "../../ports.ts";
+import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
@@ -51,6 +52,8 @@ export interface IsolateMemory {
   readonly toolLists: ToolLists;
   /** Endpoints that failed a short time ago. */
   readonly endpoints: EndpointFailures;
+  /** What the auto router knows of models, and of texts that were classified. */
+  readonly autoRouter: AutoRouterMemory;
 }
 
 /** Longest name of a model, in characters; of a longer name only this much is repeated in errors and in the log. */

@@ -72,6 +72,8 @@ export interface Known {
   /** The client's text of `model`; for the log, never for a row. */
   readonly modelText: string;
   readonly model: ModelRecord | null;
+  /** Null: the client has named the model, or none is chosen yet. */
+  readonly auto: AutoRoute | null;
   readonly session: SessionId | null;
   readonly estimate: TokenEstimate | null;
   readonly cacheStatus: CacheStatus;
@@ -92,6 +94,7 @@ export const NOTHING_KNOWN: Known = {
   identity: null,
   modelText: "",
   model: null,
+  auto: null,
   session: null,
   estimate: null,
   cacheStatus: "off",
@@ -124,6 +127,12 @@ export interface ParsedCall {
 export interface KnownBoons {
   readonly settings: BoonsValue;
   readonly rev: number;
+}
+
+/** The gateway has chosen the model (docs/rules/auto-router.md). */
+interface AutoRoute {
+  /** Revision of the auto router's settings by which it has chosen; null: they could not be read. */
+  readonly settingsRev: number | null;
 }
 
 /** In step 3: the caller, and the parsed body. */
