@@ -28,7 +28,7 @@ import type { ToolOwner } from "./tool-owner.ts";
 const TURN_MIN_MS = 120_000;
 
 /** What a loop works on. */
-export interface LoopWork {
+interface LoopWork {
   readonly call: Call;
   readonly request: Prepared;
   readonly settings: BoonsValue;
