@@ -25,7 +25,7 @@ export const calls =
   () =>
     completion(calling(...names), "tool_calls");
 /** Says this, and ends. */
-export const says =
+export const saying =
   (content: string): Reply =>
   () =>
     completion({ role: "assistant", content }, "stop", "last");

@@ -3,7 +3,7 @@
  * the client gets for all turns comes out, as one completion or as one stream.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { type Completion, completionOf, finalCompletion } from "../../domain/tool-loop/completion.ts";
+import { type Completion, finalCompletion, readCompletion } from "../../domain/tool-loop/completion.ts";
 import { sumUsage } from "../../domain/tool-loop/usage-sum.ts";
 import { type AnswerReport, bodyOfBytes, collectAnswer, type StagedAnswer } from "../boons/answer-stage.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -32,7 +32,7 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
       return { ...current, body: collected.body };
     }
     const asItCame = { ...current, body: bodyOfBytes(collected.bytes) };
-    const completion = completionOf(parsed(collected.bytes));
+    const completion = readCompletion(parsed(collected.bytes));
     if (completion === null) return asItCame;
     first ??= completion;
     usage = sumUsage(usage, completion.root["usage"]);

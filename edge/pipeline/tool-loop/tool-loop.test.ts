@@ -4,7 +4,7 @@ import type { JsonObject } from "../../domain/json/document.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { mcpServerOf } from "../testing/records.ts";
-import { calls, LoopWorld, type Reply, says, USAGE } from "../testing/tool-loop-world.ts";
+import { calls, LoopWorld, type Reply, saying, USAGE } from "../testing/tool-loop-world.ts";
 
 vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
@@ -18,7 +18,7 @@ const toolNames = (body: JsonObject | undefined) =>
 
 describe("a tool loop", () => {
   it("runs tools and answers with the last turn, under the first one's id and with all usage", async () => {
-    const world = new LoopWorld([calls("search"), says("done")]);
+    const world = new LoopWorld([calls("search"), saying("done")]);
     const response = await world.ask({ temperature: 0.5 });
     expect(response.headers.get("x-gateway-boons")).toBe("tool_loop");
     expect(await bodyOf(response)).toEqual({
@@ -51,15 +51,15 @@ describe("a tool loop", () => {
   });
 
   it("leaves an answer without tools as it is", async () => {
-    const world = new LoopWorld([says("at once")]);
+    const world = new LoopWorld([saying("at once")]);
     const response = await world.ask();
-    expect(await response.text()).toBe(await (await says("at once")({}, {} as UpstreamCall)).text());
+    expect(await response.text()).toBe(await (await saying("at once")({}, {} as UpstreamCall)).text());
     await world.settled();
     expect(world.rows).toHaveLength(1);
   });
 
   it("lists the tools of a server once in ten minutes, all pages", async () => {
-    const world = new LoopWorld([says("a")]);
+    const world = new LoopWorld([saying("a")]);
     world.lists = [
       { tools: [{ name: "one" }], nextCursor: "1" },
       { tools: [{ name: "two" }], nextCursor: "1" },
@@ -86,18 +86,18 @@ describe("a tool loop", () => {
       { messages: "x" },
     ];
     for (const body of cases) {
-      const world = new LoopWorld([says("a")]);
+      const world = new LoopWorld([saying("a")]);
       const response = await world.ask(body);
       expect([response.headers.get("x-gateway-boons"), world.served]).toEqual([null, []]);
     }
-    const off = new LoopWorld([says("a")]);
+    const off = new LoopWorld([saying("a")]);
     expect((await off.ask({}, { "x-gateway-boons": "off" })).headers.get("x-gateway-boons")).toBeNull();
-    const disabled = new LoopWorld([says("a")], { tool_loop_enabled: false });
+    const disabled = new LoopWorld([saying("a")], { tool_loop_enabled: false });
     expect((await disabled.ask()).headers.get("x-gateway-boons")).toBeNull();
   });
 
   it("keeps the client's tools first, and sends no nudge then", async () => {
-    const world = new LoopWorld([says("a")]);
+    const world = new LoopWorld([saying("a")]);
     const mine = { type: "function", function: { name: "mine" } };
     await (await world.ask({ tools: [mine] })).text();
     expect(toolNames(world.asked[0])).toEqual(["mine", "search"]);
@@ -175,7 +175,7 @@ describe("a tool loop", () => {
       /^error: bad q$/,
     ],
   ] satisfies readonly (readonly [string, Reply, RegExp])[])("goes on when a result %s", async (_, tool, expected) => {
-    const world = new LoopWorld([calls("search"), says("done")], { tool_loop_tool_timeout_ms: 50 });
+    const world = new LoopWorld([calls("search"), saying("done")], { tool_loop_tool_timeout_ms: 50 });
     world.tool = tool;
     expect(await (await world.ask()).text()).toContain("done");
     expect(results(world.asked[1])).toEqual([expect.stringMatching(expected)]);
@@ -185,7 +185,7 @@ describe("a tool loop", () => {
   });
 
   it("begins a session anew that its server has forgotten", async () => {
-    const world = new LoopWorld([calls("search"), says("done")]);
+    const world = new LoopWorld([calls("search"), saying("done")]);
     let asked = 0;
     world.tool = () => {
       asked += 1;
@@ -198,7 +198,7 @@ describe("a tool loop", () => {
   });
 
   it("goes on without servers that fail, with an alert, and does not ask them again at once", async () => {
-    const world = new LoopWorld([says("a")]);
+    const world = new LoopWorld([saying("a")]);
     world.lists = [{ tools: "x" }];
     expect((await world.ask()).headers.get("x-gateway-boons")).toBeNull();
     expect(world.alerts).toMatchObject([{ issueKey: "mcp_tool_discovery_failed", detail: "tools: no list of tools" }]);
@@ -231,7 +231,7 @@ describe("a tool loop", () => {
   });
 
   it("ends with the client, whose rows are written, and holds nothing", async () => {
-    const world = new LoopWorld([calls("search"), says("done")]);
+    const world = new LoopWorld([calls("search"), saying("done")]);
     world.tool = async () => {
       world.client.abort();
       return await Promise.withResolvers<Response>().promise;
