@@ -39,7 +39,7 @@ import type { IsolateMemory } from "./pipeline/call/context.ts";
 import { AutoRouterMemory } from "./pipeline/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
-import { ToolLists } from "./pipeline/tool-servers/tool-lists.ts";
+import { ToolLists } from "./pipeline/memory/tool-lists.ts";
 import type { Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 

@@ -5,6 +5,7 @@
 import type { Boon } from "./boons/boon.ts";
 import { compressionBoon } from "./compression/compression.ts";
 import { structuredOutput } from "./structured-output/structured-output.ts";
+import { toolLoopBoon } from "./tool-loop/tool-loop-boon.ts";
 import { vision } from "./vision/vision.ts";
 
-export const BOONS: readonly Boon[] = [vision, compressionBoon, structuredOutput];
+export const BOONS: readonly Boon[] = [vision, compressionBoon, toolLoopBoon, structuredOutput];

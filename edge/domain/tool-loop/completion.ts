@@ -12,7 +12,7 @@ export interface Completion {
 }
 
 /** The completion of this value; null: it has no message, and there is nothing that a loop could do. */
-export function completionOf(root: unknown): Completion | null {
+export function readCompletion(root: unknown): Completion | null {
   if (!isJsonObject(root) || !Array.isArray(root["choices"])) return null;
   const [choice] = root["choices"] as readonly unknown[];
   if (!isJsonObject(choice) || !isJsonObject(choice["message"])) return null;

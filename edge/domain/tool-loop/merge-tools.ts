@@ -11,7 +11,7 @@ const TOOLS_MAX = 128;
 const ADDED_MAX_CHARACTERS = 256 * 1024;
 
 /** Tools that one owner offers. */
-export interface ToolOffer<O> {
+interface ToolOffer<O> {
   readonly owner: O;
   readonly tools: readonly OfferedTool[];
 }

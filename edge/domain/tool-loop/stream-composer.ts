@@ -110,7 +110,8 @@ export class StreamComposer {
   }
 
   /** The part of a delta that goes on at once; null: nothing. */
-  #passedOn({ tool_calls: _, role, ...rest }: JsonObject, calls: readonly JsonObject[]): JsonObject | null {
+  #passedOn(delta: JsonObject, calls: readonly JsonObject[]): JsonObject | null {
+    const { tool_calls: _, role, ...rest } = delta;
     this.#reasoning = REASONING_NAMES.find((name) => typeof rest[name] === "string") ?? this.#reasoning;
     const ofClient = calls.length === 0 ? {} : { tool_calls: calls };
     if (role !== undefined && !this.#roleSent) {

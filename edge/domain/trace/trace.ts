@@ -15,6 +15,8 @@ export type SpanName =
   | "upstream_diagnostics"
   | "mcp_request"
   | "boon:vision"
+  | "boon:tool_loop"
+  | `boon:tool_loop:iter:${number}`
   | "boon:structured_repair"
   | "boon:guardrails_input"
   | "boon:guardrails_output";
@@ -43,14 +45,16 @@ export class OpenSpan {
   readonly startMs: number;
   /** Its position among the root's children. */
   readonly position: number;
+  readonly parent: SpanName;
   #endMs: number | null = null;
   #failed = false;
   readonly #attributes: Record<string, SpanAttributes[string]> = {};
 
-  constructor(name: SpanName, startMs: number, position = 0) {
+  constructor(name: SpanName, startMs: number, position = 0, parent: SpanName = "proxy_request") {
     this.name = name;
     this.startMs = startMs;
     this.position = position;
+    this.parent = parent;
   }
 
   set(attributes: SpanAttributes): void {
@@ -91,9 +95,9 @@ export class Trace {
     this.#startMs = startMs;
   }
 
-  /** A child of the root. */
-  begin(name: SpanName, nowMs: number): OpenSpan {
-    const span = new OpenSpan(name, nowMs, this.#spans.length);
+  /** A child of the root, or of another span. */
+  begin(name: SpanName, nowMs: number, parent: SpanName = "proxy_request"): OpenSpan {
+    const span = new OpenSpan(name, nowMs, this.#spans.length, parent);
     this.#spans.push(span);
     return span;
   }
@@ -119,6 +123,6 @@ export class Trace {
     whole.set(root.attributes);
     if (root.statusCode >= 400) whole.fail();
     whole.end(nowMs);
-    return [whole.record("", nowMs), ...this.#spans.map((span) => span.record("proxy_request", nowMs))];
+    return [whole.record("", nowMs), ...this.#spans.map((span) => span.record(span.parent, nowMs))];
   }
 }

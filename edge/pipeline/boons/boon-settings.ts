@@ -16,3 +16,11 @@ export async function boonSettingsOf(call: Call, model: ModelRecord): Promise<Kn
   if (call.route.requestType !== "chat" || model.boons.length + model.tool_servers.length === 0) return null;
   return await readBoonSettings(call);
 }
+
+/**
+ * Whether requests of this model get tools of the model's tool servers (docs/rules/tool-loop.md#when): what such a tool
+ * answers may be another thing each time.
+ */
+export function hasToolLoop(model: ModelRecord, boons: KnownBoons | null): boolean {
+  return boons?.settings.tool_loop_enabled === true && model.supports.function_calling && model.tool_servers.length > 0;
+}

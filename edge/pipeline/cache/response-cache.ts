@@ -12,6 +12,7 @@ import { limitsOf } from "../../domain/budget/limits.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
 import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
+import { hasToolLoop } from "../boons/boon-settings.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers } from "../call/guards.ts";
 import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call/known.ts";
@@ -71,7 +72,10 @@ export async function lookupResponse(
 async function lookup(call: Call, request: Prepared): Promise<Found> {
   const { principal, model, parsed } = request;
   const body = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
-  const bypassed = call.request.headers.has("x-gateway-boons") || changesAnswers(principal.tenant);
+  const bypassed =
+    call.request.headers.has("x-gateway-boons") ||
+    changesAnswers(principal.tenant) ||
+    hasToolLoop(model, request.boons);
   if (!model.cache_enabled || body === null || bypassed) return { kind: "miss", request, key: null };
   const key = { tenantId: principal.tenant.id, digest: await digestOf(model.model_name, body), path: call.path };
   const found = await withSpan(call, "cache_lookup", async (span) => {

@@ -11,8 +11,8 @@ import type { Ports } from "../../ports.ts";
 import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
+import type { ToolLists } from "../memory/tool-lists.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
-import type { ToolLists } from "../tool-servers/tool-lists.ts";
 import type { ClientBody } from "./client-body.ts";
 
 /** The part of the configuration that the pipeline needs. */

@@ -65,6 +65,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let tapped: TappedBody | null = null;
   let clientType = contentType;
   let { boonReport } = request;
+  let shownStatus = status;
   const atEnd: (() => void)[] = [];
 
   const finish = (end: BodyEnd): void => {
@@ -72,7 +73,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     for (const free of atEnd) free();
     const { readerStalled } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
-    const statusCode = end === "gone" ? 499 : status;
+    const statusCode = end === "gone" ? 499 : shownStatus;
     forwarded.span.set({ ttft_ms: ttftMs });
     if (end === "broken") forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
@@ -92,10 +93,13 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       usage: scan.usage(),
       complete: tapped === null ? end === "complete" : tapped.complete,
     });
-    settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
+    // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
+    if (shownStatus >= 400)
+      settler.end({ statusCode, billed: { ...billed, costUsd: 0 }, refunded: true, ttftMs, failure, readerStalled });
+    else settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
     const whole = end === "complete" ? buffer?.take() : null;
     // A boon that failed once may do better the next time.
-    const storable = boonReport.warnings.length === 0;
+    const storable = boonReport.warnings.length === 0 && shownStatus === 200;
     if (miss !== null && whole && storable && (!isEventStream(clientType) || isCompleteStream(whole))) {
       const stored = { body: whole, contentType: clientType ?? "application/json", ...billed };
       storeResponse(call, miss, stored, () => buffer?.close());
@@ -152,7 +156,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
         settler.abandon();
       }),
     );
-    return new Response(readable, { status, headers });
+    return new Response(readable, { status: shownStatus, headers });
   };
   if (stages.length > 0 && response.ok) {
     tapped = new TappedBody(body, cancellation, onUpstream);
@@ -162,6 +166,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     );
     clientType = staged.contentType;
     if (staged.warnings.length > 0) boonReport = withWarnings(boonReport, staged.warnings);
+    shownStatus = staged.status;
     const toClient = { ...job, events: isEventStream(clientType), onUpstream: () => undefined };
     return answered(
       relayPump(toClient, new StagedReader(staged.body)),

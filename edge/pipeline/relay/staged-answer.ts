@@ -65,7 +65,11 @@ export async function runStages(
     onEnd,
   };
   let answer = first;
-  for (const stage of stages) answer = await stage(answer, report);
+  for (const stage of stages) {
+    answer = await stage(answer, report);
+    // Only 2xx answers get to a stage.
+    if (answer.status >= 400) break;
+  }
   return { ...answer, warnings: [...warnings] };
 }
 

@@ -41,7 +41,7 @@ import { type PipelineInput, startCall } from "../call/start-call.ts";
 import { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
-import { ToolLists } from "../tool-servers/tool-lists.ts";
+import { ToolLists } from "../memory/tool-lists.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
 import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";

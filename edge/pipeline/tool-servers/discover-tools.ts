@@ -72,11 +72,13 @@ async function toolsOf(call: Call, owner: ToolServerSession): Promise<readonly O
     toolLists.set(server, tools, call.ports.clock());
     return tools;
   } catch (error) {
-    owner.close();
     if (error instanceof ClientGone) throw error;
     toolLists.set(server, null, call.ports.clock());
     const reason = error instanceof ToolServerFailure ? error.reason : "failed";
     call.ports.alerts.raise(issues.mcpServerFailed("mcp_tool_discovery_failed", server.name, reason));
     return [];
+  } finally {
+    // Whether the request calls a tool is not known yet, and nothing may stay open if it does not.
+    owner.close();
   }
 }
