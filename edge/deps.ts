@@ -9,6 +9,7 @@ import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
+import { validateJsonSchema } from "./adapters/json-schema.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { CellAdmission } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
@@ -113,6 +114,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       responseCache: new RedisResponseCache({ client, hot, clock, keepAlive: waitUntil, alerts }),
       mcpSessions: new RedisMcpSessions(client),
       transforms: TRANSFORMS,
+      validateSchema: validateJsonSchema,
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
       tokens: new JoseVerifier(

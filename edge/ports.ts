@@ -12,6 +12,7 @@ import type { Identity } from "./domain/auth/identity.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { CountedEvent, MetricEvent } from "./domain/cell/event-counters.ts";
+import type { SchemaValidator } from "./domain/structured-output/check-value.ts";
 import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
 import type { Transforms } from "./domain/transform/transform.ts";
@@ -277,6 +278,7 @@ export interface Alerts {
 export interface Ports {
   /** The transforms of requests on their way upstream, and of their answers. */
   readonly transforms: Transforms;
+  readonly validateSchema: SchemaValidator;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly random: Random;

@@ -11,7 +11,9 @@ export type SpanName =
   | "admission"
   | "upstream"
   | "upstream_diagnostics"
-  | "mcp_request";
+  | "mcp_request"
+  | "boon:vision"
+  | "boon:structured_repair";
 
 /** Plain facts by name; a list contains names or addresses. */
 type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;

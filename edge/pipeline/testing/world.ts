@@ -93,6 +93,8 @@ export class TestPipeline {
   model: ModelRecord | null = modelOf();
   /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
+  /** Models besides `model`, by name. */
+  readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
   readonly settings = new Map<HotSetting, SettingsRecord>();
@@ -104,6 +106,7 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
+  validateSchema: Ports["validateSchema"] = () => [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -227,6 +230,7 @@ export class TestPipeline {
       },
       mcpSessions: this.mcpSessions,
       transforms: this.transforms,
+      validateSchema: this.validateSchema,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -253,10 +257,12 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (_name, options) =>
-        this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
-          ? found(this.modelInMemory, "memory")
-          : found(this.model, this.storeIsDown ? "memory" : "store"),
+      model: async (name, options) =>
+        this.otherModels.has(name)
+          ? found(this.otherModels.get(name) ?? null, "store")
+          : this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+            ? found(this.modelInMemory, "memory")
+            : found(this.model, this.storeIsDown ? "memory" : "store"),
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
       models: async () => (this.model === null ? [] : [this.model]),
