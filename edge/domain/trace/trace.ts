@@ -9,6 +9,7 @@ export type SpanName =
   | "auth_resolve"
   | "cache_lookup"
   | "admission"
+  | "boon:compression"
   | "upstream"
   | "upstream_diagnostics"
   | "mcp_request"

@@ -29,7 +29,8 @@ export async function runBoons<K extends Prepared>(
   if (request.boons === null || boons.length === 0 || directives.has("off")) return { request, stages: [] };
   const draft = new RequestDraft(request.parsed);
   const { settings } = request.boons;
-  const work: BoonWork = { call, request, settings, draft, directive: { lossy: directives.has("lossy") } };
+  const directive = { lossy: directives.has("lossy") };
+  const work: BoonWork = { call, request, settings, draft, directive, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
   for (const boon of boons) {
     const effect = await applied(boon, work);

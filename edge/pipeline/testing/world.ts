@@ -26,6 +26,7 @@ import type { PowerReading } from "../../domain/usage/energy.ts";
 import type {
   Admission,
   CacheEntry,
+  Compressor,
   Directory,
   FinishedCall,
   KnownTerms,
@@ -40,6 +41,7 @@ import { type PipelineInput, startCall } from "../call/start-call.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
+import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
@@ -97,6 +99,9 @@ export class TestPipeline {
   readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
+  readonly originals = new TestOriginals();
+  /** The sidecar's scores; null: there is no sidecar. */
+  compressor: Compressor["score"] | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
   answers: Admitted<PermitHandle>[] = [];
   entry: CacheEntry | null = null;
@@ -229,6 +234,11 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      originals: this.originals,
+      compressor: {
+        enabled: this.compressor !== null,
+        score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,
+      },
       transforms: this.transforms,
       validateSchema: this.validateSchema,
       secrets: { open: async (stored) => await this.open(stored) },
