@@ -36,8 +36,10 @@ import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
 import { EndpointFailures } from "./domain/upstream/endpoint-failures.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
+import { AutoRouterMemory } from "./pipeline/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
+import { ToolLists } from "./pipeline/tool-servers/tool-lists.ts";
 import type { Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
@@ -164,7 +166,9 @@ function compose(bindings: Bindings): Isolate | EnvError {
       bodyMemory: new RequestBodyMemory(clock),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
+      toolLists: new ToolLists(),
       endpoints: new EndpointFailures(),
+      autoRouter: new AutoRouterMemory(),
     };
     const budgets = new TenantBudgetClient(stubs);
     const known = new Map<string, Deps>();

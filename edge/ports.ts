@@ -114,6 +114,8 @@ export interface Admission {
    * The level of a tenant's bucket when nothing was reserved; null without a cap, or when it is unknown. Never throws.
    */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
+  /** How many requests of each model hold a slot of the cell; a model of which none does is left out. */
+  inFlightByModel(): Promise<ReadonlyMap<string, number>>;
 }
 
 /** Terms of energy accounting, with their revision. */

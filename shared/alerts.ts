@@ -106,6 +106,31 @@ export const issues = {
     reason: string,
   ): Issue => issueOf(key, "MCP server failed", `${server}: ${reason}`),
 
+  /** Scanners found something in a request or an answer (docs/rules/guardrails.md#actions). */
+  guardrailsMatch: (
+    side: "input" | "output",
+    tenant: { readonly id: string; readonly name: string },
+    scanners: readonly string[],
+    action: string,
+  ): Issue =>
+    issueOf(
+      `guardrails_${side}_${tenant.id}`,
+      "Guardrails match",
+      `${tenant.name}: ${scanners.join(", ")} on ${side}, action ${action}`,
+    ),
+
+  /** The guard model called a request or an answer harmful. */
+  guardrailsHarm: (
+    side: "input" | "output",
+    tenant: { readonly id: string; readonly name: string },
+    action: string,
+  ): Issue =>
+    issueOf(
+      `guardrails_${side}_harm_${tenant.id}`,
+      "Guardrails match",
+      `${tenant.name}: harm on ${side}, action ${action}`,
+    ),
+
   jwksFetchFailed: (issuerIndex: number, issuer: string, reason: string): Issue =>
     issueOf(`jwks_fetch_failed:${issuerIndex}`, "Identity keys not refreshed", `${issuer}: ${reason}`),
 

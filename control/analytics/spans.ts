@@ -5,7 +5,10 @@ import type { AnalyticsStore } from "./store.ts";
 /** Span and row may be stamped by two clocks, which differ by less. */
 const CLOCKS_APART_MS = 3_600_000;
 
-/** The spans in order of their start; none when the request was not traced. Throws 503. */
+/** The choice of a model is kept of every `auto` request, traced or not (docs/rules/auto-router.md#explanation). */
+export const CHOICE_SPAN = "auto_route";
+
+/** Everything that is kept of a request's spans, in order of their start. Throws 503. */
 export async function readSpans(store: AnalyticsStore, requestId: string): Promise<readonly Span[]> {
   return await store.rows<Span>(
     `SELECT toString(s.request_id) AS request_id, s.span_name AS span_name, s.parent_span AS parent_span,
@@ -23,12 +26,17 @@ interface Ended {
   readonly total_ms: number;
 }
 
-/** Ids of those of the requests that have a span. Throws 503. */
+/** The trace among the spans of a request; none when the request was not traced. */
+export function traceAmong(spans: readonly Span[]): readonly Span[] {
+  return spans.every(({ span_name }) => span_name === CHOICE_SPAN) ? [] : spans;
+}
+
+/** Ids of those of the requests that were traced. Throws 503. */
 export async function tracedAmong(store: AnalyticsStore, requests: readonly Ended[]): Promise<ReadonlySet<string>> {
   if (requests.length === 0) return new Set();
   const rows = await store.rows<{ request_id: string }>(
     `SELECT DISTINCT toString(s.request_id) AS request_id FROM ${store.db}.spans AS s
-     WHERE s.request_id IN {requests:Array(UUID)}
+     WHERE s.request_id IN {requests:Array(UUID)} AND s.span_name != '${CHOICE_SPAN}'
        AND s.start BETWEEN fromUnixTimestamp64Milli({first:Int64}) AND fromUnixTimestamp64Milli({last:Int64})`,
     {
       requests: requests.map(({ request_id }) => request_id),

@@ -7,7 +7,7 @@ import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
 import { usd } from "./expressions.ts";
 import { readNewestFirst, type TimeWindow } from "./newest-first.ts";
-import { tracedAmong } from "./spans.ts";
+import { CHOICE_SPAN, tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
 
 const DAY_MS = 86_400_000;
@@ -57,7 +57,8 @@ function windowFilter({ fromMs, beforeMs }: TimeWindow): { where: readonly strin
 
 /** Selects the traced requests that began in the window, or up to a day before it. */
 function tracedWithin(db: string): string {
-  return `SELECT request_id FROM ${db}.spans WHERE start >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY`;
+  return `SELECT request_id FROM ${db}.spans
+    WHERE start >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY AND span_name != '${CHOICE_SPAN}'`;
 }
 
 function logFilter(query: UsageLogsQuery): { where: string[]; params: QueryParams } {

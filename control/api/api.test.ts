@@ -106,6 +106,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/usage/series/models", null],
   ["GET", "/api/v1/usage/breakdown", null],
   ["GET", "/api/v1/usage/cache", null],
+  ["GET", `/api/v1/usage/logs/${UNTRACED}`, null],
   ["GET", `/api/v1/usage/logs/${UNTRACED}/spans`, null],
   ["POST", "/api/v1/usage/compact", null],
   ["GET", "/api/v1/costs", null],

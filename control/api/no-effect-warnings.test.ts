@@ -27,7 +27,6 @@ const GUARDRAILS = expect.stringMatching(/^guardrails have no effect yet/) as st
 const COMPRESSION = expect.stringMatching(/^compression has no effect yet/) as string;
 const BOONS = expect.stringMatching(/^boons have no effect yet/) as string;
 const TOOLS = expect.stringMatching(/^tool servers have no effect yet/) as string;
-const ROUTER = expect.stringMatching(/^auto routing has no effect yet/) as string;
 const PROVISIONER = expect.stringMatching(/^the provisioner has no effect yet/) as string;
 
 const ASSISTANT = expect.stringMatching(/^the assistant has no effect yet/) as string;
@@ -45,7 +44,7 @@ const CASES: readonly Case[] = [
   ["POST", "/models", { model_name: "b", boons: [], tool_servers: [] }, []],
   ["PUT", "/settings/boons", { vision_enabled: true }, [BOONS]],
   ["PUT", "/settings/boons", { vision_enabled: false, vision_max_images: 3 }, []],
-  ["PUT", "/settings/auto-router", { classifier_enabled: true }, [ROUTER]],
+  ["PUT", "/settings/auto-router", { classifier_enabled: true }, []],
   ["PUT", "/settings/auto-router", { classifier_model: "m" }, []],
   ["PUT", "/settings/jobsched", { enabled: true, url: "http://127.0.0.1:9", user: "u" }, [PROVISIONER]],
   ["PUT", "/settings/jobsched", { enabled: false }, []],

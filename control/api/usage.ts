@@ -27,6 +27,7 @@ import {
   usageDailyQuerySchema,
   usageFilterQuerySchema,
   usageKeysQuerySchema,
+  usageLogDetailSchema,
   usageSeriesQuerySchema,
   usageSeriesSchema,
   usageTotalsQuerySchema,
@@ -38,6 +39,7 @@ import { getStats, statsSchema } from "../services/stats/get-stats.ts";
 import { compactUsage } from "../services/usage/compact-usage.ts";
 import { getKeySummary } from "../services/usage/get-key-summary.ts";
 import { getOverview } from "../services/usage/get-overview.ts";
+import { getUsageLog } from "../services/usage/get-usage-log.ts";
 import { listCosts } from "../services/usage/list-costs.ts";
 import { listBreakdown, listLogs } from "../services/usage/named-reads.ts";
 import {
@@ -185,6 +187,15 @@ export function usageRoutes(app: Api, deps: ApiDeps): void {
     tag: "Usage",
     answer: usageCompactedSchema,
     handler: async ({ ctx }) => await compactUsage(ctx, deps.analytics, deps.usageRetentionDays),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/usage/logs/{request_id}",
+    summary: "One request, with its trace and the choice of its model",
+    tag: "Usage",
+    answer: usageLogDetailSchema,
+    handler: async ({ ctx, path }) => await getUsageLog(ctx, deps.analytics, path.request_id),
   });
   endpoint(app, {
     kind: "read",

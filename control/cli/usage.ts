@@ -52,6 +52,14 @@ export function usageCommands(program: Command): void {
         "request_id",
       ]);
     });
+  usage
+    .command("log <request-id>")
+    .description("one request, with its trace and why the auto router chose its model")
+    .action(async (request_id: string, _options: unknown, command: Command) => {
+      const session = sessionOf(command);
+      const params = { path: { request_id } };
+      session.record(await session.bodyOf(session.client.GET("/api/v1/usage/logs/{request_id}", { params })));
+    });
 }
 
 function withSince(command: Command): Command {

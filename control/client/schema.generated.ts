@@ -1554,6 +1554,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage/logs/{request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One request, with its trace and the choice of its model
+         * @description One request, with its trace and the choice of its model.
+         */
+        get: operations["getUsageLogsRequest_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/usage/logs/{request_id}/spans": {
         parameters: {
             query?: never;
@@ -3097,6 +3117,62 @@ export interface components {
         UsageCompacted: {
             partitions_dropped: number;
             retention_days: number;
+        };
+        UsageLogDetail: {
+            /** @enum {string} */
+            admission: "fast" | "queued" | "rejected" | "boon";
+            /** @description null: the client has named the model */
+            auto_route: {
+                /** @description best first */
+                candidates: {
+                    model: string;
+                    score: number;
+                }[];
+                /** @description null: no model could be chosen */
+                chosen: string | null;
+                /** @description models that could not answer, and the first condition that they do not meet */
+                excluded: {
+                    condition: string;
+                    model: string;
+                }[];
+                /** @description where the tags come from: classifier, heuristic or none */
+                source: string;
+                tags: string[];
+            } | null;
+            /** @enum {string} */
+            cache_status: "hit" | "miss" | "off";
+            cell: string;
+            co2_g: number;
+            cost_usd: number;
+            device_id: string;
+            energy_cost_usd: number;
+            energy_wh: number;
+            estimated_tokens: number;
+            has_trace: boolean;
+            input_tokens: number;
+            key_id: string;
+            key_name: string;
+            key_prefix: string;
+            model: string;
+            output_tokens: number;
+            queue_wait_ms: number;
+            request_id: string;
+            /** @enum {string} */
+            request_type: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
+            session_id: string;
+            /** @enum {string} */
+            session_id_source: "client" | "derived" | "none";
+            /** @description empty when the request was not traced */
+            spans: components["schemas"]["Span"][];
+            status_code: number;
+            tenant_id: string;
+            tenant_name: string;
+            total_ms: number;
+            total_tokens: number;
+            ts_ms: number;
+            ttft_ms: number;
+            upstream_status: number;
+            weight: number;
         };
         UsageLogEntry: {
             /** @enum {string} */
@@ -6278,6 +6354,31 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsageLogsRequest_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageLogDetail"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -49,12 +49,6 @@ export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
   BOONS,
 );
 
-/** A body that switches the auto router's classifier on. */
-export const autoRouterWarnings = when<{ readonly classifier_enabled?: boolean | undefined }>(
-  (body) => body.classifier_enabled === true,
-  "auto routing has no effect yet: the settings are stored, and no model answers to the name auto",
-);
-
 /** A body that switches the provisioner on. */
 export const provisionerWarnings = when<{ readonly enabled?: boolean | undefined }>(
   (body) => body.enabled === true,

@@ -87,13 +87,20 @@ function ownAttributes(span: SpanRecord, { row }: FinishedCall): Attributes {
   const attributes: Attributes = {};
   for (const [name, value] of Object.entries(span.attributes)) {
     if (value === null || name === "session_id") continue;
-    attributes[name === "path" ? ATTR_URL_PATH : `gateway.${name}`] = typeof value === "object" ? [...value] : value;
+    const known = name === "path" ? ATTR_URL_PATH : `gateway.${name}`;
+    if (typeof value !== "object") attributes[known] = value;
+    else if (isList(value)) attributes[known] = [...value];
+    else for (const [each, count] of Object.entries(value)) attributes[`${known}.${each}`] = count;
   }
   if (row.session_id !== "") {
     attributes[ATTR_SESSION_ID] = row.session_id;
     attributes["session.id.source"] = row.session_id_source;
   }
   return attributes;
+}
+
+function isList<T>(value: readonly string[] | T): value is readonly string[] {
+  return Array.isArray(value);
 }
 
 function hrTime(ms: number): HrTime {

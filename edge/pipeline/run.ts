@@ -9,6 +9,7 @@ import { beforeAdmission } from "./access/authenticate-now.ts";
 import { checkPath, resolveModel } from "./access/resolve-model.ts";
 import { admit } from "./admission/admit.ts";
 import { prepare } from "./admission/prepare.ts";
+import { isAutoRequest, resolveAuto } from "./auto-route/resolve-auto.ts";
 import { checkFields, parseCall, parseOther } from "./body/parse-call.ts";
 import { BOONS } from "./boon-list.ts";
 import { lookupResponse } from "./cache/response-cache.ts";
@@ -23,6 +24,7 @@ import {
   StageFailure,
 } from "./call/known.ts";
 import type { PipelineInput } from "./call/start-call.ts";
+import { guardInput } from "./guardrails/guard-input.ts";
 import { answer } from "./reply/answer-call.ts";
 import { serveAdmitted } from "./serve-admitted.ts";
 
@@ -36,8 +38,8 @@ interface ModelRoute {
 
 /** A documented path: its body has to name a model. */
 const DOCUMENTED: ModelRoute = {
-  find: async (call, caller) => await resolveModel(call, await parseCall(call, caller)),
-  resolve: resolveModel,
+  find: async (call, caller) => await resolveNamed(call, await parseCall(call, caller)),
+  resolve: resolveNamed,
 };
 
 /** Any other path: without a registered model the answer is `unknown endpoint`. */
@@ -73,14 +75,19 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     return await route.find(call, caller);
   });
   const reload = async (request: Prepared): Promise<Prepared> =>
-    await route.resolve(call, await authenticate(call, request));
+    await guardInput(call, await route.resolve(call, await authenticate(call, request)));
   try {
-    const cached = await lookupResponse(call, prepare(call, resolved), reload);
+    const cached = await lookupResponse(call, await guardInput(call, prepare(call, resolved)), reload);
     if (cached.kind === "hit") return cached.answer;
     return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS);
   } catch (error) {
     throw StageFailure.of(error, resolved);
   }
+}
+
+/** The model that the body names, or the one that the gateway chooses for it. */
+async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
+  return isAutoRequest(call, request) ? await resolveAuto(call, request) : await resolveModel(call, request);
 }
 
 /** The model of a path that is forwarded. Throws the failure of 404 `unknown_endpoint` when it is not registered. */

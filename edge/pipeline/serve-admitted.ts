@@ -13,6 +13,7 @@ import { type CacheKey, cacheMissFor } from "./cache/response-cache.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
 import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } from "./call/known.ts";
+import { outputGuards } from "./guardrails/guard-output.ts";
 import { relay } from "./relay/relay.ts";
 import { keepOpenUntilBodyRead } from "./reply/unread-body-reply.ts";
 import { cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
@@ -38,12 +39,16 @@ export async function serveAdmitted(
     if (request.boons !== null) settler.watchSlot();
     const boosted = await runBoons(call, request, boons);
     request = boosted.request;
-    forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
+    try {
+      forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
+    } finally {
+      request.guarded?.beside?.();
+    }
     const served = request;
     const response = await relay(call, {
       request: served,
       forwarded,
-      stages: boosted.stages,
+      stages: [...boosted.stages, ...outputGuards(call, served)],
       bill: (answered) => billed(served, answered),
       settler,
       miss: cacheMissFor(key, request.model),

@@ -34,8 +34,8 @@ import { BoundedBuffer } from "./memory/bounded-buffer.ts";
 import { handInRefusal } from "./reply/answer-call.ts";
 import { usageRowOf } from "./report/usage-row.ts";
 import { serveAdmitted } from "./serve-admitted.ts";
-import { cancelAnswer } from "./upstream/attempt.ts";
-import { forward } from "./upstream/forward.ts";
+import { attempt, cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
+import { targetsOf } from "./upstream/forward.ts";
 import { UpstreamProgress } from "./upstream/upstream-progress.ts";
 
 /** Every sub-call is a chat completion. */
@@ -120,25 +120,33 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
 
 /**
  * Calls the upstream of a model once, not streamed, and collects its answer. Nothing of it is billed, admitted or written
- * to a row: it is for the gateway's own questions about a request that no model was chosen for yet. Throws GatewayError
- * `upstream_failed` or `upstream_timeout`, and ClientGone.
+ * to a row: it is for the gateway's own questions about a request that no model was chosen for yet. Its time limit may be
+ * much shorter than a client's: therefore a failure raises no alert and says nothing about the endpoint. Throws
+ * GatewayError `upstream_failed` or `upstream_timeout`, and ClientGone.
  */
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
   const call = childOf(parent);
   const request = { ...caller, ...ownOf(asked), energy: null, boons: null };
-  const forwarded = await forward(call, request, new UpstreamProgress(), () => undefined);
-  const { response, cancellation, target } = forwarded;
-  const { endpoints } = call.memory;
+  const { model, parsed } = request;
+  const sending = { call, model, parsed, plans: [], progress: new UpstreamProgress(), onFirstSend: () => undefined };
+  for (const target of targetsOf(call, request)) {
+    const attempted = await attempt(sending, target);
+    if (attempted.kind === "answered") return await collectOnce(call, attempted.answer);
+    if (attempted.kind === "timed-out") throw new GatewayError("upstream_timeout");
+    if (attempted.kind === "unreachable") throw new GatewayError("upstream_failed");
+  }
+  throw new GatewayError("upstream_failed");
+}
+
+async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallAnswer> {
+  const { response, cancellation } = answer;
   try {
-    const answer = await collect(call, clientStatus(response.status), response.body, cancellation.signal);
-    if (response.ok) endpoints.answered(target.key);
-    return answer;
+    return await collect(call, clientStatus(response.status), response.body, cancellation.signal);
   } catch (error) {
     if (cancellation.clientGone) throw new ClientGone();
-    endpoints.failed(target.key, call.ports.clock());
     throw new GatewayError(cancellation.timedOut ? "upstream_timeout" : "upstream_failed", { cause: error });
   } finally {
-    cancelAnswer(forwarded);
+    cancelAnswer(answer);
   }
 }
 
@@ -175,6 +183,7 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
   const fresh = {
     cacheStatus: "off",
     boons: null,
+    auto: null,
     boonReport: NO_BOONS,
     queueWaitMs: 0,
     queueEntryUnknown: false,

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { isCalendarDay } from "../timestamp.ts";
 import { NIL_UUID } from "../usage-row.ts";
 import { oneOf } from "./common.ts";
-import { usageFilterFields } from "./usage.ts";
+import { usageFilterFields, usageLogSchema } from "./usage.ts";
 
 /** A whole number of at least 1; a larger one than `max` becomes `max`. */
 const limit = (fallback: number, max: number) =>
@@ -236,6 +236,30 @@ export const spanSchema = z
   })
   .meta({ id: "Span" });
 export type Span = z.infer<typeof spanSchema>;
+
+/** Why the auto router chose a model (docs/rules/auto-router.md#explanation). */
+export const autoRouteSchema = z
+  .object({
+    chosen: z.string().nullable().meta({ description: "null: no model could be chosen" }),
+    source: z.string().meta({ description: "where the tags come from: classifier, heuristic or none" }),
+    tags: z.array(z.string()),
+    candidates: z.array(z.object({ model: z.string(), score: z.number() })).meta({ description: "best first" }),
+    excluded: z
+      .array(z.object({ model: z.string(), condition: z.string() }))
+      .meta({ description: "models that could not answer, and the first condition that they do not meet" }),
+  })
+  .meta({ id: "AutoRoute" });
+export type AutoRoute = z.infer<typeof autoRouteSchema>;
+
+/** Answer of GET /usage/logs/{request_id}. */
+export const usageLogDetailSchema = z
+  .object({
+    ...usageLogSchema.shape,
+    spans: z.array(spanSchema).meta({ description: "empty when the request was not traced" }),
+    auto_route: autoRouteSchema.nullable().meta({ description: "null: the client has named the model" }),
+  })
+  .meta({ id: "UsageLogDetail" });
+export type UsageLogDetail = z.infer<typeof usageLogDetailSchema>;
 
 /** Answer of POST /usage/compact; partitions of rows and of spans are counted together. */
 export const usageCompactedSchema = z

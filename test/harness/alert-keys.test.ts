@@ -10,6 +10,9 @@ import { ALERT_KEYS, ALERTS_SPEC, NOT_YET } from "./alert-keys.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
+const SIDES = ["input", "output"] as const;
+const TENANT = { id: "<tenant>", name: "n" };
+
 /** Every issue of the shared list, made once for each key that it can have. */
 const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueKey: string }[] } = {
   schedulerUnavailable: [issues.schedulerUnavailable("c", "r")],
@@ -28,6 +31,8 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
   mcpServerFailed: (["mcp_upstream_request_failed", "mcp_upstream_5xx_response"] as const).map((key) =>
     issues.mcpServerFailed(key, "s", "r"),
   ),
+  guardrailsMatch: SIDES.map((side) => issues.guardrailsMatch(side, TENANT, ["pii"], "block")),
+  guardrailsHarm: SIDES.map((side) => issues.guardrailsHarm(side, TENANT, "block")),
   jwksFetchFailed: [issues.jwksFetchFailed(0, "i", "r")],
   identityTenantCreated: [issues.identityTenantCreated("t", "i")],
   usageRowsRefused: [issues.usageRowsRefused(1)],
@@ -57,7 +62,9 @@ const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
 describe("the table of alerts", () => {
   it("has every key that the sources make, and no other", () => {
-    const shared = Object.values(MADE).flatMap((made) => made.map(({ issueKey }) => issueKey.replace(/:.*$/, "")));
+    const shared = Object.values(MADE).flatMap((made) =>
+      made.map(({ issueKey }) => issueKey.replace(/:.*$|_<tenant>$/, "")),
+    );
     const made = [...shared, ...Object.values(ELSEWHERE).flat(), ...SENT];
     expect(made.toSorted()).toEqual(Object.keys(ALERT_KEYS).toSorted());
     expect(made.filter((key) => NOT_YET.includes(key))).toEqual([]);

@@ -6,7 +6,7 @@
 /** The test that causes most of them, on a stack of its own. */
 export const ALERTS_SPEC = "test/spec/alert-keys.test.ts";
 
-/** Issue keys, without the part after the colon, and the test of each. */
+/** Issue keys, without the part after the colon and without the tenant's id, and the test of each. */
 export const ALERT_KEYS = {
   upstream_request_failed: ALERTS_SPEC,
   upstream_5xx_response: ALERTS_SPEC,
@@ -42,6 +42,10 @@ export const ALERT_KEYS = {
   admin_auth_failures: "test/spec/admin-plane.test.ts",
   usage_spill_refused: "test/faults/custody-table.test.ts",
   usage_rows_refused: "test/faults/custody-table.test.ts",
+  guardrails_input: "test/spec/guardrails.test.ts",
+  guardrails_output: "test/spec/guardrails.test.ts",
+  guardrails_input_harm: "test/spec/guardrails.test.ts",
+  guardrails_output_harm: "test/spec/guardrails.test.ts",
 } as const;
 
 export type AlertKey = keyof typeof ALERT_KEYS;
@@ -50,4 +54,4 @@ export type AlertKey = keyof typeof ALERT_KEYS;
  * Keys of docs/rules/alerts.md#issues-and-texts that the gateway does not raise yet, because the feature that raises them
  * does not exist.
  */
-export const NOT_YET = ["guardrails", "mcp_tool_discovery_failed", "slurm_reconcile_held", "slurm_reconcile_recovered"];
+export const NOT_YET = ["mcp_tool_discovery_failed", "slurm_reconcile_held", "slurm_reconcile_recovered"];

@@ -236,6 +236,7 @@ export class CrashScene {
       settleOrphan: async (row) => await real.settleOrphan(row),
       staleAmong: async (items) => await real.staleAmong(items),
       level: async () => null,
+      inFlightByModel: async () => await real.inFlightByModel(),
     };
   }
 

@@ -10,7 +10,7 @@ import { type UsageRetention, usageRetentionBodySchema } from "../../../shared/s
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { assistantWarnings, autoRouterWarnings, boonsWarnings } from "../../kernel/no-effect-warnings.ts";
+import { assistantWarnings, boonsWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined } from "../../kernel/parse.ts";
 import { assistantSetting, autoRouterSetting, boonsSetting, retentionSetting } from "../../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
@@ -43,7 +43,6 @@ export const autoRouterSettings: SettingVerbs<AutoRouter> = settingVerbs({
     ...dropUndefined(body),
     ...(body.classifier_model === null ? { classifier_enabled: false } : {}),
   }),
-  warnings: (body, _before, after) => (after.classifier_enabled ? autoRouterWarnings(body) : []),
   show: async (ctx, { value }) => ({ ...value, available_tags: await chatTags(ctx) }),
 });
 

@@ -4,7 +4,7 @@ import { inArray } from "drizzle-orm";
 import { type UsageLog, usageLogsQuerySchema } from "../../../shared/schema/usage.ts";
 import { type UsageBreakdown, usageBreakdownQuerySchema } from "../../../shared/schema/usage-reads.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
-import { readLogs } from "../../analytics/usage-logs.ts";
+import { type LedgerRow, readLogs } from "../../analytics/usage-logs.ts";
 import { readBreakdown } from "../../analytics/usage-totals.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
@@ -18,6 +18,11 @@ export async function listLogs(
   input: unknown,
 ): Promise<readonly UsageLog[]> {
   const rows = await readLogs(analytics, parse(usageLogsQuerySchema, input), ctx.now().getTime());
+  return await withNames(ctx, rows);
+}
+
+/** Rows of the ledger with the names of their tenants and keys. Throws 503. */
+export async function withNames(ctx: VerbContext, rows: readonly LedgerRow[]): Promise<readonly UsageLog[]> {
   const names = await namesOf(ctx, rows);
   return rows.map((row) => {
     const { tenant_name, key_name, key_prefix } = names(row);

@@ -14,7 +14,7 @@ import {
   usageTotalsQuerySchema,
 } from "../../../shared/schema/usage-reads.ts";
 import { readKeySummaries } from "../../analytics/key-summaries.ts";
-import { readSpans } from "../../analytics/spans.ts";
+import { readSpans, traceAmong } from "../../analytics/spans.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCacheUsage } from "../../analytics/usage-costs.ts";
 import { readDaily } from "../../analytics/usage-daily.ts";
@@ -29,7 +29,7 @@ import { parse, parseId } from "../../kernel/parse.ts";
  * traced. Throws 404 when the id is not a UUID, 503.
  */
 export async function listSpans(analytics: AnalyticsStore, requestId: string): Promise<readonly Span[]> {
-  return await readSpans(analytics, parseId(requestId));
+  return traceAmong(await readSpans(analytics, parseId(requestId)));
 }
 
 /** A read as a verb. Throws 400, 503. */

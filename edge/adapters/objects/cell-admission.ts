@@ -116,6 +116,10 @@ export class CellAdmission implements Admission {
     }
   }
 
+  async inFlightByModel(): Promise<ReadonlyMap<string, number>> {
+    return new Map(await this.#call(async (cell) => await cell.inFlightByModel()));
+  }
+
   /** Opens a session of exchanges. Throws what the call throws; the caller then calls {@link admit}. */
   async openSession(message: ExchangeMessage): ReturnType<ExchangeApi["openSession"]> {
     return await this.#stub().openSession(message);

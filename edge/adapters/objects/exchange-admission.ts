@@ -116,6 +116,10 @@ export class ExchangeAdmission implements Admission {
     return await this.#direct.level(limits);
   }
 
+  async inFlightByModel(): Promise<ReadonlyMap<string, number>> {
+    return await this.#direct.inFlightByModel();
+  }
+
   /** An answer of the session; null: the session is lost, or its transport is cut off. */
   async #awaitAnswer<T>(transport: ExchangeTransport, answer: Promise<T | null>): Promise<T | null> {
     for (let waitedMs = 0; waitedMs < ANSWER_MAX_MS; waitedMs += LOOK_EVERY_MS) {

@@ -191,6 +191,8 @@ export interface CellApi {
   /** Adds to the counters of events that leave no usage row. */
   tally(counted: readonly CountedEvent[]): Promise<void>;
   stats(): Promise<CellStats>;
+  /** How many requests of each model hold a slot; a model of which none does is left out. */
+  inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]>;
   metrics(): Promise<CellMetrics>;
 }
 

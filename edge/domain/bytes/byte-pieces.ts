@@ -68,16 +68,39 @@ export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>
 }
 
 /** The bytes with every edit made: what is kept as views, what is new between them. */
-export function splice(document: BytePieces, edits: readonly Edit[]): readonly Uint8Array[] {
-  const parts: Uint8Array[] = [];
+export function splice<B extends ArrayBufferLike>(
+  document: BytePieces<B>,
+  edits: readonly Edit[],
+): readonly Uint8Array<B | ArrayBuffer>[] {
+  const parts: Uint8Array<B | ArrayBuffer>[] = [];
   let from = 0;
   for (const edit of edits.toSorted((a, b) => a.span.start - b.span.start)) {
     if (isWritten(document, edit)) continue;
-    parts.push(...document.parts(from, edit.span.start), encoder.encode(edit.text));
+    parts.push(...document.parts(from, edit.span.start), encoder.encode(edit.text) as Uint8Array<ArrayBuffer>);
     from = edit.span.end;
   }
   parts.push(...document.parts(from, document.byteLength));
   return parts;
+}
+
+/** Where what stands outside of the edits' spans stands after {@link splice}: the new offset of an old one. */
+export function offsetsAfter(edits: readonly Edit[]): (at: number) => number {
+  const sorted = edits.toSorted((a, b) => a.span.start - b.span.start);
+  let moved = 0;
+  const places = sorted.map(({ span, text }) => {
+    moved += encoder.encode(text).byteLength - (span.end - span.start);
+    return { end: span.end, moved };
+  });
+  return (at) => {
+    let low = 0;
+    let high = places.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((places[middle]?.end ?? 0) <= at) low = middle + 1;
+      else high = middle;
+    }
+    return at + (places[low - 1]?.moved ?? 0);
+  };
 }
 
 /** The edit's plain text stands there already, as where a model keeps its name upstream. */

@@ -71,6 +71,10 @@ class FairshareScheduler implements Scheduler {
     return this.#known.knownTenant(tenantId)?.queued ?? 0;
   }
 
+  inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[] {
+    return this.#known.models().flatMap(({ name, inFlight }) => (inFlight > 0 ? [[name, inFlight] as const] : []));
+  }
+
   apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[] {
     switch (event.type) {
       case "arrive":

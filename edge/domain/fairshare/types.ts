@@ -123,6 +123,8 @@ export interface Scheduler {
   readonly queued: number;
   /** Waiting requests of one tenant, deferred ones included; 0 for an unknown tenant. */
   queuedOf(tenantId: string): number;
+  /** How many requests of each model hold a slot; a model of which none does is left out. */
+  inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[];
   readonly maxInFlight: number;
   snapshot(nowMs: number): SchedulerSnapshot;
 }

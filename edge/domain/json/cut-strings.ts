@@ -41,7 +41,7 @@ export interface CutJson<B extends ArrayBufferLike = ArrayBufferLike> {
 }
 
 /** The offsets in the client's document of what was found in a cut one. */
-export function sentPlaces({ placeOf }: CutJson, { members, closeAt }: TopLevel): TopLevel {
+export function sentPlaces({ placeOf }: Pick<CutJson, "placeOf">, { members, closeAt }: TopLevel): TopLevel {
   const sent = ({ start, end }: Span): Span => ({ start: placeOf(start), end: placeOf(end) });
   return {
     members: members.map(({ name, value, position, withComma, toNext }) => ({

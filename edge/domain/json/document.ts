@@ -62,6 +62,11 @@ export function wholeDocument(root: JsonObject): JsonDocument {
   return { root, codePoints: countCodePoints, text: (value) => value };
 }
 
+/** True for what JSON calls an object. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Refuses what is not UTF-8, and a byte order mark with it. */
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

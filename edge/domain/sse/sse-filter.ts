@@ -9,10 +9,13 @@ import type { EventShape, ResponseTransform } from "./response-transform.ts";
 
 /** Above this an unfinished event is passed on as it comes. */
 const EVENT_MAX_BYTES = 1024 * 1024;
+/** The same for events that have to be seen whole. */
+const WHOLE_EVENT_MAX_BYTES = 4 * 1024 * 1024;
 const NOTHING = new Uint8Array(0);
 
 export class SseFilter {
   readonly #transforms: readonly ResponseTransform[];
+  readonly #whole: boolean;
   #held: Uint8Array[] = [];
   #heldBytes = 0;
   /** The line that the next byte belongs to is empty so far. */
@@ -23,18 +26,27 @@ export class SseFilter {
   #emptyList = false;
   #lastByte = 0;
 
-  /** `transforms` change the events, in this order. */
-  constructor(transforms: readonly ResponseTransform[]) {
+  /**
+   * `transforms` change the events, in this order. `whole`: no transform may miss anything, so that an event which never
+   * ends is an error.
+   */
+  constructor(transforms: readonly ResponseTransform[], whole = false) {
     this.#transforms = transforms;
+    this.#whole = whole;
   }
 
-  /** What may be passed on with this chunk: every event that is complete by now, each with its blank line. */
+  /**
+   * What may be passed on with this chunk: every event that is complete by now, each with its blank line. Throws when an
+   * event never ends and every event has to be seen whole.
+   */
   push(chunk: Uint8Array): Uint8Array {
     const { end, concerned } = this.#scan(chunk);
     const whole = end === 0 ? NOTHING : this.#take(chunk.subarray(0, end));
     this.#hold(chunk.subarray(end));
     const passed = concerned.length === 0 ? whole : this.#changed(whole, concerned);
-    return this.#heldBytes > EVENT_MAX_BYTES ? concat([passed, this.#take(NOTHING)]) : passed;
+    if (this.#heldBytes <= (this.#whole ? WHOLE_EVENT_MAX_BYTES : EVENT_MAX_BYTES)) return passed;
+    if (this.#whole) throw new Error("an event that never ends");
+    return concat([passed, this.#take(NOTHING)]);
   }
 
   /** What is left when the stream ends: an event without its blank line, or nothing. */

@@ -7,6 +7,7 @@
 export type SpanName =
   | "proxy_request"
   | "auth_resolve"
+  | "auto_route"
   | "cache_lookup"
   | "admission"
   | "boon:compression"
@@ -14,10 +15,17 @@ export type SpanName =
   | "upstream_diagnostics"
   | "mcp_request"
   | "boon:vision"
-  | "boon:structured_repair";
+  | "boon:structured_repair"
+  | "boon:guardrails_input"
+  | "boon:guardrails_output";
 
-/** Plain facts by name; a list contains names or addresses. */
-type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+/** Plain facts by name; a list contains names, addresses or numbers, an object counts. */
+type SpanAttributes = Readonly<
+  Record<
+    string,
+    string | number | boolean | null | readonly string[] | readonly number[] | Readonly<Record<string, number>>
+  >
+>;
 
 /** A finished span. Times in Unix epoch ms; `parent_span` is "" for the root. */
 export interface SpanRecord {

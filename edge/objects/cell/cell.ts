@@ -155,6 +155,11 @@ export class CellObject extends DurableObject<Bindings> {
     return { cell: this.#settings.cell, in_flight: inFlight, queued, max_in_flight: maxInFlight };
   }
 
+  /** For the auto router, which avoids full models (docs/rules/auto-router.md#scores). */
+  async inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]> {
+    return this.#parts.scheduler.inFlightByModel();
+  }
+
   async metrics(): Promise<CellMetrics> {
     const { cell, ledgerShards } = this.#settings;
     const { counters, eventCounters, budget, scheduler } = this.#parts;

@@ -32,13 +32,14 @@ export function modelRev({ model_name, rev }: ModelRecord): RevItem {
  */
 export function subjectRevs(
   call: Call,
-  { principal, model, energy, boons }: Pick<Resolved, "principal" | "model" | "energy" | "boons">,
+  { principal, model, energy, boons, auto }: Pick<Resolved, "principal" | "model" | "energy" | "boons" | "auto">,
 ): readonly RevItem[] {
   return [
     ...principalRevs(call, principal),
     modelRev(model),
     ...(energy === null ? [] : [{ kind: "settings" as const, id: "energy", rev: energy.rev }]),
     ...(boons === null ? [] : [{ kind: "settings" as const, id: "boons", rev: boons.rev }]),
+    ...(auto?.settingsRev == null ? [] : [{ kind: "settings" as const, id: "auto_router", rev: auto.settingsRev }]),
   ];
 }
 

@@ -16,6 +16,7 @@ export function prepare(call: Call, request: Resolved): Prepared {
     ...request,
     session: sessionIdOf(source, call.config.sessionIdDerivation),
     estimate: estimateTokens(call.route.estimate, document),
+    guarded: null,
     measure: () => measureOf(call.route.billedBy, document),
   };
 }

@@ -39,7 +39,10 @@ const END = "--b--\r\n";
 async function outgoingOf(chunks: readonly (string | Error)[], onSent = (): void => undefined) {
   const reader = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
   while (reader.modelBytes === null && (await reader.readMore()));
-  return { intake: reader, outgoing: new FormOutgoing(reader, onSent) };
+  return {
+    intake: reader,
+    outgoing: new FormOutgoing(reader, { reserveRead: async () => undefined, release: onSent }),
+  };
 }
 
 const never = (): void => {

@@ -4,12 +4,14 @@
  * fresh connection; beyond that size, what was sent is dropped.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { GrowingBytes } from "../../domain/bytes/growing-bytes.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { pulledStream } from "./body-stream.ts";
 import { type FormReader, MODEL_PLACEHOLDER } from "./form-reader.ts";
+import type { BodyMemoryUse } from "./read-body.ts";
 
 /** Largest part that is kept of what was sent. */
 const KEPT_BYTES = 256 * 1024;
@@ -19,7 +21,9 @@ export class FormOutgoing implements OutgoingBody {
   readonly clientBytes = null;
   readonly member = (): undefined => undefined;
   readonly #form: FormReader;
-  readonly #onSent: () => void;
+  readonly #memory: Pick<BodyMemoryUse, "reserveRead" | "release">;
+  /** What goes upstream in place of a prompt. */
+  readonly #replaced = new Map<unknown, Uint8Array>();
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
   #sentBytes = 0;
@@ -28,10 +32,36 @@ export class FormOutgoing implements OutgoingBody {
   #nextSentBytes = 0;
   #kept = true;
 
-  /** `onSent` is called when the whole form has left. */
-  constructor(form: FormReader, onSent: () => void) {
+  /** `memory` counts what is read of the form, and is freed when the whole form has left. */
+  constructor(form: FormReader, memory: Pick<BodyMemoryUse, "reserveRead" | "release">) {
     this.#form = form;
-    this.#onSent = onSent;
+    this.#memory = memory;
+  }
+
+  /**
+   * The values of `prompt` that have been read. Text that is not UTF-8 has marks in place of its bytes.
+   */
+  textsSoFar(): readonly string[] {
+    return this.#form.prompts.map((prompt) => new TextDecoder().decode(prompt.bytes()));
+  }
+
+  /**
+   * All values of `prompt`: reads the form to its end, as far as there is memory for it. Throws as {@link
+   * FormReader.readMore}.
+   */
+  async readTexts(): Promise<readonly string[]> {
+    while (await this.#form.readMore()) await this.#memory.reserveRead();
+    return this.textsSoFar();
+  }
+
+  /** Sets what goes upstream in place of each prompt; a form that was not sent yet. None: the client's own. */
+  replaceTexts(texts: readonly string[]): void {
+    this.#replaced.clear();
+    const given = this.textsSoFar();
+    for (const [nth, prompt] of this.#form.prompts.entries()) {
+      const text = texts[nth];
+      if (text !== undefined && text !== given[nth]) this.#replaced.set(prompt, new TextEncoder().encode(text));
+    }
   }
 
   get resendable(): boolean {
@@ -47,7 +77,14 @@ export class FormOutgoing implements OutgoingBody {
     const model = new TextEncoder().encode(upstreamModel);
     const { source, modelBytes } = this.#form;
     const clientBytes = source.ended ? source.readBytes : source.declaredBytes;
-    const size = clientBytes === null ? null : clientBytes - (modelBytes ?? 0) + model.byteLength;
+    const added = this.#form.prompts.reduce(
+      (sum, prompt) => {
+        const replaced = this.#replaced.get(prompt);
+        return replaced === undefined ? sum : sum + replaced.byteLength - prompt.byteLength;
+      },
+      model.byteLength - (modelBytes ?? 0),
+    );
+    const size = clientBytes === null ? null : clientBytes + added;
     this.#opened += 1;
     this.#next = 0;
     this.#nextSentBytes = 0;
@@ -58,7 +95,7 @@ export class FormOutgoing implements OutgoingBody {
         if (attempt !== this.#opened) throw new Error("another attempt has taken over");
         const bytes = await this.#take(model, onFault);
         if (bytes !== null) return controller.enqueue(bytes);
-        if (!this.#kept) this.#onSent();
+        if (!this.#kept) this.#memory.release();
         controller.close();
       },
     });
@@ -100,7 +137,8 @@ export class FormOutgoing implements OutgoingBody {
     let bytes = new Uint8Array(0) as Uint8Array;
     for (; this.#next < segments.length && bytes.byteLength === 0; this.#next += 1, this.#nextSentBytes = 0) {
       const segment = segments[this.#next] ?? MODEL_PLACEHOLDER;
-      bytes = segment === MODEL_PLACEHOLDER ? model.subarray(this.#nextSentBytes) : segment.bytes(this.#nextSentBytes);
+      const other = segment === MODEL_PLACEHOLDER ? model : this.#replaced.get(segment);
+      bytes = other?.subarray(this.#nextSentBytes) ?? (segment as GrowingBytes).bytes(this.#nextSentBytes);
       // the last segment may still grow
       if (this.#kept && this.#next === segments.length - 1) {
         this.#nextSentBytes += bytes.byteLength;

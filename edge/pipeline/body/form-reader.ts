@@ -16,6 +16,9 @@ export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
 
+/** The field of forms that guardrails examine (docs/rules/guardrails.md#where-it-looks). */
+const PROMPT = "prompt";
+
 /** Smaller pieces are joined to segments of up to this size. */
 const SEGMENT_MAX_BYTES = 64 * 1024;
 
@@ -30,6 +33,8 @@ export class FormReader {
    * left out.
    */
   readonly fields: Record<string, unknown> = {};
+  /** The values of `prompt` so far, each a segment of its own. */
+  readonly prompts: GrowingBytes[] = [];
   /** What was read and not yet sent, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
   readonly source: BodySource;
@@ -81,7 +86,8 @@ export class FormReader {
     if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
       throw new GatewayError("invalid_multipart");
     if (piece.kind === "data") {
-      if (!isModel) this.#append(piece.bytes);
+      if (name === PROMPT) this.#appendPrompt(piece.bytes);
+      else if (!isModel) this.#append(piece.bytes);
       if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
       return;
@@ -98,9 +104,23 @@ export class FormReader {
 
   #append(bytes: Uint8Array): void {
     const last = this.segments.at(-1);
-    const grows = last instanceof GrowingBytes && last.byteLength + bytes.byteLength <= SEGMENT_MAX_BYTES;
+    const grows =
+      last instanceof GrowingBytes &&
+      last !== this.prompts.at(-1) &&
+      last.byteLength + bytes.byteLength <= SEGMENT_MAX_BYTES;
     if (grows) last.append(bytes);
     else this.segments.push(new GrowingBytes(bytes));
+  }
+
+  #appendPrompt(bytes: Uint8Array): void {
+    const last = this.prompts.at(-1);
+    if (this.#valueBytes > 0 && last !== undefined) {
+      last.append(bytes);
+      return;
+    }
+    const prompt = new GrowingBytes(bytes);
+    this.prompts.push(prompt);
+    this.segments.push(prompt);
   }
 
   #noteValue(bytes: Uint8Array): void {

@@ -2,7 +2,8 @@
  * A JSON body on its way upstream. It may be sent any number of times, each time from the client's own bytes: small
  * bodies as one buffer, large ones piece by piece, so that a large document is never in memory twice.
  */
-import { BytePieces, concat } from "../../domain/bytes/byte-pieces.ts";
+import { BytePieces, concat, type Edit, offsetsAfter, splice } from "../../domain/bytes/byte-pieces.ts";
+import { sentPlaces } from "../../domain/json/cut-strings.ts";
 import type { TopLevel } from "../../domain/json/top-level.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import { memberValue, rewriteBody } from "../../domain/upstream/request-body.ts";
@@ -32,6 +33,14 @@ export class JsonOutgoing implements OutgoingBody {
 
   get clientBytes(): readonly Uint8Array<ArrayBuffer>[] | null {
     return this.#pieces;
+  }
+
+  /** The same body with other texts at some places within values of members; it shares the client's bytes. */
+  edited(edits: readonly Edit[]): JsonOutgoing {
+    const pieces = this.#pieces;
+    if (pieces === null) throw new Error("the body has been released");
+    const top = sentPlaces({ placeOf: offsetsAfter(edits) }, this.#top);
+    return new JsonOutgoing(splice(new BytePieces(pieces), edits), top);
   }
 
   member(name: string): unknown {

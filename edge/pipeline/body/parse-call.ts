@@ -188,7 +188,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const source = openBody(call);
   const memory = new BodyMemoryUse(call, caller, source);
   const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
-  const outgoing = new FormOutgoing(form, () => memory.release());
+  const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");
   while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {

@@ -29,10 +29,13 @@ export interface AnswerReport {
  */
 export type AnswerStage = (answer: StagedAnswer, report: AnswerReport) => Promise<StagedAnswer>;
 
-/** A body that was read: whole, or passed on as it came because it was larger than may be collected. */
+/**
+ * A body that was read: whole, or passed on as it came because it was larger than may be collected, or than there was
+ * memory for (`noMemory`).
+ */
 type Collected =
   | { readonly kind: "whole"; readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly kind: "too-large"; readonly body: ReadableStream<Uint8Array> };
+  | { readonly kind: "too-large"; readonly noMemory: boolean; readonly body: ReadableStream<Uint8Array> };
 
 /**
  * Reads a body to its end, within the isolate's memory for answers, which is freed when the answer has ended. Rejects
@@ -47,12 +50,15 @@ export async function collectAnswer(
   report.onEnd(() => buffer.close());
   const reader = body.getReader();
   const read: Uint8Array[] = [];
+  let readBytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return { kind: "whole", bytes: buffer.take() ?? new Uint8Array(0) };
     read.push(value);
+    readBytes += value.byteLength;
     buffer.push(value);
-    if (!buffer.isWhole) return { kind: "too-large", body: pushBack(read, reader) };
+    if (buffer.isWhole) continue;
+    return { kind: "too-large", noMemory: readBytes <= COLLECTED_MAX_BYTES, body: pushBack(read, reader) };
   }
 }
 

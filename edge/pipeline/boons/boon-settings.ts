@@ -2,24 +2,17 @@
  * The settings of boons for one request (docs/rules/settings.md#boons): read only when its model has something for which
  * they matter, so that every other request costs nothing.
  */
-import type { ModelRecord, SettingsRecord } from "../../../shared/records.ts";
-import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
+import { boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import type { Call } from "../call/context.ts";
+import { settingsReader } from "../call/hot-settings.ts";
 import type { KnownBoons } from "../call/known.ts";
 
-/** The parsed values of the records in memory: every request of a model with boons needs one. */
-const parsed = new WeakMap<SettingsRecord, BoonsValue>();
+/** The settings of boons; null when they cannot be read: boons then stay away, and the request goes on. */
+export const readBoonSettings = settingsReader("boons", (value) => boonsValueSchema.safeParse(value).data);
 
-/**
- * The settings of boons for a chat completion of this model; null when no boon can apply, or when the settings cannot be
- * read: boons then stay away, and the request goes on.
- */
+/** The settings of boons for a chat completion of this model; null also when no boon can apply. */
 export async function boonSettingsOf(call: Call, model: ModelRecord): Promise<KnownBoons | null> {
   if (call.route.requestType !== "chat" || model.boons.length + model.tool_servers.length === 0) return null;
-  const found = await call.ports.directory.settings("boons").catch(() => null);
-  if (found === null) return null;
-  const known = parsed.get(found.record) ?? boonsValueSchema.safeParse(found.record.value).data;
-  if (known === undefined) return null;
-  parsed.set(found.record, known);
-  return { settings: known, rev: found.record.rev };
+  return await readBoonSettings(call);
 }

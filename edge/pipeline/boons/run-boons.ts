@@ -8,6 +8,7 @@ import type { Call } from "../call/context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
+import { directivesOf } from "./directives.ts";
 import { RequestDraft } from "./request-draft.ts";
 
 /** A request as it goes upstream, and what happens to its answer. */
@@ -25,12 +26,11 @@ export async function runBoons<K extends Prepared>(
   request: K,
   boons: readonly Boon[],
 ): Promise<Boosted<K>> {
-  const directives = directivesOf(call);
-  if (request.boons === null || boons.length === 0 || directives.has("off")) return { request, stages: [] };
+  const { off, lossy } = directivesOf(call);
+  if (request.boons === null || boons.length === 0 || off) return { request, stages: [] };
   const draft = new RequestDraft(request.parsed);
   const { settings } = request.boons;
-  const directive = { lossy: directives.has("lossy") };
-  const work: BoonWork = { call, request, settings, draft, directive, ownTools: [] };
+  const work: BoonWork = { call, request, settings, draft, directive: { lossy }, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
   for (const boon of boons) {
     const effect = await applied(boon, work);
@@ -71,10 +71,4 @@ function reportOf(effects: readonly (readonly [Boon, BoonEffect])[]): BoonReport
       NO_BOONS.compression,
     ),
   };
-}
-
-/** The words of the directive header; unknown ones mean nothing (docs/rules/headers.md#directive). */
-function directivesOf(call: Call): ReadonlySet<string> {
-  const text = call.request.headers.get("x-gateway-boons") ?? "";
-  return new Set(text.split(",").map((word) => word.trim().toLowerCase()));
 }

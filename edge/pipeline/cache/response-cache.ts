@@ -14,6 +14,7 @@ import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
 import type { Call } from "../call/context.ts";
 import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call/known.ts";
+import { changesAnswers } from "../guardrails/guards.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
@@ -70,8 +71,8 @@ export async function lookupResponse(
 async function lookup(call: Call, request: Prepared): Promise<Found> {
   const { principal, model, parsed } = request;
   const body = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
-  if (!model.cache_enabled || body === null || call.request.headers.has("x-gateway-boons"))
-    return { kind: "miss", request, key: null };
+  const bypassed = call.request.headers.has("x-gateway-boons") || changesAnswers(principal.tenant);
+  if (!model.cache_enabled || body === null || bypassed) return { kind: "miss", request, key: null };
   const key = { tenantId: principal.tenant.id, digest: await digestOf(model.model_name, body), path: call.path };
   const found = await withSpan(call, "cache_lookup", async (span) => {
     const entry = await call.ports.responseCache.lookup(key.tenantId, key.digest);
@@ -83,7 +84,10 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
     return verdict;
   });
   // After its span has ended, because the span goes with the row.
-  if (found.kind === "hit") reportEnd(call, found.answer.known, found.row);
+  if (found.kind === "hit") {
+    request.guarded?.beside?.();
+    reportEnd(call, found.answer.known, found.row);
+  }
   return found;
 }
 

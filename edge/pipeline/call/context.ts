@@ -8,9 +8,11 @@ import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
 import type { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
 import type { Ports } from "../../ports.ts";
+import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
+import type { ToolLists } from "../tool-servers/tool-lists.ts";
 import type { ClientBody } from "./client-body.ts";
 
 /** The part of the configuration that the pipeline needs. */
@@ -46,8 +48,12 @@ export interface IsolateMemory {
   readonly answerMemory: MemoryBudget;
   /** Memory for answers that are held to be stored. */
   readonly cacheMemory: MemoryBudget;
+  /** What tool servers have listed. */
+  readonly toolLists: ToolLists;
   /** Endpoints that failed a short time ago. */
   readonly endpoints: EndpointFailures;
+  /** What the auto router knows of models, and of texts that were classified. */
+  readonly autoRouter: AutoRouterMemory;
 }
 
 /** Longest name of a model, in characters; of a longer name only this much is repeated in errors and in the log. */

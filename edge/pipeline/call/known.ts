@@ -72,6 +72,8 @@ export interface Known {
   /** The client's text of `model`; for the log, never for a row. */
   readonly modelText: string;
   readonly model: ModelRecord | null;
+  /** Null: the client has named the model, or none is chosen yet. */
+  readonly auto: AutoRoute | null;
   readonly session: SessionId | null;
   readonly estimate: TokenEstimate | null;
   readonly cacheStatus: CacheStatus;
@@ -92,6 +94,7 @@ export const NOTHING_KNOWN: Known = {
   identity: null,
   modelText: "",
   model: null,
+  auto: null,
   session: null,
   estimate: null,
   cacheStatus: "off",
@@ -126,6 +129,12 @@ export interface KnownBoons {
   readonly rev: number;
 }
 
+/** The gateway has chosen the model (docs/rules/auto-router.md). */
+interface AutoRoute {
+  /** Revision of the auto router's settings by which it has chosen; null: they could not be read. */
+  readonly settingsRev: number | null;
+}
+
 /** In step 3: the caller, and the parsed body. */
 export interface Parsed extends Authenticated {
   readonly parsed: ParsedCall;
@@ -140,10 +149,22 @@ export interface Resolved extends Parsed {
   readonly boons: KnownBoons | null;
 }
 
+/** What input guardrails have done with a request (docs/rules/guardrails.md#where-it-looks). */
+export interface GuardedInput {
+  /** The revision of the tenant whose policy was applied. */
+  readonly tenantRev: number;
+  /** The body as the client sent it. */
+  readonly given: OutgoingBody;
+  /** Examines the request beside its work; only the first call counts. Null: nothing is examined then. */
+  readonly beside: (() => void) | null;
+}
+
 /** After step 4: everything that a decision needs. */
 export interface Prepared extends Resolved {
   readonly session: SessionId;
   readonly estimate: TokenEstimate;
+  /** What the tenant's input guardrails have done; null: they have not looked yet. */
+  readonly guarded: GuardedInput | null;
   /** The units that the route is billed by; for a form whose file is still arriving they may still change. */
   readonly measure: () => Measure;
 }

@@ -15,7 +15,7 @@ export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-
 
 /** Headers of every answer to a call, including the gateway's own errors. */
 export function gatewayHeaders(call: Call, known: Known): Record<string, string> {
-  const { upstream, level, cacheStatus, boonReport } = known;
+  const { upstream, level, cacheStatus, boonReport, auto, model } = known;
   const untilMs = upstream.calledMs ?? call.ports.clock();
   const overheadMs = Math.max(0, Math.round(untilMs - call.arrivedMs - known.queueWaitMs));
   return {
@@ -25,8 +25,14 @@ export function gatewayHeaders(call: Call, known: Known): Record<string, string>
     ...(upstream.status === 0 ? {} : { "x-gateway-upstream-status": String(upstream.status) }),
     ...rateLimitHeaders(level),
     ...(cacheStatus === "off" ? {} : { "x-gateway-cache": cacheStatus }),
+    ...(auto === null || model === null ? {} : { "x-gateway-model": headerText(model.model_name) }),
     ...(boonReport === NO_BOONS ? {} : boonHeaders(boonReport)),
   };
+}
+
+/** A name as a header may have it: one with other characters than those of ASCII is percent-encoded. */
+function headerText(name: string): string {
+  return /^[\x21-\x7e]+$/.test(name) ? name : encodeURIComponent(name.toWellFormed());
 }
 
 function boonHeaders({ applied, warnings, compression }: BoonReport): Record<string, string> {

@@ -1,6 +1,6 @@
 /**
  * Spans of a call: one step in a span, and sending all of them with the call's row (docs/rules/tracing.md#spans). Only
- * the spans of traced keys and tenants are kept; keeping them never delays an answer and never makes it fail.
+ * the spans of traced keys and tenants are kept, and the choices of the auto router; keeping them never delays an answer and never makes it fail.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { OpenSpan, SpanName } from "../../domain/trace/trace.ts";
@@ -25,10 +25,14 @@ export function sendLateSpan(call: Call, known: Known, span: OpenSpan): void {
   if (isTraced(known)) call.ports.spans.send(call.requestId, [span.record("proxy_request", call.ports.clock())]);
 }
 
-/** Sends the spans of a call that ends with this row. */
+/**
+ * Sends the spans of a call that ends with this row. Of a call that is not traced, only the choice of its model is kept
+ * (docs/rules/auto-router.md#explanation).
+ */
 export function sendSpans(call: Call, known: Known, row: UsageRow): void {
   const context = call.traceContext?.sampled === true ? call.traceContext : null;
-  if (!isTraced(known) && context === null) return;
+  const wasChosen = call.trace.count("auto_route") > 0;
+  if (!isTraced(known) && !wasChosen && context === null) return;
   const attributes = {
     path: call.path,
     model: row.model,
@@ -40,7 +44,8 @@ export function sendSpans(call: Call, known: Known, row: UsageRow): void {
     session_id: row.session_id,
   };
   const spans = call.trace.records({ statusCode: row.status_code, attributes }, row.ts_ms);
-  if (isTraced(known)) call.ports.spans.send(call.requestId, spans);
+  const kept = isTraced(known) ? spans : spans.filter(({ span_name }) => span_name === "auto_route");
+  if (kept.length > 0) call.ports.spans.send(call.requestId, kept);
   if (context !== null) call.ports.traces.add({ context, method: call.request.method, row, spans });
 }
 

@@ -38,8 +38,10 @@ import type {
 import { TRANSFORMS } from "../../transforms.ts";
 import type { Call } from "../call/context.ts";
 import { type PipelineInput, startCall } from "../call/start-call.ts";
+import { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
+import { ToolLists } from "../tool-servers/tool-lists.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
 import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";
@@ -95,8 +97,6 @@ export class TestPipeline {
   model: ModelRecord | null = modelOf();
   /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
-  /** Models besides `model`, by name. */
-  readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
   readonly originals = new TestOriginals();
@@ -112,6 +112,9 @@ export class TestPipeline {
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
   validateSchema: Ports["validateSchema"] = () => [];
+  inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
+  /** The registered models besides `model`. */
+  others: readonly ModelRecord[] = [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -131,7 +134,9 @@ export class TestPipeline {
     bodyMemory: new RequestBodyMemory(() => this.nowMs),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
+    toolLists: new ToolLists(),
     endpoints: new EndpointFailures(),
+    autoRouter: new AutoRouterMemory(),
   };
   /** Addresses that were examined after a failure. */
   readonly diagnosed: string[] = [];
@@ -267,15 +272,16 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (name, options) =>
-        this.otherModels.has(name)
-          ? found(this.otherModels.get(name) ?? null, "store")
-          : this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
-            ? found(this.modelInMemory, "memory")
-            : found(this.model, this.storeIsDown ? "memory" : "store"),
+      model: async (name, options) => {
+        const other = this.others.find(({ model_name }) => model_name === name);
+        if (other !== undefined) return found(other, "store");
+        return this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+          ? found(this.modelInMemory, "memory")
+          : found(this.model, this.storeIsDown ? "memory" : "store");
+      },
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
-      models: async () => (this.model === null ? [] : [this.model]),
+      models: async () => [...(this.model === null ? [] : [this.model]), ...this.others],
       forget: (items) => {
         if (items.some(({ kind }) => kind !== "model")) this.keyInMemory = null;
         if (items.some(({ kind }) => kind === "model" || kind === "all")) this.modelInMemory = null;
@@ -314,6 +320,7 @@ export class TestPipeline {
       },
       staleAmong: async (items) => this.stale(items),
       level: async () => this.level,
+      inFlightByModel: async () => await this.inFlightByModel(),
     };
   }
 }

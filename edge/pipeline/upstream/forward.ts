@@ -77,10 +77,10 @@ export async function forward(
 }
 
 /**
- * A form is sent to one endpoint, because the first attempt may have used up its file
+ * The upstreams of the request's model, in the order in which they are tried. A form is sent to one endpoint, because the first attempt may have used up its file
  * (docs/rules/upstream-calls.md#attempts).
  */
-function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly Target[] {
+export function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly Target[] {
   const nowMs = call.ports.clock();
   const targets = orderTargets(model, {
     sessionId: session?.id ?? "",

@@ -72,7 +72,6 @@ describe("images for a model that does not see", () => {
     ["does not see either", {}, {}],
   ])("stay when the model that describes %s", async (_, settings, eye) => {
     const world = new BoonWorld({ ...ON, ...settings }, BLIND, says("ok")).with("eye", eye, says("never"));
-    world.otherModels.delete("");
     const answer = await world.chat(asks(image("a")));
     expect(answer).toMatchObject({ status: 200, boons: null, warnings: "vision_description_failed" });
     expect(seen(world)).toEqual([image("a")]);

@@ -1,0 +1,45 @@
+/**
+ * The tags that fit a request by signals in its text (docs/rules/auto-router.md#heuristics), for when no classifier
+ * decides. In time linear in the text.
+ */
+import type { RequestTraits } from "./request-traits.ts";
+
+/** An estimate above this asks for a model for long texts, in tokens. */
+const LONG_CONTEXT_TOKENS = 32_000;
+
+/** Signals that stand at the beginning of a word, and end with a space. */
+const CODE_BEGINNINGS = ["function", "def", "class", "import", "select", "public", "const"];
+const CODE_WORDS = ["code", "compile", "stack trace", "bug", "python", "javascript", "typescript", "rust", "java"];
+const QUERY_WORDS = ["sql", "regex"];
+const MATH_WORDS = ["solve", "equation", "integral", "derivative", "theorem", "calculate", "probability"];
+const ALGEBRA_WORDS = ["algebra", "calculus", "matrix"];
+
+const WORD_CHARACTER = String.raw`[\p{L}\p{M}\p{N}_]`;
+
+const CODE = new RegExp(
+  [
+    "```|=>",
+    `(?<!${WORD_CHARACTER})(?:${CODE_BEGINNINGS.join("|")}) `,
+    wholeWords([...CODE_WORDS, ...QUERY_WORDS]),
+  ].join("|"),
+  "iu",
+);
+const MATH = new RegExp(wholeWords([...MATH_WORDS, ...ALGEBRA_WORDS]), "iu");
+/** An operator between two digits or letters; a space may stand on each side of it. */
+const OPERATION = /[\p{L}\p{N}] ?[-+*/^] ?[\p{L}\p{N}]/u;
+
+/** The tags that fit the request: of `vision`, `coding`, `math` and `long-context`, in this order. */
+export function heuristicTags({ needs, userTexts, estimatedTokens }: RequestTraits): readonly string[] {
+  const signals: readonly (readonly [tag: string, isSeen: boolean])[] = [
+    ["vision", needs.vision],
+    ["coding", userTexts.some((text) => CODE.test(text))],
+    ["math", userTexts.some((text) => MATH.test(text) || (text.includes("=") && OPERATION.test(text)))],
+    ["long-context", estimatedTokens > LONG_CONTEXT_TOKENS],
+  ];
+  return signals.flatMap(([tag, isSeen]) => (isSeen ? [tag] : []));
+}
+
+/** A pattern for one of these words that is not a part of a longer one. */
+function wholeWords(words: readonly string[]): string {
+  return `(?<!${WORD_CHARACTER})(?:${words.join("|")})(?!${WORD_CHARACTER})`;
+}

@@ -1,0 +1,105 @@
+/**
+ * The events of a streamed answer as guardrails read them: which texts continue a text of earlier events, and which
+ * texts an event ends. Knows chat and text completions (`choices`), the events of the Responses API and of Anthropic's
+ * messages, and takes any other event without a `type` for a piece of what came before it.
+ */
+import { type AnswerParts, type AnswerText, answerParts } from "./answer-texts.ts";
+
+/** An event of a stream. */
+export interface AnswerEvent {
+  /** The lines that are no data, such as `event:`. */
+  readonly fields: readonly string[];
+  /** The data as it came; null: the event has none. */
+  readonly data: string | null;
+  /** The parsed data; undefined: it is not JSON. */
+  readonly value: unknown;
+}
+
+/** Reads the bytes of one event, with or without its blank line. */
+export function readEvent(bytes: Uint8Array): AnswerEvent {
+  const lines = new TextDecoder().decode(bytes).split(/\r\n|\n|\r/);
+  const data = lines.filter((line) => isData(line)).map((line) => line.slice(line[5] === " " ? 6 : 5));
+  const fields = lines.filter((line) => line !== "" && !isData(line));
+  if (data.length === 0) return { fields, data: null, value: undefined };
+  const text = data.join("\n");
+  try {
+    return { fields, data: text, value: JSON.parse(text) };
+  } catch {
+    return { fields, data: text, value: undefined };
+  }
+}
+
+/** The text of an event with other data. */
+export function writeEvent(fields: readonly string[], data: string): string {
+  const lines = data.split("\n").map((line) => `data: ${line}`);
+  return `${[...fields, ...lines].join("\n")}\n\n`;
+}
+
+/** A text of an event that continues the text of the same `key` in earlier events. */
+export interface Fragment extends AnswerText {
+  readonly key: string;
+  readonly owner: TextOwner;
+}
+
+/** What a text belongs to: a choice, or a part of an item of output. */
+interface TextOwner {
+  readonly choice: number | null;
+  readonly ids: readonly (number | null)[];
+}
+
+/** What an event does to the texts of its answer. */
+export interface EventParts extends AnswerParts {
+  /** Its texts that continue earlier ones. */
+  readonly fragments: readonly Fragment[];
+  /** Its texts that stand for themselves: a text that is complete, or the beginning of one. */
+  readonly wholes: readonly AnswerText[];
+  /** Whether a text of this owner ends with the event; none of its pieces comes later. */
+  readonly ends: (owner: TextOwner) => boolean;
+}
+
+/** Reads the parsed data of an event. */
+export function eventParts(value: unknown): EventParts {
+  const parts = answerParts(value);
+  const event = isRecord(value) ? value : {};
+  const type = typeof event["type"] === "string" ? event["type"] : null;
+  const ids = idsOf(event);
+  if (type !== null && !type.endsWith("delta"))
+    return { ...parts, fragments: [], wholes: parts.texts, ends: endsByType(type, ids) };
+  const finished = finishedChoices(event["choices"]);
+  const fragments = parts.texts.map((found) => {
+    const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
+    const key = JSON.stringify([type, event["item_id"], ...ids, ...found.place]);
+    return { ...found, key, owner: { choice, ids } };
+  });
+  return { ...parts, fragments, wholes: [], ends: ({ choice }) => choice !== null && finished.has(choice) };
+}
+
+function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {
+  if (/(?:completed|incomplete|failed|message_stop)$/.test(type)) return () => true;
+  if (!/(?:done|stop)$/.test(type)) return () => false;
+  return (owner) => ids.every((id, at) => id === null || id === owner.ids[at]);
+}
+
+/** The numbers by which typed events name the part of the answer that they continue. */
+function idsOf(event: Record<string, unknown>): readonly (number | null)[] {
+  const ids = [event["output_index"], event["content_index"], event["summary_index"], event["index"]];
+  return ids.map((id) => (Number.isSafeInteger(id) ? Number(id) : null));
+}
+
+function finishedChoices(choices: unknown): ReadonlySet<number> {
+  if (!Array.isArray(choices)) return new Set();
+  const entries = choices.map((choice, at) => ({ choice: isRecord(choice) ? choice : {}, at }));
+  return new Set(
+    entries
+      .filter(({ choice }) => typeof choice["finish_reason"] === "string" && choice["finish_reason"] !== "")
+      .map(({ choice, at }) => (Number.isSafeInteger(choice["index"]) ? Number(choice["index"]) : at)),
+  );
+}
+
+function isData(line: string): boolean {
+  return line === "data" || line.startsWith("data:");
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,122 @@
+/**
+ * The texts of an answer, or of one event of a streamed answer, that output guardrails examine: content, reasoning and
+ * the arguments of tool calls, by the names that the protocols give them (docs/rules/guardrails.md#where-it-looks). What an
+ * answer repeats of its request is not examined.
+ */
+
+/** A text in a parsed document: `holder[name]` is it. */
+export interface AnswerText {
+  readonly holder: Record<string | number, unknown>;
+  readonly name: string | number;
+  readonly text: string;
+  /** JSON inside a string: the arguments of a tool call. */
+  readonly json: boolean;
+  /**
+   * Where it stands, from the root: names, and for an element of a list its own `index`, or else its position. The same
+   * place in the next event of a stream continues the text.
+   */
+  readonly place: readonly (string | number)[];
+}
+
+/** The texts of a document, and the objects in it that list its tokens once more. */
+export interface AnswerParts {
+  readonly texts: readonly AnswerText[];
+  readonly withLogprobs: readonly Record<string, unknown>[];
+}
+
+const TEXT_NAMES = new Set([
+  "content",
+  "text",
+  "output_text",
+  "refusal",
+  "reasoning",
+  "reasoning_content",
+  "thinking",
+  "transcript",
+  "arguments",
+  "partial_json",
+]);
+const JSON_NAMES = new Set(["arguments", "partial_json"]);
+/** What a document repeats of its request, or says about itself. */
+const NOT_EXAMINED = new Set([
+  "metadata",
+  "tools",
+  "tool_choice",
+  "usage",
+  "instructions",
+  "prompt",
+  "error",
+  "logprobs",
+  "annotations",
+  "response_format",
+]);
+/** Types of events whose `delta` is sound, not text. */
+const SOUND = /audio\.delta$/;
+
+interface Open {
+  readonly value: object;
+  readonly place: readonly (string | number)[];
+  /** Every string below is text: the arguments of a tool call that are an object. */
+  readonly all: boolean;
+}
+
+/** The texts of a parsed answer or event, in order. A value of any shape and depth is walked in linear time. */
+export function answerParts(document: unknown): AnswerParts {
+  const texts: AnswerText[] = [];
+  const withLogprobs: Record<string, unknown>[] = [];
+  if (!isObject(document)) return { texts, withLogprobs };
+  const open: Open[] = [{ value: document, place: [], all: false }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, place, all } = next;
+    const holder = value as Record<string | number, unknown>;
+    const inside: Open[] = [];
+    for (const [key, inner] of Object.entries(value)) {
+      const name = Array.isArray(value) ? Number(key) : key;
+      if (typeof name === "string" && NOT_EXAMINED.has(name)) {
+        if (name === "logprobs" && inner !== null) withLogprobs.push(holder as Record<string, unknown>);
+        continue;
+      }
+      if (typeof inner === "string") {
+        if (inner !== "" && (all || isText(holder, name, place)))
+          texts.push({ holder, name, text: inner, json: isJson(holder, name), place: [...place, name] });
+      } else if (isObject(inner)) {
+        const arguments_ = name === "arguments" || (name === "input" && isToolCall(holder));
+        inside.push({ value: inner, place: [...place, stepOf(name, inner)], all: all || arguments_ });
+      }
+    }
+    open.push(...inside.reverse());
+  }
+  return { texts, withLogprobs };
+}
+
+/** The number by which an element of a list is known. */
+function stepOf(name: string | number, inner: object): string | number {
+  if (typeof name === "string") return name;
+  const { index } = inner as { index?: unknown };
+  return Number.isSafeInteger(index) ? Number(index) : name;
+}
+
+function isText(
+  holder: Record<string | number, unknown>,
+  name: string | number,
+  place: readonly (string | number)[],
+): boolean {
+  // an element of a list is what the list is
+  if (typeof name === "number") return TEXT_NAMES.has(String(place.at(-1)));
+  if (name === "delta") return place.length === 0 && !SOUND.test(String(holder["type"]));
+  if (name === "input") return isToolCall(holder);
+  return TEXT_NAMES.has(name);
+}
+
+function isToolCall({ type }: { readonly type?: unknown }): boolean {
+  return typeof type === "string" && type.includes("tool");
+}
+
+function isJson(holder: Record<string | number, unknown>, name: string | number): boolean {
+  if (name === "delta") return String(holder["type"]).includes("arguments");
+  return JSON_NAMES.has(String(name));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,223 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compileScan } from "../../../shared/guardrails/text-scan.ts";
+import { SseFilter } from "../sse/sse-filter.ts";
+import { RedactingEvents } from "./redacting-events.ts";
+import { ArgumentsRedaction, RedactionTally } from "./text-redaction.ts";
+
+const scan = compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: ["blue falcon"] });
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What a client gets of a stream whose bytes are cut at these places. */
+function redacted(text: string, cuts: readonly number[] = []): { text: string; tally: RedactionTally } {
+  const tally = new RedactionTally();
+  const events = new RedactingEvents(scan, tally);
+  const filter = new SseFilter([events], true);
+  const bytes = encoder.encode(text);
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.byteLength + 1)))].sort((a, b) => a - b);
+  let out = "";
+  for (const [nth, to] of [...places, bytes.byteLength].entries())
+    out += decoder.decode(filter.push(bytes.subarray(places[nth - 1] ?? 0, to)));
+  return { text: out + decoder.decode(filter.finish()) + decoder.decode(events.finish()), tally };
+}
+
+const dataOf = (text: string): Record<string, ReturnType<typeof JSON.parse>>[] =>
+  text
+    .split("\n\n")
+    .flatMap((event) => event.split("\n").filter((line) => line.startsWith("data: ")))
+    .map((line) => line.slice(6))
+    .filter((data) => data !== "[DONE]")
+    .map((data) => JSON.parse(data));
+
+const chunk = (index: number, delta: unknown, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: "c", model: "m", choices: [{ index, delta, finish_reason: finish }] })}\n\n`;
+
+/** A text in pieces of at most `size` characters. */
+const piecesOf = (text: string, size: number): string[] => text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+
+/** The content, reasoning and arguments of each choice, as a client joins them. */
+function joined(text: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const { choices } of dataOf(text))
+    for (const { index, delta = {} } of choices ?? []) {
+      const add = (name: string, piece: unknown) => {
+        if (typeof piece === "string") found[`${index} ${name}`] = (found[`${index} ${name}`] ?? "") + piece;
+      };
+      add("content", delta.content);
+      add("reasoning", delta.reasoning_content);
+      for (const call of delta.tool_calls ?? []) add(`call ${call.index}`, call.function?.arguments);
+    }
+  return found;
+}
+
+const SECRETS = "Write to jane.doe@example.com or 123-45-6789; project Blue  Falcon is on.";
+const CLEAN = "Write to [REDACTED:EMAIL] or [REDACTED:SSN]; project [REDACTED] is on.";
+
+describe("a redacted stream", () => {
+  it("hides what matches, in events cut at every byte and texts cut at every character", () => {
+    for (let size = 1; size < 12; size += 1) {
+      const text = `${piecesOf(SECRETS, size)
+        .map((content) => chunk(0, { content }))
+        .join("")}${chunk(0, {}, "stop")}data: [DONE]\n\n`;
+      expect(joined(redacted(text).text)).toEqual({ "0 content": CLEAN });
+    }
+    const text = `${piecesOf(SECRETS, 3)
+      .map((content) => chunk(0, { content }))
+      .join("")}${chunk(0, {}, "stop")}data: [DONE]\n\n`;
+    const whole = redacted(text).text;
+    for (let cut = 0; cut <= encoder.encode(text).byteLength; cut += 1) expect(redacted(text, [cut]).text).toBe(whole);
+  });
+
+  it("keeps several choices, reasoning and calls apart, however they are mixed", () => {
+    const texts = fc.tuple(fc.constant(SECRETS), fc.integer({ min: 1, max: 9 }), fc.nat(2));
+    fc.assert(
+      fc.property(texts, texts, fc.infiniteStream(fc.boolean()), ([a, sizeA], [b, sizeB], order) => {
+        const first = piecesOf(a, sizeA).map((content) => chunk(0, { content }));
+        const second = piecesOf(b, sizeB).map((text) => chunk(1, { reasoning_content: text }));
+        let mixed = "";
+        while (first.length + second.length > 0) {
+          const takeFirst = second.length === 0 || (first.length > 0 && order.next().value === true);
+          mixed += (takeFirst ? first : second).shift();
+        }
+        const { text } = redacted(`${mixed}${chunk(0, {}, "stop")}${chunk(1, {}, "stop")}data: [DONE]\n\n`);
+        expect(joined(text)).toEqual({ "0 content": CLEAN, "1 reasoning": CLEAN });
+      }),
+    );
+  });
+
+  it("passes what it does not change byte for byte, and holds no event back", () => {
+    const text = `: hello\n\n${chunk(0, { role: "assistant", content: "" })}${chunk(0, { content: "fine. " })}${chunk(0, {}, "stop")}data: {"choices":[],"usage":{"prompt_tokens":1}}\n\ndata: [DONE]\n\n`;
+    expect(redacted(text)).toMatchObject({ text, tally: { pii: 0, ban_keywords: 0 } });
+  });
+
+  it("gives the rest of every text before the event that ends it", () => {
+    const text = `${chunk(0, { content: "mail jane@exam" })}${chunk(0, { content: "ple.com" })}${chunk(0, {}, "stop")}`;
+    const events = dataOf(redacted(text).text);
+    expect(events.at(-1)?.["choices"][0].finish_reason).toBe("stop");
+    expect(joined(redacted(text).text)).toEqual({ "0 content": "mail [REDACTED:EMAIL]" });
+    expect(redacted(text).tally).toMatchObject({ pii: 1 });
+  });
+
+  it("gives the rest of a stream that ends without its last event", () => {
+    expect(joined(redacted(chunk(0, { content: "mail jane@example.com" })).text)).toEqual({
+      "0 content": "mail [REDACTED:EMAIL]",
+    });
+  });
+
+  it("leaves valid JSON in the arguments of tool calls", () => {
+    const json = JSON.stringify({
+      to: "jane@example.com",
+      ssn: "123-45-6789",
+      n: [1, 2.5e3, true],
+      q: 'say "blue falcon"',
+    });
+    for (let size = 1; size < 9; size += 1) {
+      const calls = piecesOf(json, size).map((piece) =>
+        chunk(0, { tool_calls: [{ index: 1, function: { arguments: piece } }] }),
+      );
+      const found = joined(redacted(`${calls.join("")}${chunk(0, {}, "tool_calls")}`).text);
+      expect(JSON.parse(found["0 call 1"] ?? "")).toEqual({
+        to: "[REDACTED:EMAIL]",
+        ssn: "[REDACTED:SSN]",
+        n: [1, 2500, true],
+        q: 'say "[REDACTED]"',
+      });
+    }
+  });
+
+  it("redacts the events of the Responses API: the pieces, and the complete texts that repeat them", () => {
+    const event = (value: Record<string, unknown>) => `event: ${value["type"]}\ndata: ${JSON.stringify(value)}\n\n`;
+    const ids = { item_id: "i", output_index: 0, content_index: 0 };
+    const text = [
+      event({ type: "response.created", response: { instructions: "jane@example.com", output: [] } }),
+      ...piecesOf(SECRETS, 4).map((delta) => event({ type: "response.output_text.delta", ...ids, delta })),
+      event({ type: "response.output_text.done", ...ids, text: SECRETS }),
+      event({
+        type: "response.completed",
+        response: { output: [{ content: [{ type: "output_text", text: SECRETS }] }] },
+      }),
+    ].join("");
+    const events = dataOf(redacted(text).text);
+    const deltas = events.filter(({ type }) => type === "response.output_text.delta");
+    expect(deltas.map(({ delta }) => delta).join("")).toBe(CLEAN);
+    expect(events.findLastIndex(({ type }) => type === "response.output_text.delta")).toBeLessThan(
+      events.findIndex(({ type }) => type === "response.output_text.done"),
+    );
+    expect(events.find(({ type }) => type === "response.output_text.done")?.["text"]).toBe(CLEAN);
+    expect(events.at(-1)?.["response"].output[0].content[0].text).toBe(CLEAN);
+    expect(events[0]?.["response"].instructions).toBe("jane@example.com");
+  });
+
+  it("redacts Anthropic's messages", () => {
+    const event = (value: Record<string, unknown>) => `event: ${value["type"]}\ndata: ${JSON.stringify(value)}\n\n`;
+    const text = [
+      event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+      ...piecesOf(SECRETS, 5).map((piece) =>
+        event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: piece } }),
+      ),
+      event({ type: "content_block_stop", index: 0 }),
+      event({ type: "message_stop" }),
+    ].join("");
+    const events = dataOf(redacted(text).text);
+    const pieces = events.filter(({ type }) => type === "content_block_delta").map(({ delta }) => delta.text);
+    expect(pieces.join("")).toBe(CLEAN);
+    expect(events.at(-2)).toEqual({ type: "content_block_stop", index: 0 });
+  });
+
+  it("leaves out the list of tokens beside a text", () => {
+    const delta = { content: "jane@example.com " };
+    const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta, logprobs: { content: [{ token: "jane" }] } }] })}\n\n`;
+    expect(redacted(event).text).not.toContain("jane");
+  });
+
+  it("breaks off at an event that never ends, and at more texts than an answer has", () => {
+    const filter = new SseFilter([new RedactingEvents(scan, new RedactionTally())], true);
+    const megabyte = new Uint8Array(1024 * 1024).fill(97);
+    expect(() => {
+      for (let count = 0; count < 6; count += 1) filter.push(megabyte);
+    }).toThrow("never ends");
+    let many = "";
+    for (let index = 0; index < 5000; index += 1) many += chunk(index, { content: "a" });
+    expect(() => redacted(many)).toThrow("too many texts");
+  });
+});
+
+describe("redacted arguments", () => {
+  const redact = (text: string, size: number): string => {
+    const redaction = new ArgumentsRedaction(scan, new RedactionTally());
+    return (
+      piecesOf(text, size)
+        .map((piece) => redaction.push(piece))
+        .join("") + redaction.finish()
+    );
+  };
+
+  it("mean the same when nothing matches, in pieces of any size", () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        fc.integer({ min: 1, max: 5 }),
+        fc.constantFrom(undefined, 2),
+        (value, size, space) => {
+          // a number of many digits may be one of a card
+          const short = (_: string, inner: unknown) => (typeof inner === "number" ? Math.trunc(inner % 1000) : inner);
+          const harmless = JSON.stringify(value, short, space);
+          const found = JSON.parse(redact(harmless, size));
+          expect(found).toEqual(JSON.parse(harmless));
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['{"a":"j\\u0061ne@example.com"}', '{"a":"[REDACTED:EMAIL]"}'],
+    ['{"jane@example.com":1}', '{"[REDACTED:EMAIL]":1}'],
+    ["call 123-45-6789 now", "call [REDACTED:SSN] now"],
+    ['{"a":1} mail jane@example.com', '{"a":1} mail [REDACTED:EMAIL]'],
+    ['{"a":"jane@example.com', '{"a":"[REDACTED:EMAIL]'],
+    ['{"ssn":123-45-6789}', '{"ssn":"[REDACTED:SSN]"}'],
+  ])("%s", (given, expected) => {
+    for (let size = 1; size < 8; size += 1) expect(redact(given, size)).toBe(expected);
+  });
+});

@@ -1,0 +1,183 @@
+/**
+ * Redaction of a streamed answer. Each text of an answer - content, reasoning and arguments of every choice - is a
+ * stream of its own; what a match may still grow into is held back and comes with a later event, at the latest right
+ * before the event that ends the text (docs/rules/guardrails.md#actions). An event of which nothing is changed or held
+ * back passes byte for byte. The tokens that upstreams list beside a text (`logprobs`) are left out, because they would
+ * show it.
+ */
+import type { TextScan } from "../../../shared/guardrails/text-scan.ts";
+import { concat } from "../bytes/byte-pieces.ts";
+import type { ResponseTransform } from "../sse/response-transform.ts";
+import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
+import { type AnswerText, answerParts } from "./answer-texts.ts";
+import { parsed } from "./collected-texts.ts";
+import { ArgumentsRedaction, type RedactionTally, redactPlain, type TextRedaction } from "./text-redaction.ts";
+
+/** An answer has no more texts that are under way at once; more of them are an attack on memory. */
+const TEXTS_MAX = 4096;
+
+const encoder = new TextEncoder();
+
+/** A text under way. */
+interface OpenText {
+  readonly redaction: TextRedaction;
+  readonly owner: Fragment["owner"];
+  /** An event that carries only this piece of the text. */
+  readonly carry: (piece: string) => string;
+}
+
+export class RedactingEvents implements ResponseTransform {
+  readonly #scan: TextScan;
+  readonly #tally: RedactionTally;
+  readonly #open = new Map<string, OpenText>();
+
+  /** `tally` counts what is replaced. */
+  constructor(scan: TextScan, tally: RedactionTally) {
+    this.#scan = scan;
+    this.#tally = tally;
+  }
+
+  concerns(): boolean {
+    return true;
+  }
+
+  /** Throws when an answer has more texts at once than any honest one. */
+  event(event: Uint8Array): Uint8Array {
+    const { fields, data, value } = readEvent(event);
+    if (data === null) return event;
+    if (data.trim() === "[DONE]")
+      return this.#after(
+        this.#rest(() => true),
+        event,
+      );
+    if (value === undefined) {
+      const redacted = redactText(this.#scan, this.#tally, data, false);
+      return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
+    }
+    const parts = eventParts(value);
+    const changed = [
+      this.#redactFragments(parts, fields, value),
+      redactEach(this.#scan, this.#tally, parts.wholes),
+      dropLogprobs(parts),
+    ];
+    const before = this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
+    if (!changed.includes(true)) return this.#after(before, event);
+    return this.#after(before, encoder.encode(writeEvent(fields, JSON.stringify(value))));
+  }
+
+  /** Everything that is still held back: the stream has ended. */
+  finish(): Uint8Array {
+    return encoder.encode(this.#rest(() => true));
+  }
+
+  #after(before: string, event: Uint8Array): Uint8Array {
+    return before === "" ? event : concat([encoder.encode(before), event]);
+  }
+
+  #redactFragments({ fragments, ends }: EventParts, fields: readonly string[], value: unknown): boolean {
+    let changed = false;
+    for (const fragment of fragments) {
+      const { key, holder, name, text, owner } = fragment;
+      const open = this.#textOf(fragment, fields, value);
+      const released = open.redaction.push(text) + (ends(owner) ? open.redaction.finish() : "");
+      if (ends(owner)) this.#open.delete(key);
+      if (released === text) continue;
+      holder[name] = released;
+      changed = true;
+    }
+    return changed;
+  }
+
+  #textOf(fragment: Fragment, fields: readonly string[], value: unknown): OpenText {
+    const { key, owner, json } = fragment;
+    const known = this.#open.get(key);
+    if (known !== undefined) return known;
+    if (this.#open.size >= TEXTS_MAX) throw new Error("too many texts in one answer");
+    const redaction = json ? new ArgumentsRedaction(this.#scan, this.#tally) : redactPlain(this.#scan, this.#tally);
+    const carry = carrierOf(fragment, value);
+    const open = { redaction, owner, carry: (piece: string) => writeEvent(fields, JSON.stringify(carry(piece))) };
+    this.#open.set(key, open);
+    return open;
+  }
+
+  /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
+  #rest(ends: EventParts["ends"], but: ReadonlySet<string> = new Set()): string {
+    let events = "";
+    for (const [key, { redaction, owner, carry }] of this.#open) {
+      if (but.has(key) || !ends(owner)) continue;
+      this.#open.delete(key);
+      const rest = redaction.finish();
+      if (rest !== "") events += carry(rest);
+    }
+    return events;
+  }
+}
+
+/** A complete text without what matches. */
+function redactText(scan: TextScan, tally: RedactionTally, text: string, json: boolean): string {
+  if (json) {
+    const redaction = new ArgumentsRedaction(scan, tally);
+    return redaction.push(text) + redaction.finish();
+  }
+  const { texts, counts } = scan.redactTexts([{ text, user: false }]);
+  tally.add(counts);
+  return texts[0] ?? "";
+}
+
+/** A whole answer that is no stream, without what matches; what is not JSON is redacted as one text. */
+export function redactDocument(scan: TextScan, tally: RedactionTally, text: string): string {
+  const document = parsed(text);
+  if (document === undefined) return redactText(scan, tally, text, false);
+  const parts = answerParts(document);
+  const changed = [dropLogprobs(parts), redactEach(scan, tally, parts.texts)];
+  return changed.includes(true) ? JSON.stringify(document) : text;
+}
+
+/** Redacts complete texts in their document; false: nothing matches. */
+function redactEach(scan: TextScan, tally: RedactionTally, texts: readonly AnswerText[]): boolean {
+  let changed = false;
+  for (const { holder, name, text, json } of texts) {
+    const redacted = redactText(scan, tally, text, json);
+    if (redacted === text) continue;
+    holder[name] = redacted;
+    changed = true;
+  }
+  return changed;
+}
+
+/** Leaves out the tokens beside the texts of a document; false: there are none. */
+function dropLogprobs({ withLogprobs }: Pick<EventParts, "withLogprobs">): boolean {
+  for (const holder of withLogprobs) holder["logprobs"] = null;
+  return withLogprobs.length > 0;
+}
+
+/**
+ * The document of an event that carries one piece of a text and nothing else: clients join names, ids and roles that come
+ * twice. An event that is not of a choice carries one text, and is repeated with the piece in its place.
+ */
+function carrierOf({ place }: Fragment, value: unknown): (piece: string) => unknown {
+  if (place[0] !== "choices") {
+    const json = JSON.stringify(value);
+    return (piece) => {
+      const copy: unknown = JSON.parse(json);
+      for (const { holder, name, place: other } of answerParts(copy).texts)
+        holder[name] = other.join("\n") === place.join("\n") ? piece : "";
+      return copy;
+    };
+  }
+  const { choices: _, usage: __, ...envelope } = value as Record<string, unknown>;
+  const [, index, ...steps] = place;
+  return (piece) => ({
+    ...envelope,
+    choices: [{ index, ...(nested(steps, piece) as object), finish_reason: null }],
+  });
+}
+
+/** The piece at the end of these steps. */
+function nested(steps: readonly (string | number)[], piece: string): unknown {
+  const [step, ...rest] = steps;
+  if (step === undefined) return piece;
+  const inner = nested(rest, piece);
+  if (typeof step === "string") return { [step]: inner };
+  return [typeof inner === "object" ? { index: step, ...inner } : inner];
+}

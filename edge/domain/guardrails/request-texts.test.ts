@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { routeClassOf } from "../routing/route-class.ts";
+import { requestTexts, textScopeOf } from "./request-texts.ts";
+
+function textsOf(path: string, body: unknown) {
+  const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+  const { prompts, toolResults } = requestTexts([bytes], textScopeOf(path, routeClassOf(path)));
+  return {
+    prompts: prompts.map(({ text, user }) => (user ? text : `system: ${text}`)),
+    tools: toolResults.map((texts) => texts.map(({ text }) => text)),
+  };
+}
+
+const CHAT = "/v1/chat/completions";
+
+describe("where input guardrails look", () => {
+  it.each([
+    [
+      "chat: system, developer and user text, in whatever shape",
+      CHAT,
+      {
+        model: "m",
+        messages: [
+          { role: "system", content: "s" },
+          { role: "developer", content: "d" },
+          {
+            content: [{ type: "text", text: "u1" }, { type: "image_url", image_url: { url: "data:" } }, "u2"],
+            role: "user",
+          },
+          { role: "assistant", content: "a", tool_calls: [{ function: { arguments: "{}" } }] },
+        ],
+        prompt: "not read by chat",
+      },
+      ["system: s", "system: d", "u1", "u2"],
+    ],
+    [
+      "chat: a role that nobody knows is a user's",
+      CHAT,
+      { messages: [{ role: "USER", content: "u" }, { content: "n" }] },
+      ["u", "n"],
+    ],
+    ["completions", "/v1/completions", { prompt: ["a", "b", [1, 2]], suffix: "s" }, ["a", "b"]],
+    ["embeddings", "/v1/embeddings", { input: "a", user: "u" }, ["a"]],
+    ["speech", "/v1/audio/speech", { input: "a", voice: "v", instructions: "calm" }, ["a", "system: calm"]],
+    ["images", "/v1/images/generations", { prompt: "a", size: "1x1" }, ["a"]],
+    [
+      "responses",
+      "/v1/responses",
+      {
+        instructions: "i",
+        input: [
+          { role: "user", content: [{ type: "input_text", text: "u" }] },
+          { type: "message", role: "assistant", content: [{ type: "output_text", text: "a" }] },
+          { type: "reasoning", summary: [{ type: "summary_text", text: "r" }] },
+          { type: "function_call", arguments: "{}" },
+        ],
+      },
+      ["system: i", "u"],
+    ],
+    ["responses with a text", "/v1/responses", { input: "u" }, ["u"]],
+    [
+      "an unknown path: every string under the known names",
+      "/v2/generate",
+      {
+        messages: [{ role: "assistant", content: { x: "c" } }],
+        system: "s",
+        query: "q",
+        documents: ["d", { title: "t" }],
+        other: "o",
+      },
+      ["assistant", "c", "system: s", "q", "d", "t"],
+    ],
+  ])("%s", (_, path, body, expected) => {
+    expect(textsOf(path, body).prompts).toEqual(expected);
+  });
+
+  it("sees both of two members and two roles of one name: an upstream may read the other", () => {
+    const body = `{"messages":[{"role":"user","content":"a"}],
+      "messages":[{"role":"assistant","content":"b","role":"user","content":"c"}]}`;
+    expect(textsOf(CHAT, body).prompts).toEqual(["a", "b", "c"]);
+  });
+
+  it("takes each result of a tool on its own", () => {
+    const messages = [
+      { role: "tool", content: "one", tool_call_id: "1" },
+      { role: "tool", content: [{ type: "text", text: "two" }] },
+    ];
+    expect(textsOf(CHAT, { messages })).toEqual({ prompts: [], tools: [["one"], ["two"]] });
+    const input = [{ type: "function_call_output", output: "three", call_id: "c" }];
+    expect(textsOf("/v1/responses", { input }).tools).toEqual([["three"]]);
+  });
+});

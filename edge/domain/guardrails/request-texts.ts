@@ -1,0 +1,156 @@
+/**
+ * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
+ * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is not
+ * examined, and what a tool said is examined on its own.
+ */
+import type { Span } from "../bytes/byte-pieces.ts";
+import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../json/string-places.ts";
+import { MODEL_ROUTES, type RouteClass } from "../routing/route-class.ts";
+
+/** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
+export interface RequestText {
+  readonly text: string;
+  /** The text of a user, not of a system or developer message. */
+  readonly user: boolean;
+  readonly span: Span;
+}
+
+/** The texts of a request. */
+export interface RequestTexts {
+  readonly prompts: readonly RequestText[];
+  /** The texts of each tool's result that the client sent back. */
+  readonly toolResults: readonly (readonly RequestText[])[];
+}
+
+/** How the strings of a member are read: those of messages by who speaks, or all of them. */
+type MemberRule = "messages" | "all";
+
+/** The members of a request that are examined, by name. */
+export type TextScope = ReadonlyMap<string, MemberRule>;
+
+const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
+
+const CHAT = scopeOf({ messages: "messages" });
+const COMPLETION = scopeOf({ prompt: "all" });
+const RESPONSES = scopeOf({ instructions: "all", input: "messages" });
+const EMBEDDING = scopeOf({ input: "all" });
+const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
+const IMAGE = COMPLETION;
+/** On a path without rules of its own. */
+const ANY = scopeOf({
+  messages: "all",
+  prompt: "all",
+  input: "all",
+  instructions: "all",
+  system: "all",
+  query: "all",
+  documents: "all",
+});
+
+const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
+
+/** What is examined on a path of this class. */
+export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
+  if (!DOCUMENTED.has(path)) return ANY;
+  switch (requestType) {
+    case "chat":
+      return CHAT;
+    case "completion":
+      return COMPLETION;
+    case "responses":
+      return RESPONSES;
+    case "embedding":
+      return EMBEDDING;
+    case "audio":
+      return AUDIO;
+    case "image":
+      return IMAGE;
+    default:
+      return ANY;
+  }
+}
+
+/** Members whose text comes from the operator of an application, not from its user. */
+const SYSTEM_MEMBERS = new Set(["instructions", "system"]);
+const SYSTEM_ROLES = new Set(["system", "developer"]);
+const TOOL_ROLES = new Set(["tool", "function"]);
+/** Names of members of a message, at any depth, whose strings are text. */
+const MESSAGE_TEXT = new Set(["content", "text", "output"]);
+
+/** The texts of a JSON body, which is valid, in the order in which they stand. */
+export function requestTexts(body: readonly Uint8Array[], scope: TextScope): RequestTexts {
+  const places = stringPlaces(body, (path) => isLookedAt(scope, path));
+  const prompts: RequestText[] = [];
+  const toolResults: RequestText[][] = [];
+  for (const message of messagesOf(scope, places)) {
+    const speaker = message.labels === null ? "user" : speakerOf(body, message.labels);
+    if (speaker === "model") continue;
+    const texts = message.texts.map(({ span }) => ({
+      text: stringAt(body, span),
+      user: speaker !== "system" && !SYSTEM_MEMBERS.has(message.member),
+      span,
+    }));
+    if (speaker === "tool") toolResults.push(texts);
+    else prompts.push(...texts);
+  }
+  return { prompts, toolResults };
+}
+
+type Speaker = "user" | "system" | "tool" | "model";
+
+/** What belongs together: one message, or a member that has none. */
+interface Message {
+  readonly member: string;
+  readonly texts: StringPlace[];
+  /** The strings that say who speaks; null: a member without messages. */
+  readonly labels: StringPlace[] | null;
+}
+
+function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<Message> {
+  const messages = new Map<string, Message>();
+  for (const place of places) {
+    const member = String(place.path[0]);
+    const inMessages = scope.get(member) === "messages";
+    const key = inMessages ? `${member} ${isElement(place.path) ? place.path[1] : ""}` : member;
+    const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
+    messages.set(key, message);
+    if (message.labels === null || !isLabel(place.path)) message.texts.push(place);
+    else message.labels.push(place);
+  }
+  return messages.values();
+}
+
+function isLookedAt(scope: TextScope, path: JsonPath): boolean {
+  const [member] = path;
+  const rule = typeof member === "string" ? scope.get(member) : undefined;
+  if (rule !== "messages") return rule === "all";
+  if (isLabel(path)) return true;
+  const inner = path.findLast((step) => typeof step === "string");
+  return inner === member || MESSAGE_TEXT.has(String(inner));
+}
+
+/** An element of a list of messages, or something in it. */
+function isElement(path: JsonPath): boolean {
+  return typeof path[1] === "number";
+}
+
+/** A string that says who speaks, or what kind of message it is. */
+function isLabel(path: JsonPath): boolean {
+  return isElement(path) && path.length === 3 && (path[2] === "role" || path[2] === "type");
+}
+
+/**
+ * Who speaks in a message. A role that is not known counts as a user's, and of several roles the one that is examined:
+ * otherwise the upstream could read another one than the gateway.
+ */
+function speakerOf(body: readonly Uint8Array[], labels: readonly StringPlace[]): Speaker {
+  const named = (name: string): readonly string[] =>
+    labels.filter(({ path }) => path[2] === name).map(({ span }) => stringAt(body, span));
+  const roles = named("role");
+  const others = roles.filter((role) => role !== "assistant" && !TOOL_ROLES.has(role));
+  if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
+  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) ? "tool" : "model";
+  const types = named("type");
+  if (types.some((type) => type.endsWith("_output"))) return "tool";
+  return types.length > 0 && types.every((type) => type === "reasoning" || type.endsWith("_call")) ? "model" : "user";
+}

@@ -1,0 +1,212 @@
+/**
+ * Redaction of one text of an answer as it arrives: of plain text, and of the arguments of a tool call, which are JSON
+ * inside a string and stay valid JSON (docs/rules/guardrails.md#actions). Text is released as soon as no match can grow
+ * into it. No text is lost or doubled, whether it is valid JSON or not.
+ */
+import type { RedactingStream, RedactionCounts, TextScan } from "../../../shared/guardrails/text-scan.ts";
+
+/** Where the counts of several redactions are added up. */
+export class RedactionTally implements RedactionCounts {
+  pii = 0;
+  ban_keywords = 0;
+
+  add(counts: RedactionCounts): void {
+    this.pii += counts.pii;
+    this.ban_keywords += counts.ban_keywords;
+  }
+}
+
+/** Redacts a text that comes in pieces. */
+export interface TextRedaction {
+  /** Takes the next piece; returns what can be released. */
+  push(text: string): string;
+  /** Returns the rest. Called once, at the end. */
+  finish(): string;
+}
+
+/** The redaction of plain text. */
+export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedaction {
+  const stream = scan.openStream();
+  return {
+    push: (text) => stream.push(text),
+    finish: () => {
+      const rest = stream.finish();
+      tally.add(stream.counts);
+      return rest;
+    },
+  };
+}
+
+/** What JSON allows between strings, but for numbers; anything else makes the text no JSON. */
+const BETWEEN = /[\s{}[\],:truefalsn]/;
+const IN_NUMBER = /[-+.\deE]/;
+const BLANK = /\s/;
+/** How a JSON text begins; a bare number, or a sentence, is redacted as plain text. */
+const BEGINS_JSON = /[{["]/;
+/** A number with blanks after it that is longer is none. */
+const NUMBER_MAX = 4096;
+const ESCAPE_LENGTH = 2;
+const CODE_ESCAPE_LENGTH = 6;
+
+/**
+ * The redaction of JSON text: every string is decoded and redacted as a text of its own, a number that matches becomes a
+ * string. Text that turns out not to be JSON is redacted as plain text from there on.
+ */
+export class ArgumentsRedaction implements TextRedaction {
+  readonly #scan: TextScan;
+  readonly #tally: RedactionTally;
+  #plain: TextRedaction | null = null;
+  #begun = false;
+  /** The redaction of the string under way. */
+  #string: RedactingStream | null = null;
+  /** The beginning of an escape. */
+  #escape = "";
+  /** A number, and the blanks after it. */
+  #number = "";
+
+  constructor(scan: TextScan, tally: RedactionTally) {
+    this.#scan = scan;
+    this.#tally = tally;
+  }
+
+  push(text: string): string {
+    let out = "";
+    let at = 0;
+    while (at < text.length) {
+      if (this.#plain !== null) return out + this.#plain.push(text.slice(at));
+      if (this.#string === null) {
+        out += this.#between(text.charAt(at));
+        at += 1;
+        continue;
+      }
+      if (this.#escape !== "") {
+        out += this.#inEscape(text.charAt(at));
+        at += 1;
+        continue;
+      }
+      const end = endOfRun(text, at);
+      out += encoded(this.#string.push(text.slice(at, end)));
+      if (end < text.length) out += text.charAt(end) === '"' ? this.#closeString() : this.#openEscape();
+      at = end + 1;
+    }
+    return out;
+  }
+
+  finish(): string {
+    const number = this.#endNumber();
+    const string = this.#string === null ? "" : this.#endString() + this.#escape;
+    return number + string + (this.#plain?.finish() ?? "");
+  }
+
+  /** A character outside of strings. */
+  #between(character: string): string {
+    if (!this.#begun) {
+      if (BLANK.test(character)) return character;
+      this.#begun = true;
+      if (!BEGINS_JSON.test(character)) return this.#goOnPlain(character);
+    }
+    if (IN_NUMBER.test(character) && (this.#number !== "" || !BETWEEN.test(character))) {
+      // JSON has no two numbers with only blanks between them
+      if (BLANK.test(this.#number.slice(-1)) || this.#number.length > NUMBER_MAX) return this.#goOnPlain(character);
+      this.#number += character;
+      return "";
+    }
+    if (this.#number !== "" && BLANK.test(character) && this.#number.length <= NUMBER_MAX) {
+      this.#number += character;
+      return "";
+    }
+    if (!BETWEEN.test(character) && character !== '"') return this.#goOnPlain(character);
+    const number = this.#endNumber();
+    if (character === '"') this.#string = this.#scan.openStream();
+    return number + character;
+  }
+
+  #goOnPlain(character: string): string {
+    this.#plain = redactPlain(this.#scan, this.#tally);
+    const number = this.#number;
+    this.#number = "";
+    return this.#plain.push(number + character);
+  }
+
+  #endNumber(): string {
+    const number = this.#number;
+    this.#number = "";
+    if (number === "") return "";
+    const digits = number.trimEnd();
+    const { texts, counts } = this.#scan.redactTexts([{ text: digits, user: false }]);
+    this.#tally.add(counts);
+    const [redacted] = texts;
+    return redacted === undefined || redacted === digits ? number : JSON.stringify(redacted);
+  }
+
+  #openEscape(): string {
+    this.#escape = "\\";
+    return "";
+  }
+
+  #inEscape(character: string): string {
+    this.#escape += character;
+    const length = this.#escape[1] === "u" ? CODE_ESCAPE_LENGTH : ESCAPE_LENGTH;
+    if (this.#escape.length < length) return "";
+    const decoded = decodedEscape(this.#escape);
+    this.#escape = "";
+    return encoded(this.#string?.push(decoded) ?? "");
+  }
+
+  #closeString(): string {
+    return `${this.#endString()}"`;
+  }
+
+  #endString(): string {
+    const string = this.#string;
+    if (string === null) return "";
+    this.#string = null;
+    const rest = encoded(string.finish());
+    this.#tally.add(string.counts);
+    return rest;
+  }
+}
+
+/** The texts of complete arguments: the strings and numbers in them, or the whole when they are not JSON. */
+export function argumentTexts(json: string): readonly string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return [json];
+  }
+  if (typeof value !== "object" || value === null) return [typeof value === "string" ? value : json];
+  const texts: string[] = [];
+  const open: unknown[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const [name, inner] of Object.entries(next as object)) {
+      if (!Array.isArray(next)) texts.push(name);
+      if (typeof inner === "string") texts.push(inner);
+      else if (typeof inner === "object" && inner !== null) open.push(inner);
+    }
+  }
+  return [...texts, ...(json.match(/-?\d[-+.\deE]{6,}/g) ?? [])];
+}
+
+/** Where a string's next quote or escape stands, or the end. */
+function endOfRun(text: string, from: number): number {
+  for (let at = from; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0x22 || unit === 0x5c) return at;
+  }
+  return text.length;
+}
+
+/** The character that an escape stands for; an escape that JSON does not know is its own text. */
+function decodedEscape(given: string): string {
+  try {
+    return String(JSON.parse(`"${given}"`));
+  } catch {
+    return given;
+  }
+}
+
+/** The text as it stands in a JSON string. */
+function encoded(text: string): string {
+  return text === "" ? "" : JSON.stringify(text).slice(1, -1);
+}

@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { stringAt, stringPlaces } from "./string-places.ts";
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** The bytes of a text, cut at the given places. */
+function cutAt(text: string, cuts: readonly number[]): Uint8Array[] {
+  const bytes = encode(text);
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.byteLength + 1)))].sort((a, b) => a - b);
+  return [...places, bytes.byteLength].map((to, nth) => bytes.subarray(places[nth - 1] ?? 0, to));
+}
+
+/** Every string value of a JSON value, in order. */
+function stringsOf(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsOf) : [];
+}
+
+describe("string places", () => {
+  it("are those of every string value, in pieces cut anywhere, however the JSON is written", () => {
+    const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('\\"', "\\", 'a"b', "\\\\", "é😀", "\ud800"));
+    const value = fc.jsonValue({ maxDepth: 5 }).chain((json) => fc.record({ json: fc.constant(json), text }));
+    fc.assert(
+      fc.property(value, fc.array(fc.nat(500)), fc.constantFrom(undefined, 1, "\t"), (given, cuts, space) => {
+        const pieces = cutAt(JSON.stringify(given, null, space), cuts);
+        const found = stringPlaces(pieces, () => true).map(({ span }) => stringAt(pieces, span));
+        expect(found).toEqual(stringsOf(JSON.parse(JSON.stringify(given))));
+      }),
+    );
+  });
+
+  it("carry the names on their way, and a number of their own for each element", () => {
+    const json = '{"a": [1, 2 , {"b":"x"} , {"b":"y"}, "z"], "a":{"c\\u0064":"w"}, "n":-1e5, "t":true}';
+    const pieces = [encode(json)];
+    const found = stringPlaces(pieces, () => true).map(({ path, span }) => [...path, stringAt(pieces, span)]);
+    const [first, second, third] = found.map((path) => path[1]);
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(found.map((path) => path.filter((step) => typeof step === "string"))).toEqual([
+      ["a", "b", "x"],
+      ["a", "b", "y"],
+      ["a", "z"],
+      ["a", "cd", "w"],
+    ]);
+  });
+
+  it("of a document that is deeper than any honest one are found all the same", () => {
+    const deep = `{"messages":${"[".repeat(50_000)}"x"${"]".repeat(50_000)}}`;
+    const [place] = stringPlaces([encode(deep)], ([name]) => name === "messages");
+    expect(place?.path.length).toBe(64);
+  });
+});

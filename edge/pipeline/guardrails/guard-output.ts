@@ -1,0 +1,219 @@
+/**
+ * The output guardrails of the tenant: the last stage of an answer (docs/rules/guardrails.md#actions). `block` holds the
+ * whole answer, so that a blocked one is a real error; `redact` holds back only what a match may still grow into; `log_only`
+ * holds nothing back and examines a copy when the answer has ended.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { concat } from "../../domain/bytes/byte-pieces.ts";
+import { CollectedTexts } from "../../domain/guardrails/collected-texts.ts";
+import { RedactingEvents, redactDocument } from "../../domain/guardrails/redacting-events.ts";
+import { RedactionTally } from "../../domain/guardrails/text-redaction.ts";
+import { SseFilter } from "../../domain/sse/sse-filter.ts";
+import { OpenSpan } from "../../domain/trace/trace.ts";
+import {
+  type AnswerReport,
+  type AnswerStage,
+  bodyOfBytes,
+  collectAnswer,
+  type StagedAnswer,
+} from "../boons/answer-stage.ts";
+import type { Call } from "../call/context.ts";
+import type { Prepared } from "../call/known.ts";
+import { isEventStream } from "../reply/response-headers.ts";
+import { sendLateSpan, withSpan } from "../report/spans.ts";
+import { type Guards, guardsOf } from "./guards.ts";
+import { reportScan } from "./report-scan.ts";
+import { runScan } from "./run-scan.ts";
+
+/** Of an answer that is only looked at, this much is kept. */
+const COPY_MAX_BYTES = 4 * 1024 * 1024;
+/** Only the end of an answer is judged for harm; the guard model gets less. */
+const HARM_TEXT_MAX = 16_000;
+/** Answers of these types have no text. */
+const NO_TEXT = /^\s*(?:audio|image|video)\//i;
+
+/** A guarded answer. */
+interface Guarding {
+  readonly call: Call;
+  readonly request: Prepared;
+  readonly guards: Guards;
+}
+
+/** The stage of the tenant's policy; none when the policy, or the route, has nothing to examine in answers. */
+export function outputGuards(call: Call, request: Prepared): readonly AnswerStage[] {
+  const guards = guardsOf(request.principal.tenant, "output");
+  if (guards === null || call.parentId !== null || !hasText(call)) return [];
+  const guarding = { call, request, guards };
+  return [
+    async (answer, report) => (NO_TEXT.test(answer.contentType) ? answer : await guard(guarding, answer, report)),
+  ];
+}
+
+/** Vectors, images and sound are not examined. */
+function hasText({ route }: Call): boolean {
+  return route.requestType !== "embedding" && route.requestType !== "image" && route.billedBy !== "characters";
+}
+
+async function guard(guarding: Guarding, answer: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> {
+  const { guards } = guarding;
+  if (guards.action === "log_only") return { ...answer, body: lookedAt(guarding, answer) };
+  const events = isEventStream(answer.contentType);
+  if (guards.action === "redact" && guards.guardModel === null && events)
+    return { ...answer, body: redactedStream(guarding, answer.body) };
+  return { ...answer, body: bodyOfBytes(await examined(guarding, answer, report)) };
+}
+
+/** The whole answer, as it may be given. Throws GatewayError, and what the body fails with. */
+async function examined(
+  { call, request, guards }: Guarding,
+  answer: StagedAnswer,
+  report: AnswerReport,
+): Promise<Uint8Array> {
+  const collected = await collectAnswer(call, answer.body, report);
+  if (collected.kind === "too-large") {
+    await collected.body.cancel().catch(() => undefined);
+    throw new GatewayError(collected.noMemory ? "content_policy_unavailable" : "upstream_failed");
+  }
+  const { bytes } = collected;
+  const events = isEventStream(answer.contentType);
+  return await withSpan(call, "boon:guardrails_output", async (span) => {
+    const { blocked, unjudged, matched } = await scanAnswer({ call, request, guards }, bytes, events, span);
+    if (blocked) throw new GatewayError("response_blocked");
+    if (unjudged) throw new GatewayError("content_policy_unavailable");
+    return matched && guards.action === "redact" ? redactedBytes(guards, bytes, events) : bytes;
+  });
+}
+
+/** Each text is scanned by itself: the texts of an answer do not continue one another. */
+async function scanAnswer(
+  { call, request, guards }: Guarding,
+  bytes: Uint8Array,
+  events: boolean,
+  span: OpenSpan,
+): ReturnType<typeof runScan> {
+  const texts = textsOf(bytes, events);
+  const find = () => ({
+    matches: texts.texts().flatMap((text) => guards.scan.scanTexts([{ text, user: false }])),
+  });
+  const harmText = () => texts.end(HARM_TEXT_MAX);
+  return await runScan(call, request, { side: "output", guards, span, find, harmText });
+}
+
+function textsOf(bytes: Uint8Array, events: boolean): CollectedTexts {
+  const texts = new CollectedTexts();
+  if (events) {
+    const filter = new SseFilter([texts], true);
+    filter.push(bytes);
+    filter.finish();
+  } else texts.document(new TextDecoder().decode(bytes));
+  return texts;
+}
+
+function redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): Uint8Array {
+  const tally = new RedactionTally();
+  if (!events) return new TextEncoder().encode(redactDocument(scan, tally, new TextDecoder().decode(bytes)));
+  const redacting = new RedactingEvents(scan, tally);
+  const filter = new SseFilter([redacting], true);
+  return concat([filter.push(bytes), filter.finish(), redacting.finish()]);
+}
+
+/** The stream without what matches; each piece goes on as soon as no match can grow into it. */
+function redactedStream(
+  { call, request, guards }: Guarding,
+  body: ReadableStream<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  const tally = new RedactionTally();
+  const redacting = new RedactingEvents(guards.scan, tally);
+  const filter = new SseFilter([redacting], true);
+  const reader = body.getReader();
+  const span = call.trace.begin("boon:guardrails_output", call.ports.clock());
+  const ended = (): void => {
+    const { pii, ban_keywords } = tally;
+    const counts = { ...(pii > 0 ? { pii } : {}), ...(ban_keywords > 0 ? { ban_keywords } : {}) };
+    reportScan(call, request, span, { side: "output", guards, counts, harm: null, textMs: 0, harmMs: 0 });
+    span.end(call.ports.clock());
+  };
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        try {
+          for (;;) {
+            const { done, value } = await reader.read();
+            const out = done ? concat([filter.finish(), redacting.finish()]) : filter.push(value);
+            if (out.byteLength > 0) controller.enqueue(out);
+            if (done) {
+              ended();
+              controller.close();
+            }
+            if (done || out.byteLength > 0) return;
+          }
+        } catch (error) {
+          ended();
+          await reader.cancel(error).catch(() => undefined);
+          throw error;
+        }
+      },
+      cancel: async (reason) => {
+        ended();
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The same body; a copy of it is examined when it has ended, in whatever way. */
+function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): ReadableStream<Uint8Array> {
+  const { call } = guarding;
+  const copy: Uint8Array[] = [];
+  const kept = call.memory.answerMemory.open();
+  let room = COPY_MAX_BYTES;
+  const keep = (bytes: Uint8Array): void => {
+    if (bytes.byteLength > room || !kept.grow(bytes.byteLength)) room = 0;
+    if (room === 0) return;
+    room -= bytes.byteLength;
+    copy.push(bytes.slice());
+  };
+  const reader = body.getReader();
+  let over = false;
+  const ended = (): void => {
+    if (over) return;
+    over = true;
+    const looking = lookAt(guarding, concat(copy), isEventStream(contentType));
+    call.waitUntil(looking.catch(() => undefined).finally(() => kept.close()));
+  };
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) {
+            controller.enqueue(value);
+            return keep(value);
+          }
+          ended();
+          controller.close();
+        } catch (error) {
+          ended();
+          throw error;
+        }
+      },
+      cancel: async (reason) => {
+        ended();
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function lookAt(guarding: Guarding, bytes: Uint8Array, events: boolean): Promise<void> {
+  const { call, request } = guarding;
+  const { clock, sleep } = call.ports;
+  // what waits for the end of the answer comes first
+  await sleep(0, call.request.signal);
+  const span = new OpenSpan("boon:guardrails_output", clock());
+  await scanAnswer(guarding, bytes, events, span);
+  span.end(clock());
+  sendLateSpan(call, request, span);
+}

@@ -1,0 +1,66 @@
+/**
+ * A tenant's guardrails policy, ready to be used for either side of a request (docs/rules/guardrails.md#policies). What is
+ * compiled from a policy is kept with the record that it came from: every request of the tenant uses it.
+ */
+import { compileScan, type TextScan, type TextScanner } from "../../../shared/guardrails/text-scan.ts";
+import type { ResolvedTenant } from "../../../shared/records.ts";
+
+type Policy = NonNullable<ResolvedTenant["guardrails_policy"]>;
+
+/** A scanner of a policy. */
+export type Scanner = TextScanner | "harm";
+
+/** The side of a request that is examined. */
+export type GuardedSide = "input" | "output";
+
+/** What a policy says about one side. */
+export interface Guards {
+  readonly action: Policy["action"];
+  /** The scanners that need no model, and their patterns. */
+  readonly textScanners: readonly TextScanner[];
+  readonly scan: TextScan;
+  /** The model that judges harm; null: it is not judged. */
+  readonly guardModel: string | null;
+  /** A text passes when a scanner fails. */
+  readonly failOpen: boolean;
+}
+
+interface BothGuards {
+  readonly input: Guards | null;
+  readonly output: Guards | null;
+}
+
+const compiled = new WeakMap<Policy, BothGuards>();
+
+/** The guards of a tenant for one side; null: nothing is examined there. */
+export function guardsOf({ guardrails_policy: policy }: ResolvedTenant, side: GuardedSide): Guards | null {
+  if (policy === null) return null;
+  const known = compiled.get(policy);
+  if (known !== undefined) return known[side];
+  const both = { input: sideOf(policy, policy.input_scanners), output: sideOf(policy, policy.output_scanners) };
+  compiled.set(policy, both);
+  return both[side];
+}
+
+function sideOf(policy: Policy, scanners: readonly Scanner[]): Guards | null {
+  if (scanners.length === 0) return null;
+  const textScanners = scanners.filter((scanner): scanner is TextScanner => scanner !== "harm");
+  return {
+    action: policy.action,
+    textScanners,
+    scan: compileScan({ scanners: textScanners, banKeywords: policy.ban_keywords }),
+    guardModel: scanners.includes("harm") ? (policy.guard_model ?? "") : null,
+    failOpen: policy.fail_open,
+  };
+}
+
+/** Whether a match of this scanner refuses the text: an injection and harm cannot be redacted. */
+export function isBlocking({ action }: Guards, scanner: Scanner): boolean {
+  return action === "block" || (action === "redact" && (scanner === "prompt_injection" || scanner === "harm"));
+}
+
+/** Whether the answers of a tenant may not come from, or go to, the response cache. */
+export function changesAnswers(tenant: ResolvedTenant): boolean {
+  const guards = guardsOf(tenant, "output");
+  return guards !== null && guards.action !== "log_only";
+}

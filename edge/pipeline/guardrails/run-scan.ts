@@ -1,0 +1,51 @@
+/**
+ * One scan of the texts of one side: the scanners that need no model, and the guard model when nothing was refused by
+ * then; then what is told of it (report-scan.ts).
+ */
+import type { ScanMatch } from "../../../shared/guardrails/text-scan.ts";
+import type { OpenSpan } from "../../domain/trace/trace.ts";
+import type { Call } from "../call/context.ts";
+import type { Prepared } from "../call/known.ts";
+import { type GuardedSide, type Guards, isBlocking } from "./guards.ts";
+import { judgeHarm } from "./judge-harm.ts";
+import { countsOf, reportScan } from "./report-scan.ts";
+
+/** What is to be scanned, and by which policy. */
+interface Scan {
+  readonly side: GuardedSide;
+  readonly guards: Guards;
+  readonly span: OpenSpan;
+  /** Matches that refuse the whole when their scanner does, and matches that do not. */
+  readonly find: () => { readonly matches: readonly ScanMatch[]; readonly apart?: readonly ScanMatch[] };
+  /** The text that is judged for harm. */
+  readonly harmText: () => string;
+}
+
+/** What the policy says of what was scanned. */
+interface ScanVerdict {
+  readonly blocked: boolean;
+  /** The guard model failed, and the policy does not let pass what was not judged. */
+  readonly unjudged: boolean;
+  /** Something was found. */
+  readonly matched: boolean;
+}
+
+/** Scans, and reports what was found. Throws ClientGone. */
+export async function runScan(call: Call, request: Prepared, scan: Scan): Promise<ScanVerdict> {
+  const { side, guards, span, find, harmText } = scan;
+  const { clock } = call.ports;
+  const startedMs = clock();
+  const { matches, apart = [] } = find();
+  const scannedMs = clock();
+  const refused = matches.some(({ scanner }) => isBlocking(guards, scanner));
+  const { guardModel, action, failOpen } = guards;
+  const harm = guardModel === null || refused ? null : await judgeHarm(call, request, guardModel, harmText());
+  const counts = countsOf([...matches, ...apart]);
+  const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
+  reportScan(call, request, span, { side, guards, counts, harm, ...times });
+  return {
+    blocked: refused || (harm === "unsafe" && isBlocking(guards, "harm")),
+    unjudged: action !== "log_only" && harm === "failed" && !failOpen,
+    matched: matches.length + apart.length > 0,
+  };
+}
