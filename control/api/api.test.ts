@@ -48,6 +48,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/models", null],
   ["POST", "/api/v1/models", { model_name: "x" }],
   ["POST", "/api/v1/models/validate", { api_base: "http://127.0.0.1:9/v1", upstream_model: "m" }],
+  ["POST", "/api/v1/guardrails/test", { text: "x", policy: {} }],
   ["GET", `/api/v1/models/${ABSENT}`, null],
   ["PUT", `/api/v1/models/${ABSENT}`, { upstream_model: "x", api_base: "" }],
   ["DELETE", `/api/v1/models/${ABSENT}`, null],

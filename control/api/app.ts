@@ -11,6 +11,7 @@ import { backupRoutes } from "./backup.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
+import { guardrailsRoutes } from "./guardrails.ts";
 import { internalRoutes } from "./internal.ts";
 import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
@@ -40,6 +41,7 @@ export function createApp(deps: ApiDeps): Api {
   modelEndpointRoutes(app);
   mcpServerRoutes(app);
   fairshareRoutes(app);
+  guardrailsRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);
   budgetRoutes(app, deps);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Command, CommanderError } from "commander";
 import { terminalText } from "../../shared/printable.ts";
 import { backupCommands } from "./backup.ts";
+import { guardrailsCommands } from "./guardrails.ts";
 import { keyCommands } from "./keys.ts";
 import { modelCommands } from "./models.ts";
 import { CliError } from "./session.ts";
@@ -30,7 +31,8 @@ const program = new Command("gateway")
     "\nThe admin token comes from GATEWAY_ADMIN_TOKEN, else from the data folder of a gateway started here.\nExit code: 0 done, 1 refused or failed, 2 not understood.",
   )
   .exitOverride();
-for (const add of [tenantCommands, keyCommands, modelCommands, usageCommands, backupCommands]) add(program);
+for (const add of [tenantCommands, keyCommands, modelCommands, guardrailsCommands, usageCommands, backupCommands])
+  add(program);
 
 try {
   await program.parseAsync();

@@ -190,6 +190,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/guardrails/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a guardrails policy on a text; changes and keeps nothing
+         * @description Runs the scanners of the data plane, but for `harm`, which needs a model. `matches` says where the text matches, `input` and `output` what happens to it on either side. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postGuardrailsTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -2392,6 +2412,56 @@ export interface components {
             }[];
             ts_ms: number;
         };
+        GuardrailsTrial: {
+            policy: {
+                /**
+                 * @default block
+                 * @enum {string}
+                 */
+                action?: "block" | "redact" | "log_only";
+                /** @default [] */
+                ban_keywords?: string[];
+                /** @default true */
+                fail_open?: boolean;
+                /** @default null */
+                guard_model?: string | null;
+                /** @default [] */
+                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[];
+                /** @default [] */
+                output_scanners?: ("pii" | "ban_keywords" | "harm")[];
+            };
+            /** @description Stored and logged nowhere */
+            text: string;
+        };
+        GuardrailsVerdict: {
+            /** @enum {string} */
+            action: "block" | "redact" | "log_only";
+            /**
+             * @description `not_run`: the policy lists harm, which only a request asks its guard model for
+             * @enum {string}
+             */
+            harm: "not_listed" | "not_run";
+            /**
+             * @description What happens to a prompt with this text
+             * @enum {string}
+             */
+            input: "pass" | "block" | "redact" | "log";
+            /** @description Offsets in UTF-16 units; `end` is exclusive */
+            matches: {
+                end: number;
+                label: string;
+                /** @enum {string} */
+                scanner: "prompt_injection" | "pii" | "ban_keywords" | "harm";
+                start: number;
+            }[];
+            /**
+             * @description What happens to an answer with this text
+             * @enum {string}
+             */
+            output: "pass" | "block" | "redact" | "log";
+            /** @description The text without what is replaced */
+            redacted: string;
+        };
         Jobsched: {
             api_version: string;
             enabled: boolean;
@@ -3664,6 +3734,40 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             502: components["responses"]["Unreachable"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postGuardrailsTest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GuardrailsTrial"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GuardrailsVerdict"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };

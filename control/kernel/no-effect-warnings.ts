@@ -13,12 +13,6 @@ const when =
 
 const BOONS = "boons have no effect yet: what is switched on is stored, and requests go upstream as they are";
 
-/** A guardrails policy that switches a scan on. */
-export const guardrailsWarnings = when<Tenant["guardrails_policy"]>(
-  (policy) => policy !== null && policy.input_scanners.length + policy.output_scanners.length > 0,
-  "guardrails have no effect yet: the policy is stored, and nothing is scanned, blocked or redacted",
-);
-
 /** A compression policy that is switched on. */
 export const compressionWarnings = when<Tenant["compression_policy"]>(
   (policy) => policy?.enabled === true,

@@ -25,6 +25,7 @@ import {
 } from "./call/known.ts";
 import type { PipelineInput } from "./call/start-call.ts";
 import { guardInput } from "./guardrails/guard-input.ts";
+import { outputGuards } from "./guardrails/guard-output.ts";
 import { answer } from "./reply/answer-call.ts";
 import { serveAdmitted } from "./serve-admitted.ts";
 
@@ -79,7 +80,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   try {
     const cached = await lookupResponse(call, await guardInput(call, prepare(call, resolved)), reload);
     if (cached.kind === "hit") return cached.answer;
-    return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS);
+    return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS, outputGuards);
   } catch (error) {
     throw StageFailure.of(error, resolved);
   }

@@ -7,13 +7,13 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
 import type { AdmittedRequest } from "./admission/admit.ts";
 import { type RequestEnd, Settler } from "./admission/settle.ts";
+import type { AnswerStage } from "./boons/answer-stage.ts";
 import type { Boon } from "./boons/boon.ts";
 import { runBoons } from "./boons/run-boons.ts";
 import { type CacheKey, cacheMissFor } from "./cache/response-cache.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
 import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } from "./call/known.ts";
-import { outputGuards } from "./guardrails/guard-output.ts";
 import { relay } from "./relay/relay.ts";
 import { keepOpenUntilBodyRead } from "./reply/unread-body-reply.ts";
 import { cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
@@ -23,13 +23,14 @@ import { UpstreamProgress } from "./upstream/upstream-progress.ts";
 /**
  * The answer of the request's upstream. The end of the answer settles the request. A failure has been settled when it
  * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere. `boons`: those that may act on
- * the request; a sub-call has none.
+ * the request; a sub-call has none. `lastStages`: what happens to its answer after the boons.
  */
 export async function serveAdmitted(
   call: Call,
   admitted: AdmittedRequest,
   key: CacheKey | null,
   boons: readonly Boon[],
+  lastStages: (call: Call, request: Prepared) => readonly AnswerStage[] = () => [],
 ): Promise<CallAnswer> {
   let request = { ...admitted, upstream: new UpstreamProgress() };
   const settler = new Settler(call, request);
@@ -48,7 +49,7 @@ export async function serveAdmitted(
     const response = await relay(call, {
       request: served,
       forwarded,
-      stages: [...boosted.stages, ...outputGuards(call, served)],
+      stages: [...boosted.stages, ...lastStages(call, served)],
       bill: (answered) => billed(served, answered),
       settler,
       miss: cacheMissFor(key, request.model),

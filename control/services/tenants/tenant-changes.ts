@@ -27,7 +27,7 @@ import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
-import { compressionWarnings, guardrailsWarnings } from "../../kernel/no-effect-warnings.ts";
+import { compressionWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
 import { write } from "../../kernel/write.ts";
@@ -88,7 +88,6 @@ export const tenantChanges = {
     body: tenantGuardrailsSchema,
     action: "set_tenant_guardrails",
     columns: ({ policy }) => ({ guardrails_policy: policy }),
-    warnings: ({ policy }) => guardrailsWarnings(policy),
   }),
   /** Null falls back to the global settings (docs/rules/tenants.md#policies). */
   compression: change({

@@ -6,7 +6,7 @@
 import { type AnswerParts, type AnswerText, answerParts } from "./answer-texts.ts";
 
 /** An event of a stream. */
-export interface AnswerEvent {
+interface AnswerEvent {
   /** The lines that are no data, such as `event:`. */
   readonly fields: readonly string[];
   /** The data as it came; null: the event has none. */

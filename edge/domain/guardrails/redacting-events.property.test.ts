@@ -127,7 +127,8 @@ describe("a redacted stream", () => {
   });
 
   it("redacts the events of the Responses API: the pieces, and the complete texts that repeat them", () => {
-    const event = (value: Record<string, unknown>) => `event: ${value["type"]}\ndata: ${JSON.stringify(value)}\n\n`;
+    const event = (value: { readonly type: string } & Record<string, unknown>) =>
+      `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
     const ids = { item_id: "i", output_index: 0, content_index: 0 };
     const text = [
       event({ type: "response.created", response: { instructions: "jane@example.com", output: [] } }),
@@ -150,7 +151,8 @@ describe("a redacted stream", () => {
   });
 
   it("redacts Anthropic's messages", () => {
-    const event = (value: Record<string, unknown>) => `event: ${value["type"]}\ndata: ${JSON.stringify(value)}\n\n`;
+    const event = (value: { readonly type: string } & Record<string, unknown>) =>
+      `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
     const text = [
       event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
       ...piecesOf(SECRETS, 5).map((piece) =>

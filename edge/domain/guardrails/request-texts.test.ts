@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { routeClassOf } from "../routing/route-class.ts";
-import { requestTexts, textScopeOf } from "./request-texts.ts";
+import { guardedTexts, textScopeOf } from "./request-texts.ts";
 
 function textsOf(path: string, body: unknown) {
   const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
-  const { prompts, toolResults } = requestTexts([bytes], textScopeOf(path, routeClassOf(path)));
+  const { prompts, toolResults } = guardedTexts([bytes], textScopeOf(path, routeClassOf(path)));
   return {
     prompts: prompts.map(({ text, user }) => (user ? text : `system: ${text}`)),
     tools: toolResults.map((texts) => texts.map(({ text }) => text)),

@@ -16,7 +16,7 @@ export interface RequestText {
 }
 
 /** The texts of a request. */
-export interface RequestTexts {
+export interface GuardedTexts {
   readonly prompts: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];
@@ -26,7 +26,7 @@ export interface RequestTexts {
 type MemberRule = "messages" | "all";
 
 /** The members of a request that are examined, by name. */
-export type TextScope = ReadonlyMap<string, MemberRule>;
+type TextScope = ReadonlyMap<string, MemberRule>;
 
 const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
 
@@ -78,7 +78,7 @@ const TOOL_ROLES = new Set(["tool", "function"]);
 const MESSAGE_TEXT = new Set(["content", "text", "output"]);
 
 /** The texts of a JSON body, which is valid, in the order in which they stand. */
-export function requestTexts(body: readonly Uint8Array[], scope: TextScope): RequestTexts {
+export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): GuardedTexts {
   const places = stringPlaces(body, (path) => isLookedAt(scope, path));
   const prompts: RequestText[] = [];
   const toolResults: RequestText[][] = [];

@@ -3,7 +3,9 @@
  * inside a string and stay valid JSON (docs/rules/guardrails.md#actions). Text is released as soon as no match can grow
  * into it. No text is lost or doubled, whether it is valid JSON or not.
  */
-import type { RedactingStream, RedactionCounts, TextScan } from "../../../shared/guardrails/text-scan.ts";
+import type { RedactingStream } from "../../../shared/guardrails/redacting-stream.ts";
+import type { RedactionCounts } from "../../../shared/guardrails/replacements.ts";
+import type { TextScan } from "../../../shared/guardrails/text-scan.ts";
 
 /** Where the counts of several redactions are added up. */
 export class RedactionTally implements RedactionCounts {

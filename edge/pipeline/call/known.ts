@@ -150,7 +150,7 @@ export interface Resolved extends Parsed {
 }
 
 /** What input guardrails have done with a request (docs/rules/guardrails.md#where-it-looks). */
-export interface GuardedInput {
+interface GuardedInput {
   /** The revision of the tenant whose policy was applied. */
   readonly tenantRev: number;
   /** The body as the client sent it. */

@@ -10,8 +10,8 @@ import { passesFor } from "../../domain/compression/passes.ts";
 import { RETRIEVE_TOOL, referredHash, repeatsOf } from "../../domain/compression/repeats.ts";
 import { heuristicScores, queryTerms } from "../../domain/compression/sentences.ts";
 import { compactCodeBlocks, compactJsonBlocks } from "../../domain/compression/structural.ts";
-import { withSpan } from "../report/spans.ts";
 import type { Boon, BoonEffect, BoonWork, OwnTool } from "../boons/boon.ts";
+import { withSpan } from "../report/spans.ts";
 
 /** The sidecar gets the end of a longer question. */
 const QUERY_CHARS_MAX = 8192;

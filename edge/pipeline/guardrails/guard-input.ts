@@ -7,9 +7,9 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch } from "../../../shared/guardrails/text-scan.ts";
 import type { Edit } from "../../domain/bytes/byte-pieces.ts";
 import {
+  type GuardedTexts,
+  guardedTexts,
   type RequestText,
-  type RequestTexts,
-  requestTexts,
   textScopeOf,
 } from "../../domain/guardrails/request-texts.ts";
 import { OpenSpan } from "../../domain/trace/trace.ts";
@@ -18,9 +18,9 @@ import { FormOutgoing } from "../body/form-outgoing.ts";
 import { JsonOutgoing } from "../body/json-outgoing.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { type Call, OnceLatch } from "../call/context.ts";
+import { type Guards, guardsOf, isBlocking } from "../call/guards.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
 import { sendLateSpan, withSpan } from "../report/spans.ts";
-import { type Guards, guardsOf, isBlocking } from "./guards.ts";
 import { runScan } from "./run-scan.ts";
 
 /** What stands in place of a tool's result that is blocked. */
@@ -39,15 +39,18 @@ export async function guardInput(call: Call, request: Prepared): Promise<Prepare
     const passed = await guarded(call, current).catch((error: unknown) => {
       throw StageFailure.of(error, current);
     });
-    if (passed !== null) return passed;
+    if (typeof passed !== "string") return passed;
     const newer = await judgedNow(call, current);
-    if (newer === null || look === POLICIES_MAX) throw new StageFailure(new GatewayError("request_blocked"), current);
+    if (newer === null || look === POLICIES_MAX) throw new StageFailure(new GatewayError(passed), current);
     current = newer;
   }
 }
 
-/** The request, if its policy lets it pass; null: it is blocked. */
-async function guarded(call: Call, request: Prepared): Promise<Prepared | null> {
+/** The request, if its policy lets it pass; else what it is refused with. */
+async function guarded(
+  call: Call,
+  request: Prepared,
+): Promise<Prepared | "request_blocked" | "content_policy_unavailable"> {
   const { tenant } = request.principal;
   const guards = guardsOf(tenant, "input");
   if (request.guarded === null ? guards === null : request.guarded.tenantRev === tenant.rev) return request;
@@ -63,8 +66,8 @@ async function guarded(call: Call, request: Prepared): Promise<Prepared | null> 
   return await withSpan(call, "boon:guardrails_input", async (span) => {
     const texts = await textsOf(call, given);
     const found = await examine(call, unchanged, guards, texts, span);
-    if (found.blocked) return null;
-    if (found.unjudged) throw new GatewayError("content_policy_unavailable");
+    if (found.blocked) return "request_blocked";
+    if (found.unjudged) return "content_policy_unavailable";
     const outgoing = redacted(call, guards, given, texts, found);
     return { ...unchanged, parsed: { ...request.parsed, outgoing }, guarded: noted };
   });
@@ -116,7 +119,7 @@ async function examine(
   call: Call,
   request: Prepared,
   guards: Guards,
-  { prompts, toolResults }: RequestTexts,
+  { prompts, toolResults }: GuardedTexts,
   span: OpenSpan,
 ): Promise<Examined> {
   const inResults = toolResults.map((texts) => guards.scan.scanTexts(texts));
@@ -135,7 +138,7 @@ function redacted(
   call: Call,
   guards: Guards,
   given: OutgoingBody,
-  { prompts, toolResults }: RequestTexts,
+  { prompts, toolResults }: GuardedTexts,
   { inResults }: Examined,
 ): OutgoingBody {
   const redact = (texts: readonly RequestText[]): readonly string[] =>
@@ -164,15 +167,15 @@ function editsOf(texts: readonly RequestText[], replaced: readonly string[]): Ed
 }
 
 /** The texts of a body; a form is read to its end for them. */
-async function textsOf(call: Call, given: OutgoingBody): Promise<RequestTexts> {
+async function textsOf(call: Call, given: OutgoingBody): Promise<GuardedTexts> {
   if (given instanceof FormOutgoing) return formTexts(await given.readTexts());
   return jsonTexts(call, given.clientBytes ?? []);
 }
 
-function jsonTexts(call: Call, bytes: readonly Uint8Array[]): RequestTexts {
-  return requestTexts(bytes, textScopeOf(call.path, call.route));
+function jsonTexts(call: Call, bytes: readonly Uint8Array[]): GuardedTexts {
+  return guardedTexts(bytes, textScopeOf(call.path, call.route));
 }
 
-function formTexts(texts: readonly string[]): RequestTexts {
+function formTexts(texts: readonly string[]): GuardedTexts {
   return { prompts: texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } })), toolResults: [] };
 }

@@ -18,10 +18,10 @@ import {
   type StagedAnswer,
 } from "../boons/answer-stage.ts";
 import type { Call } from "../call/context.ts";
+import { type Guards, guardsOf } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { sendLateSpan, withSpan } from "../report/spans.ts";
-import { type Guards, guardsOf } from "./guards.ts";
 import { reportScan } from "./report-scan.ts";
 import { runScan } from "./run-scan.ts";
 

@@ -30,7 +30,10 @@ function worldOf(policy: Partial<Policy> | null, tenant: Partial<ResolvedTenant>
   world.maxBodyBytes = 8 * 1024 * 1024;
   const guardrails_policy = policy === null ? null : { ...POLICY, ...policy };
   world.key = keyOf({ tenant: tenantOf({ guardrails_policy, tracing_enabled: true, ...tenant }) });
-  world.model = modelOf({ prices: { input: 0.001, output: 0.001, image: 0, character: 0, audio_second: 0 } });
+  world.model = modelOf({
+    upstream_model: "tiny",
+    prices: { input: 0.001, output: 0.001, image: 0, character: 0, audio_second: 0 },
+  });
   return world;
 }
 
@@ -201,6 +204,7 @@ describe("a policy that changed", () => {
     const waiting = new TestPermit();
     world.answers = [{ verdict: "waiting", permit: waiting }];
     const answered = answerOf(world, { body: chatBody(MAIL) });
+    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
     world.key = keyOf({ tenant: tenantOf({ guardrails_policy: { ...POLICY, input_scanners: ["pii"] }, rev: 2 }) });
     waiting.decided.resolve({ verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] });
     expect((await answered).status).toBe(400);
@@ -214,6 +218,7 @@ describe("a policy that changed", () => {
     const waiting = new TestPermit();
     world.answers = [{ verdict: "waiting", permit: waiting }];
     const answered = answerOf(world, { body: chatBody(`${MAIL} blue falcon`) });
+    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
     world.key = keyOf({ tenant: tenantOf({ guardrails_policy: policy, rev: 2 }) });
     waiting.decided.resolve({ verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] });
     expect((await answered).status).toBe(200);

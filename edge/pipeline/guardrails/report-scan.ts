@@ -6,11 +6,11 @@ import { issues } from "../../../shared/alerts.ts";
 import { boonEvent } from "../../domain/cell/event-counters.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
+import type { GuardedSide, Guards, Scanner } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
-import type { GuardedSide, Guards, Scanner } from "./guards.ts";
 
 /** What a scan has found: matches by scanner; those that found nothing are absent. */
-export type ScanCounts = Partial<Record<Scanner, number>>;
+type ScanCounts = Partial<Record<Scanner, number>>;
 
 /** A scan that is over. */
 interface EndedScan {

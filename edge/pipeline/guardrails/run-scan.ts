@@ -5,8 +5,8 @@
 import type { ScanMatch } from "../../../shared/guardrails/text-scan.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
+import { type GuardedSide, type Guards, isBlocking } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
-import { type GuardedSide, type Guards, isBlocking } from "./guards.ts";
 import { judgeHarm } from "./judge-harm.ts";
 import { countsOf, reportScan } from "./report-scan.ts";
 
