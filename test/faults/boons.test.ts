@@ -171,7 +171,7 @@ describe("a request goes on as it was", () => {
   });
 
   it("when the classifier of the auto router hangs: heuristics choose", async () => {
-    const minted = await gateway.mint(upstream.url, "plain");
+    const minted = await gateway.mint(upstream.url, "plain", { tags: ["poetry"] });
     const allowed = { allowed_models: [minted.model.model_name] };
     await gateway.must("PATCH", `/tenants/${minted.tenant.id}/allowlist`, allowed);
     const messages = [{ role: "user", content: `what rhymes with orange? ${minted.mark}` }];
