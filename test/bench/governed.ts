@@ -11,6 +11,7 @@ import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { LOADS } from "./loads.ts";
+import { BENCH_KEYWORDS } from "./prose.ts";
 import { modelOf } from "./targets.ts";
 
 /** More than any load has requests at once. */
@@ -26,6 +27,8 @@ export interface Governed {
   readonly gateway: Gateway;
   /** The key of the one tenant. */
   readonly secret: string;
+  /** The key of a tenant like it, whose prompts are scanned for injections, personal data and 100 keywords. */
+  readonly guarded: string;
   /** Keys of `count` more tenants, made once. */
   mintMany(count: number): Promise<readonly string[]>;
   /** Sets the number of slots of the cell; null: the number that all other loads have. */
@@ -34,12 +37,19 @@ export interface Governed {
   rows(expected: number): Promise<number>;
 }
 
-async function mint(gateway: Gateway, name: string): Promise<string> {
+const GUARDRAILS = {
+  action: "block",
+  input_scanners: ["prompt_injection", "pii", "ban_keywords"],
+  ban_keywords: BENCH_KEYWORDS,
+};
+
+async function mint(gateway: Gateway, name: string, policy: object | null = null): Promise<string> {
   const tenant = await gateway.must<Tenant>("POST", "/tenants", { name, weight: 100 });
   const one = `/tenants/${tenant.id}`;
   await gateway.must("PUT", `${one}/quota`, { tokens_per_minute: FAR_TOKENS, max_in_flight: SLOTS });
   const budget = { budget_tokens: FAR_TOKENS, budget_cost_usd: FAR_USD, budget_period: "monthly" };
   await gateway.must("PATCH", `${one}/budget`, budget);
+  if (policy !== null) await gateway.must("PATCH", `${one}/guardrails`, { policy });
   return (await gateway.must<CreatedKey>("POST", `${one}/keys`, { name, ...budget })).secret;
 }
 
@@ -66,11 +76,13 @@ export async function startGoverned(
       ...(load.freshShare === null ? {} : { cache_enabled: true, cache_ttl_secs: 3600 }),
     });
   const secret = await mint(gateway, "bench");
+  const guarded = await mint(gateway, "bench-guarded", GUARDRAILS);
   let many: readonly string[] = [];
   return {
     stack,
     gateway,
     secret,
+    guarded,
     mintMany: async (count) => {
       const names = Array.from({ length: count - many.length }, (_, at) => `bench-${many.length + at}`);
       const secrets: string[] = [];

@@ -6,9 +6,10 @@ import type { SliceReading } from "./slice.ts";
 
 /**
  * The targets of a load: the upstream itself, a bare Worker, a Worker that calls an object first, the gateway past and
- * through its TCP front, a gateway with {@link WORKERS} Worker processes through its own front, a peer.
+ * through its TCP front, the gateway for a tenant whose prompts are scanned, a gateway with {@link WORKERS} Worker
+ * processes through its own front, a peer.
  */
-export const TARGETS = ["direct", "floor", "one-call", "governed", "front", "workers", "peer"] as const;
+export const TARGETS = ["direct", "floor", "one-call", "governed", "front", "guarded", "workers", "peer"] as const;
 export type TargetName = (typeof TARGETS)[number];
 
 /** The number of Worker processes of the `workers` target. */
@@ -25,6 +26,8 @@ export interface Load {
   readonly reading: SliceReading;
   readonly concurrency: number;
   readonly bodyBytes: number;
+  /** The prompt is a text as people write it; otherwise it is one letter again and again. */
+  readonly prose: boolean;
   /** For streams: whether the client asks for the usage event; otherwise the gateway withholds it. */
   readonly asksUsage: boolean;
   /** Each client sends a single request, instead of one after another for a time. */
@@ -46,6 +49,7 @@ const BASE: Omit<Load, "name" | "title"> = {
   reading: "whole",
   concurrency: 32,
   bodyBytes: 1024,
+  prose: false,
   asksUsage: false,
   once: false,
   freshShare: null,
@@ -122,6 +126,12 @@ export const LOADS: readonly Load[] = [
   stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),
   stream("saturated", `32 at once for ${SATURATED_SLOTS} slots`, { slots: SATURATED_SLOTS }),
   stream("tenants", "many tenants, 32 at once", { tenants: "many" }),
+  stream("guardrails", "4 KB prompts, 16 at once, without and with guardrails on them", {
+    bodyBytes: 4 * 1024,
+    prose: true,
+    concurrency: 16,
+    targets: ["floor", "governed", "guarded"],
+  }),
   stream("paced-asked", "20 streams, 20 ms pace, usage asked for", { ...paced, concurrency: 20, asksUsage: true }),
   stream("paced-withheld", "20 streams, 20 ms pace, usage withheld", { ...paced, concurrency: 20 }),
   stream("streams-150", "150 long streams at once, 20 ms pace", { ...long, concurrency: 150, onceMs: 6000 }),

@@ -41,14 +41,25 @@ const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
  * The process with the objects is the measured one; the Worker processes before it, if there are any, are counted as other
  * processes.
  */
-function governedTargets(governed: Governed, many: readonly string[]): readonly [past: Target, through: Target] {
-  const { stack, secret } = governed;
+function governedTargets(
+  governed: Governed,
+  many: readonly string[],
+): readonly [past: Target, through: Target, guarded: Target] {
+  const { stack, secret, guarded } = governed;
   const headers = ({ tenants }: Load) => (tenants === "many" ? many : [secret]).map(bearer);
   const pid = stack.parts.get("workerd")?.pid ?? null;
   const beside = [...stack.parts.values()].flatMap((part) => (part.pid === null || part.pid === pid ? [] : [part.pid]));
+  const past = {
+    name: "governed",
+    pid,
+    beside,
+    base: () => `${stack.runtimeUrls()[0] ?? stack.proxyUrl}/v1`,
+    headers,
+  } as const;
   return [
-    { name: "governed", pid, beside, base: () => `${stack.runtimeUrls()[0] ?? stack.proxyUrl}/v1`, headers },
+    past,
     { name: "front", pid, beside, base: () => `${stack.proxyUrl}/v1`, headers },
+    { ...past, name: "guarded", headers: () => [bearer(guarded)] },
   ];
 }
 
@@ -109,7 +120,7 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       if (peer?.status === "fulfilled") await peer.value.close();
     });
     let governed: Governed | null = null;
-    if (wanted.has("governed") || wanted.has("front")) {
+    if (wanted.has("governed") || wanted.has("front") || wanted.has("guarded")) {
       governed = await startGoverned(folder, origin, { inspect });
       const { stack } = governed;
       undo.push(() => stack.stop());

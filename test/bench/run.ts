@@ -56,7 +56,7 @@ export async function run(options: Options, places: Places): Promise<BenchRun> {
   const all = await measureAll(options, places, untilMs, notes);
   const sent = sentToGateway(all);
   const ledgers = [
-    await places.governed?.rows(sentTo(all, ["governed", "front"])),
+    await places.governed?.rows(sentTo(all, ["governed", "front", "guarded"])),
     await places.workers?.rows(sentTo(all, ["workers"])),
   ].filter((rows) => rows !== undefined);
   const rows = ledgers.length === 0 ? null : ledgers.reduce((sum, each) => sum + each);

@@ -50,6 +50,8 @@ interface Summary {
    * Worker.
    */
   readonly stream_gap_p99_over_floor_1000: number | null;
+  /** CPU time that scanning a prompt of 4 KB for injections, personal data and 100 keywords adds to a request, ms. */
+  readonly guardrails_cpu_ms_4k: number | null;
 }
 
 const figuresOf = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
@@ -116,6 +118,10 @@ export function summaryOf(all: readonly Measured[]): Summary {
     stream_cpu_per_chunk_over_floor: byFloor(all, "streams-150", cpu),
     stream_cpu_per_chunk_over_floor_1000: byFloor(all, "streams-1000", cpu),
     stream_gap_p99_over_floor_1000: byFloor(all, "streams-1000", ({ gapMs }) => gapMs?.p99),
+    guardrails_cpu_ms_4k: difference(
+      figuresOf(all, "guardrails", "guarded")?.cpuMsPerRequest?.median,
+      governed(all, "guardrails")?.cpuMsPerRequest?.median,
+    ),
   };
 }
 

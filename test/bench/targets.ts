@@ -1,5 +1,6 @@
 /** The slice that puts a load on a target: the same request for each target, except for address and credentials. */
 import type { Load, TargetName } from "./loads.ts";
+import { proseOf } from "./prose.ts";
 import { FRESH, type Slice } from "./slice.ts";
 
 export interface Target {
@@ -26,7 +27,8 @@ export function bodyOf(load: Load): string {
       ...(load.asksUsage ? { stream_options: { include_usage: true } } : {}),
       messages: [{ role: "user", content: `${load.freshShare === null ? "" : FRESH} ${filler}` }],
     });
-  return body("x".repeat(Math.max(0, load.bodyBytes - body("").length)));
+  const length = Math.max(0, load.bodyBytes - body("").length);
+  return body(load.prose ? proseOf(length) : "x".repeat(length));
 }
 
 /** The message for the load generator. */

@@ -10,7 +10,7 @@ export function sentTo(all: readonly Measured[], targets: readonly TargetName[])
 
 /** The number of requests that were sent to the gateway, with any number of processes: each leaves one row. */
 export function sentToGateway(all: readonly Measured[]): number {
-  return sentTo(all, ["governed", "front", "workers"]);
+  return sentTo(all, ["governed", "front", "guarded", "workers"]);
 }
 
 /** One line for each reason; empty when the run is valid. `rows`: the rows in the ledger, null when there is no ledger. */
