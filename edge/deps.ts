@@ -5,10 +5,12 @@ import { waitUntil } from "cloudflare:workers";
 import { deriveInternalToken } from "../shared/internal-token.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
+import { CompressorHttp } from "./adapters/compressor-http.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
+import { validateJsonSchema } from "./adapters/json-schema.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { CellAdmission } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
@@ -22,6 +24,7 @@ import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
 import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
+import { RedisOriginals } from "./adapters/redis-originals.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
@@ -113,7 +116,14 @@ function compose(bindings: Bindings): Isolate | EnvError {
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache({ client, hot, clock, keepAlive: waitUntil, alerts }),
       mcpSessions: new RedisMcpSessions(client),
+      originals: new RedisOriginals(client),
+      compressor: new CompressorHttp({
+        ...env.compressor,
+        fetch: async (url, init) => await fetch(url, init),
+        log: consoleLog,
+      }),
       transforms: TRANSFORMS,
+      validateSchema: validateJsonSchema,
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
       tokens: new JoseVerifier(

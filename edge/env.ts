@@ -57,6 +57,9 @@ export interface Bindings {
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
 
+/** One day, as the control service bounds it. */
+const COMPRESSOR_TIMEOUT_MAX_MS = 86_400_000;
+
 const algorithm = z
   .string()
   .transform((value, context) => {
@@ -127,6 +130,11 @@ const schema = z.object({
   GATEWAY_FAIL_OPEN: envFlag(true),
   GATEWAY_JWT_ISSUERS: envJwtIssuers,
   GATEWAY_INTERNAL_BASE_URL: envWebUrl("http://127.0.0.1:9180"),
+  GATEWAY_COMPRESSOR_URL: envOptionalWebUrl,
+  GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800).refine(
+    (ms) => ms <= COMPRESSOR_TIMEOUT_MAX_MS,
+    `must be at most ${COMPRESSOR_TIMEOUT_MAX_MS}`,
+  ),
 });
 
 /** The validated configuration of one isolate. */
@@ -167,6 +175,8 @@ export interface Env {
   readonly jwtIssuers: readonly JwtIssuer[];
   /** The URL of the control service. */
   readonly internalBaseUrl: string;
+  /** The compression sidecar; `url` without a trailing slash, null: there is none. */
+  readonly compressor: { readonly url: string | null; readonly timeoutMs: number };
 }
 
 /** The address of the analytics store and how to log in. */
@@ -219,5 +229,6 @@ export function parseEnv(bindings: object): Env {
     failOpen: value.GATEWAY_FAIL_OPEN,
     jwtIssuers: value.GATEWAY_JWT_ISSUERS,
     internalBaseUrl: value.GATEWAY_INTERNAL_BASE_URL,
+    compressor: { url: value.GATEWAY_COMPRESSOR_URL, timeoutMs: value.GATEWAY_COMPRESSOR_TIMEOUT_MS },
   };
 }

@@ -12,6 +12,7 @@ import type { Identity } from "./domain/auth/identity.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { CountedEvent, MetricEvent } from "./domain/cell/event-counters.ts";
+import type { SchemaValidator } from "./domain/structured-output/check-value.ts";
 import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
 import type { Transforms } from "./domain/transform/transform.ts";
@@ -276,9 +277,29 @@ export interface Alerts {
   raise(issue: Issue): void;
 }
 
+/** The texts that compression has replaced by references (docs/rules/compression.md#deduplication). Never throws. */
+export interface Originals {
+  /** Keeps a tenant's texts, by their SHA-256 in hex. False: not all of them are kept. */
+  keep(tenantId: string, texts: ReadonlyMap<string, string>, ttlSecs: number): Promise<boolean>;
+  /** Null: there is none any more, or the store failed. */
+  load(tenantId: string, sha256: string): Promise<string | null>;
+}
+
+/** The compression sidecar (docs/rules/compression.md#sidecar). */
+export interface Compressor {
+  /** False: none is configured. */
+  readonly enabled: boolean;
+  /**
+   * How much each sentence of each segment says about the query: finite numbers, as many as there are sentences. Null:
+   * the sidecar failed, was late, or answered something else. Never throws.
+   */
+  score(segments: readonly (readonly string[])[], query: string): Promise<readonly (readonly number[])[] | null>;
+}
+
 export interface Ports {
   /** The transforms of requests on their way upstream, and of their answers. */
   readonly transforms: Transforms;
+  readonly validateSchema: SchemaValidator;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly random: Random;
@@ -289,6 +310,8 @@ export interface Ports {
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
   readonly mcpSessions: McpSessions;
+  readonly originals: Originals;
+  readonly compressor: Compressor;
   readonly secrets: SecretOpener;
   readonly tokens: TokenVerifier;
   readonly identities: IdentityProvisioner;

@@ -89,6 +89,8 @@ export const storeKeys = {
   mcpSession: (server: string, digest: string): string => `mcps:${server}:${digest}`,
   settings: (name: HotSetting): string => `settings:${name}`,
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
+  /** The value is the text with this SHA-256, in hex (docs/rules/compression.md#deduplication). */
+  original: (tenantId: string, sha256: string): string => `ref:${tenantId}:${sha256}`,
   cells: "cells",
   energyReading: "energy:reading",
   provisionerHeartbeat: "provisioner:heartbeat",

@@ -3,6 +3,7 @@
  * and with a maximum size.
  */
 import type { JSONWebKeySet } from "jose";
+import { AnswerTooLong, boundedText } from "./bounded-text.ts";
 import { KeysUnreadable } from "./issuer-keys.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -33,21 +34,15 @@ async function answerOf(url: string): Promise<Response> {
 }
 
 async function textOf(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
   try {
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk as Uint8Array, { stream: true });
-      if (text.length > MAX_BYTES) throw new KeysUnreadable("answered too much");
-    }
-    return text + decoder.decode();
+    return await boundedText(response, MAX_BYTES);
   } catch (error) {
     throw failure(error);
   }
 }
 
 function failure(error: unknown): KeysUnreadable {
-  if (error instanceof KeysUnreadable) return error;
+  if (error instanceof AnswerTooLong) return new KeysUnreadable("answered too much");
   const timedOut = error instanceof Error && error.name === "TimeoutError";
   return new KeysUnreadable(timedOut ? "timed out" : "connection failed", { cause: error });
 }

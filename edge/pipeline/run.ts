@@ -11,6 +11,7 @@ import { admit } from "./admission/admit.ts";
 import { prepare } from "./admission/prepare.ts";
 import { isAutoRequest, resolveAuto } from "./auto-route/resolve-auto.ts";
 import { checkFields, parseCall, parseOther } from "./body/parse-call.ts";
+import { BOONS } from "./boon-list.ts";
 import { lookupResponse } from "./cache/response-cache.ts";
 import type { Call } from "./call/context.ts";
 import {
@@ -77,7 +78,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   try {
     const cached = await lookupResponse(call, prepare(call, resolved), reload);
     if (cached.kind === "hit") return cached.answer;
-    return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key);
+    return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS);
   } catch (error) {
     throw StageFailure.of(error, resolved);
   }

@@ -7,6 +7,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
 import type { AdmittedRequest } from "./admission/admit.ts";
 import { type RequestEnd, Settler } from "./admission/settle.ts";
+import type { Boon } from "./boons/boon.ts";
 import { runBoons } from "./boons/run-boons.ts";
 import { type CacheKey, cacheMissFor } from "./cache/response-cache.ts";
 import { ClientGone } from "./call/client-gone.ts";
@@ -20,16 +21,22 @@ import { UpstreamProgress } from "./upstream/upstream-progress.ts";
 
 /**
  * The answer of the request's upstream. The end of the answer settles the request. A failure has been settled when it
- * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere.
+ * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere. `boons`: those that may act on
+ * the request; a sub-call has none.
  */
-export async function serveAdmitted(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
+export async function serveAdmitted(
+  call: Call,
+  admitted: AdmittedRequest,
+  key: CacheKey | null,
+  boons: readonly Boon[],
+): Promise<CallAnswer> {
   let request = { ...admitted, upstream: new UpstreamProgress() };
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
     // Boons may take longer than the isolate's session holds a slot.
     if (request.boons !== null) settler.watchSlot();
-    const boosted = await runBoons(call, request);
+    const boosted = await runBoons(call, request, boons);
     request = boosted.request;
     forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
     const served = request;

@@ -153,7 +153,7 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
 async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Response> {
   try {
     const prepared = await preparedOf(call, parent, asked);
-    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
+    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null, []);
     return response;
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;
@@ -192,11 +192,11 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
   return { ...prepare(call, { ...parent, ...ownOf(asked), ...fresh, energy }), session: parent.session };
 }
 
-/** What a call has of its own: body, model and time limit. */
-function ownOf({ model, body, timeoutMs }: OwnCall): Pick<Resolved, "parsed" | "modelText" | "model"> {
+/** What a call has of its own: body, model and time limit; no boon acts on it. */
+function ownOf({ model, body, timeoutMs }: OwnCall): Pick<Resolved, "parsed" | "modelText" | "model" | "boons"> {
   const modelText = model.model_name;
   const parsed = parsedOf({ model: modelText, ...body }, modelText);
-  return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 } };
+  return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
 }
 
 function parsedOf(body: JsonObject, modelName: string): ParsedCall {

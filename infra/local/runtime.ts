@@ -38,6 +38,8 @@ const PASSED_ON = [
   "GATEWAY_ALLOWED_PRIVATE_CIDRS",
   "GATEWAY_JWT_ISSUERS",
   "GATEWAY_INTERNAL_BASE_URL",
+  "GATEWAY_COMPRESSOR_URL",
+  "GATEWAY_COMPRESSOR_TIMEOUT_MS",
 ] as const;
 
 /** Which runtime executes the Worker. */

@@ -76,7 +76,7 @@ export interface MetricEvent {
   readonly labels: readonly string[];
 }
 
-/** An event and how often it happened. */
+/** An event and how often it happened, or how much it counts: a safe integer of at least 0. */
 export interface CountedEvent extends MetricEvent {
   readonly times: number;
 }

@@ -16,6 +16,11 @@ export const PARSE_WHOLE_MAX_BYTES = 256 * 1024;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** The value when it is an object of JSON (no list, not null); else null. */
+export function jsonObjectOf(value: unknown): JsonObject | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+}
+
 export interface JsonDocument {
   readonly root: JsonObject;
   /** Code points of a string of this document as the client sent it. */
@@ -62,8 +67,7 @@ const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function parseObject(bytes: Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(strict.decode(bytes));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+    return jsonObjectOf(JSON.parse(strict.decode(bytes)));
   } catch {
     return null;
   }

@@ -10,9 +10,12 @@ export type SpanName =
   | "auto_route"
   | "cache_lookup"
   | "admission"
+  | "boon:compression"
   | "upstream"
   | "upstream_diagnostics"
-  | "mcp_request";
+  | "mcp_request"
+  | "boon:vision"
+  | "boon:structured_repair";
 
 /** Plain facts by name; a list contains names, addresses or numbers. */
 type SpanAttributes = Readonly<

@@ -16,6 +16,26 @@ export interface BoonWork {
   readonly draft: RequestDraft;
   /** What the client has said in `x-gateway-boons` (docs/rules/headers.md#directive). */
   readonly directive: { readonly lossy: boolean };
+  /** Tools that the tool loop adds to the request and the gateway answers itself; a boon before it pushes its own. */
+  readonly ownTools: OwnTool[];
+}
+
+/** A tool of the gateway, for one request (docs/rules/boons.md#own-tools). */
+export interface OwnTool {
+  /** The entry of `tools` as it goes upstream. Its name is not among the client's tools. */
+  readonly definition: {
+    readonly type: "function";
+    readonly function: {
+      readonly name: string;
+      readonly description: string;
+      readonly parameters: Readonly<Record<string, unknown>>;
+    };
+  };
+  /**
+   * The result of a call, as the text of a tool message; `args` is what the model has sent, parsed, whatever it is. Never
+   * throws: a failure is a text that begins with `error: `.
+   */
+  run(args: unknown): Promise<string>;
 }
 
 /** What a boon has done. */

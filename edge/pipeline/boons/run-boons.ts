@@ -11,24 +11,28 @@ import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
 import { directivesOf } from "./directives.ts";
 import { RequestDraft } from "./request-draft.ts";
 
-/** Every boon, in the order in which they change a request; their answer stages run in the same order. */
-const BOONS: readonly Boon[] = [];
-
 /** A request as it goes upstream, and what happens to its answer. */
 interface Boosted<K extends Prepared> {
   readonly request: K;
   readonly stages: readonly AnswerStage[];
 }
 
-/** The request with the changes of its boons. Throws ClientGone. */
-export async function runBoons<K extends Prepared>(call: Call, request: K): Promise<Boosted<K>> {
+/**
+ * The request with the changes of its boons, which are run in the order of `boons`; their answer stages run in the same
+ * order. Throws ClientGone.
+ */
+export async function runBoons<K extends Prepared>(
+  call: Call,
+  request: K,
+  boons: readonly Boon[],
+): Promise<Boosted<K>> {
   const { off, lossy } = directivesOf(call);
-  if (request.boons === null || call.parentId !== null || off) return { request, stages: [] };
+  if (request.boons === null || boons.length === 0 || off) return { request, stages: [] };
   const draft = new RequestDraft(request.parsed);
   const { settings } = request.boons;
-  const work: BoonWork = { call, request, settings, draft, directive: { lossy } };
+  const work: BoonWork = { call, request, settings, draft, directive: { lossy }, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
-  for (const boon of BOONS) {
+  for (const boon of boons) {
     const effect = await applied(boon, work);
     if (effect !== null) effects.push([boon, effect]);
   }

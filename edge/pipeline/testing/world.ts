@@ -26,6 +26,7 @@ import type { PowerReading } from "../../domain/usage/energy.ts";
 import type {
   Admission,
   CacheEntry,
+  Compressor,
   Directory,
   FinishedCall,
   KnownTerms,
@@ -41,6 +42,7 @@ import { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
 import { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
+import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
@@ -94,8 +96,13 @@ export class TestPipeline {
   model: ModelRecord | null = modelOf();
   /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
+  /** Models besides `model`, by name. */
+  readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
+  readonly originals = new TestOriginals();
+  /** The sidecar's scores; null: there is no sidecar. */
+  compressor: Compressor["score"] | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
   answers: Admitted<PermitHandle>[] = [];
   entry: CacheEntry | null = null;
@@ -105,9 +112,8 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
+  validateSchema: Ports["validateSchema"] = () => [];
   inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
-  /** The registered models besides `model`. */
-  others: readonly ModelRecord[] = [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -231,7 +237,13 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      originals: this.originals,
+      compressor: {
+        enabled: this.compressor !== null,
+        score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,
+      },
       transforms: this.transforms,
+      validateSchema: this.validateSchema,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -258,16 +270,15 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (name, options) => {
-        const other = this.others.find(({ model_name }) => model_name === name);
-        if (other !== undefined) return found(other, "store");
-        return this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
-          ? found(this.modelInMemory, "memory")
-          : found(this.model, this.storeIsDown ? "memory" : "store");
-      },
+      model: async (name, options) =>
+        this.otherModels.has(name)
+          ? found(this.otherModels.get(name) ?? null, "store")
+          : this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+            ? found(this.modelInMemory, "memory")
+            : found(this.model, this.storeIsDown ? "memory" : "store"),
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
-      models: async () => [...(this.model === null ? [] : [this.model]), ...this.others],
+      models: async () => [...(this.model === null ? [] : [this.model]), ...this.otherModels.values()],
       forget: (items) => {
         if (items.some(({ kind }) => kind !== "model")) this.keyInMemory = null;
         if (items.some(({ kind }) => kind === "model" || kind === "all")) this.modelInMemory = null;

@@ -1,0 +1,98 @@
+/**
+ * The compression sidecar over HTTP (docs/rules/compression.md#sidecar): one call within its timeout, whose answer is used
+ * only when it has exactly one finite number for each sentence. The sidecar is the operator's own; addresses that are always
+ * blocked are not called.
+ */
+import { INFRASTRUCTURE_POLICY, isUrlAllowed } from "../../shared/ssrf.ts";
+import type { Compressor, Log } from "../ports.ts";
+import { boundedText } from "./bounded-text.ts";
+
+/** A number takes at most this many characters in JSON, with its comma and some whitespace. */
+const SCORE_CHARS_MAX = 40;
+const ANSWER_CHARS_MIN = 4096;
+
+interface CompressorOptions {
+  /** Without a trailing slash; null: there is no sidecar. */
+  readonly url: string | null;
+  readonly timeoutMs: number;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly log: Log;
+}
+
+/** An answer that cannot be used; the message says why, and has nothing of the answer. */
+class Unusable extends Error {
+  override readonly name = "Unusable";
+}
+
+export class CompressorHttp implements Compressor {
+  readonly #options: CompressorOptions;
+
+  constructor(options: CompressorOptions) {
+    this.#options = options;
+  }
+
+  get enabled(): boolean {
+    return this.#options.url !== null;
+  }
+
+  async score(segments: readonly (readonly string[])[], query: string): Promise<readonly (readonly number[])[] | null> {
+    const { url, log } = this.#options;
+    try {
+      if (url === null || !isUrlAllowed(url, INFRASTRUCTURE_POLICY)) throw new Unusable("address is not allowed");
+      return scoresOf(await this.#answer(`${url}/score`, segments, query), segments);
+    } catch (error) {
+      log.event("compressor_failed", { reason: reasonOf(error) });
+      return null;
+    }
+  }
+
+  async #answer(url: string, segments: readonly (readonly string[])[], query: string): Promise<unknown> {
+    const { timeoutMs, fetch } = this.#options;
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ segments: segments.map((sentences) => ({ sentences })), query }),
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (response.status !== 200) {
+      await response.body?.cancel().catch(() => undefined);
+      throw new Unusable(`http ${response.status}`);
+    }
+    const sentences = segments.reduce((sum, { length }) => sum + length, 0);
+    const text = await boundedText(response, ANSWER_CHARS_MIN + (sentences + segments.length) * SCORE_CHARS_MAX);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw new Unusable("not json");
+    }
+  }
+}
+
+function scoresOf(answer: unknown, segments: readonly (readonly string[])[]): readonly (readonly number[])[] {
+  const results = fieldOf(answer, "results");
+  if (!Array.isArray(results) || results.length !== segments.length) throw new Unusable("wrong number of results");
+  return segments.map((sentences, at) => {
+    const scores = fieldOf(results[at], "scores");
+    if (!Array.isArray(scores) || scores.length !== sentences.length) throw new Unusable("wrong number of scores");
+    return scores.map((score: unknown) => {
+      if (typeof score !== "number" || !Number.isFinite(score)) throw new Unusable("a score is no finite number");
+      return score;
+    });
+  });
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}
+
+/** Never more than the kind of the failure: a server's own words do not reach the log. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Unusable) return error.message;
+  if (!(error instanceof Error)) return "unknown";
+  return error.name === "TimeoutError"
+    ? "timeout"
+    : error.name === "AnswerTooLong"
+      ? "answer too long"
+      : "connect failed";
+}

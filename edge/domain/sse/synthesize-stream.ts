@@ -1,0 +1,76 @@
+/**
+ * A chat completion that is there as a whole, as the event stream that a streaming client expects. Whoever has to hold an
+ * answer before its client may see it (structured output, output guardrails that block) writes the stream anew with this
+ * (docs/rules/boons.md#synthesised-streams).
+ */
+import { type JsonObject, jsonObjectOf } from "../json/document.ts";
+
+/** Members of a completion that every event of its stream repeats. */
+const HEAD = ["id", "created", "model", "system_fingerprint", "service_tier"] as const;
+
+/** Members of a message that have an event of their own. */
+const PLACED = new Set(["role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call"]);
+
+/** What the client asked for. */
+interface StreamOptions {
+  /** `stream_options.include_usage`: an event with the usage before the end. */
+  readonly includeUsage: boolean;
+}
+
+/**
+ * The event stream of a completion: for each choice its role, reasoning, content, tool calls and finish reason, then the
+ * usage if it was asked for, and `[DONE]`. Null: `completion` is not a chat completion with at least one choice.
+ */
+export function synthesizeStream(completion: unknown, { includeUsage }: StreamOptions): string | null {
+  const root = jsonObjectOf(completion);
+  const given: unknown = root?.["choices"];
+  if (root === null || !Array.isArray(given)) return null;
+  const choices = given.flatMap((choice, position) => choiceEvents(jsonObjectOf(choice), position));
+  if (choices.length === 0) return null;
+  const head = { ...membersOf(root, HEAD), object: "chat.completion.chunk" };
+  const usage = jsonObjectOf(root["usage"]);
+  const events = choices.map((choice) => ({ ...head, choices: [choice], ...(includeUsage ? { usage: null } : {}) }));
+  const last = includeUsage && usage !== null ? [{ ...head, choices: [], usage }] : [];
+  return `${[...events, ...last].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
+}
+
+/** The entries of `choices` in the events of one choice, in order; none for what is not a choice. */
+function choiceEvents(choice: JsonObject | null, position: number): readonly JsonObject[] {
+  const message = jsonObjectOf(choice?.["message"]);
+  if (choice === null || message === null) return [];
+  const { index = position, finish_reason: finish, logprobs } = choice;
+  const delta = (members: JsonObject, more: JsonObject = {}): JsonObject => ({
+    index,
+    delta: members,
+    finish_reason: null,
+    ...more,
+  });
+  const said = message["content"] ?? "";
+  const events = [delta(openingOf(message, said))];
+  for (const name of ["reasoning_content", "reasoning"]) {
+    const text = message[name] ?? "";
+    if (text !== "") events.push(delta({ [name]: text }));
+  }
+  if (said !== "") events.push(delta({ content: said }, logprobs == null ? {} : { logprobs }));
+  const calls: unknown = message["tool_calls"];
+  if (Array.isArray(calls)) {
+    for (const [at, call] of calls.entries()) {
+      events.push(delta({ tool_calls: [{ ...jsonObjectOf(call), index: at }] }));
+    }
+  }
+  if (message["function_call"] != null) events.push(delta({ function_call: message["function_call"] }));
+  events.push(delta({}, { finish_reason: finish ?? "stop" }));
+  return events;
+}
+
+/** The first delta: the role, what has no event of its own, and an empty content (null when there is none to come). */
+function openingOf(message: JsonObject, said: unknown): JsonObject {
+  const rest = Object.entries(message).filter(([name, value]) => !PLACED.has(name) && value != null);
+  const content = said === "" && message["content"] !== "" ? null : "";
+  return Object.fromEntries([["role", message["role"] ?? "assistant"], ["content", content], ...rest]);
+}
+
+/** These members of an object, those that it has. */
+function membersOf(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (object[name] === undefined ? [] : [[name, object[name]]])));
+}

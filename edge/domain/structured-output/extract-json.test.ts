@@ -1,0 +1,111 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compactJson, extractJson, VALUE_MAX_DEPTH } from "./extract-json.ts";
+
+const fence = "```";
+const textOf = (content: string) => {
+  const found = extractJson(content);
+  return found.kind === "value" ? found.text : null;
+};
+const problemOf = (content: string) => {
+  const found = extractJson(content);
+  return found.kind === "none" ? found.problem : null;
+};
+/** Any value that is an object or a list: what a text is searched for. */
+const container = fc.oneof(
+  fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
+  fc.array(fc.jsonValue({ maxDepth: 4 })),
+);
+const prose = fc.string({ unit: fc.constantFrom("a", " ", "\n", "(", "!", "`", "}", "]", "'", ",") });
+
+describe("the JSON value of a text", () => {
+  it.each([
+    ['{"a": 1}', '{"a":1}'],
+    [' \n[1, 2.5e3 , "x y"]\n', '[1,2.5e3,"x y"]'],
+    [`${fence}json\n{\n  "a": true\n}\n${fence}`, '{"a":true}'],
+    [`Sure! ${fence}\n[]\n${fence} Anything else?`, "[]"],
+    ['Use {x} or [see below]: {"a": "}{\\"] \\\\"} and {"b": 2}', '{"a":"}{\\"] \\\\"}'],
+    ['The set {1, 2}: {"a": [null, false]}', '{"a":[null,false]}'],
+    ["12345678901234567890", "12345678901234567890"],
+    ['{"n": 1e400, "big": 12345678901234567890, "n": 2}', '{"n":1e400,"big":12345678901234567890,"n":2}'],
+    [`${fence}json\n"a  b"\n${fence}`, '"a  b"'],
+    ["null", "null"],
+    ['{"__proto__": {"a": 1}}', '{"__proto__":{"a":1}}'],
+    ['{"a": "\ud800"}', '{"a":"\ud800"}'],
+  ])("of %j is %j", (content, expected) => {
+    expect(textOf(content)).toBe(expected);
+  });
+
+  it.each([
+    ["", "The text contains no JSON value."],
+    ["I cannot do that.", "The text contains no JSON value."],
+    ["[see the list] {x}", "The text contains no JSON value."],
+    ['{"a": {"b": 1}, "c": ', "The JSON value is cut off before its end."],
+    ['{"a": {"b": 1}, "c', "The JSON value is cut off before its end."],
+    ['{"a": {"b": 1}, c: 2}', "The JSON value is not valid JSON."],
+    ['{"a": {"b": 1},}', "The JSON value is not valid JSON."],
+    ['[{"a": 1} {"b": 2}]', "The JSON value is not valid JSON."],
+    ['{"a": "two\nlines"}', "The JSON value is not valid JSON."],
+    ['{"a": "\\x"}', "The JSON value is not valid JSON."],
+    ['{"a" 1}', "The JSON value is not valid JSON."],
+    ["[".repeat(100_000), "The JSON value is nested deeper than 200 levels."],
+  ])("is missing in %j", (content, problem) => {
+    expect(problemOf(content)).toBe(problem);
+  });
+
+  it("is found in any prose around it, whatever it holds", () => {
+    fc.assert(
+      fc.property(prose, container, prose, fc.nat(4), (before, value, after, spaces) => {
+        const text = JSON.stringify(value, null, spaces);
+        expect(extractJson(`${before}${text}${after}`)).toEqual({
+          kind: "value",
+          value: JSON.parse(text),
+          text: JSON.stringify(value),
+        });
+      }),
+    );
+  });
+
+  it("is never a part of one that is cut off", () => {
+    fc.assert(
+      fc.property(container, fc.nat(), (value, cut) => {
+        const text = JSON.stringify({ first: value });
+        expect(extractJson(text.slice(0, 1 + (cut % (text.length - 1)))).kind).toBe("none");
+      }),
+    );
+  });
+
+  it("may be as deep as is allowed", () => {
+    const deep = "[".repeat(VALUE_MAX_DEPTH) + "]".repeat(VALUE_MAX_DEPTH);
+    expect(textOf(deep)).toBe(deep);
+    expect(textOf(`[${deep}]`)).toBeNull();
+  });
+
+  it("takes any text, and as a value only what JSON.parse takes", () => {
+    const texts = fc.string({
+      unit: fc.constantFrom(...'{}[]",:\\ 1-e.tn\n'.split(""), "true", "null", '"a"', "\ud800"),
+    });
+    fc.assert(
+      fc.property(texts, (text) => {
+        const found = extractJson(text);
+        if (found.kind === "value") expect(JSON.parse(found.text)).toEqual(found.value);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each(["[", "[1,", '{"a":', "{ ", "[ [1] ", '"', "\\", "```\n", "[1,[1] x"])(
+    "is searched for in linear time in a megabyte of %j",
+    (unit) => {
+      expect(extractJson(unit.repeat(1_000_000 / unit.length)).kind).toBeDefined();
+    },
+  );
+
+  it("is compact without a change of numbers or strings", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(0, 1, 2, "\t", " \n "), (value, space) => {
+        expect(compactJson(JSON.stringify(value, null, space))).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+});

@@ -1,0 +1,258 @@
+/**
+ * Compression of whole requests: which passes run for whom, what is never touched, what the client is told, and that every
+ * failure leaves the request as it was (docs/rules/compression.md).
+ */
+import { describe, expect, it, vi } from "vitest";
+import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
+import { sha256Hex } from "../../../shared/sha256.ts";
+import { run } from "../run.ts";
+import { IdentityTransform } from "../testing/identity-transform.ts";
+import { keyOf, modelOf, settingsOf, tenantOf } from "../testing/records.ts";
+import { TestPipeline } from "../testing/world.ts";
+
+vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+
+const ROWS = Array.from({ length: 40 }, (_, at) => ({ id: at, city: `City ${at}`, population: at * 1000 }));
+const JSON_TEXT = JSON.stringify(ROWS, null, 2);
+const CODE = `\`\`\`js\n${`call();${" ".repeat(30)}\n\n\n`.repeat(40)}\`\`\``;
+const LOG = Array.from({ length: 40 }, (_, at) => `2026-01-01T00:00:${at} INFO handled request ${at}`).join("\n");
+const PROSE = Array.from({ length: 30 }, (_, at) => `Sentence number ${at} speaks about something else entirely.`).join(
+  " ",
+);
+const DOCUMENT = "Every later copy of this text is a reference to the first one. ".repeat(20).trim();
+const ASK = { role: "user", content: "Which city is the largest?" };
+
+interface Given {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly tenant?: Partial<ResolvedTenant>;
+  readonly model?: Partial<ModelRecord>;
+  readonly header?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+const ALL = {
+  compression_enabled: true,
+  compression_code_compaction: true,
+  compression_dedup: true,
+  compression_allow_lossy: true,
+};
+
+/** Sends messages; returns what went upstream, and what the client got. */
+async function send(world: TestPipeline, messages: readonly unknown[], given: Given = {}) {
+  world.maxBodyBytes = 10_000_000;
+  world.key = keyOf({ tracing_enabled: true, tenant: tenantOf(given.tenant) });
+  world.model = modelOf({ boons: ["compression"], ...given.model });
+  world.settings.set("boons", settingsOf({ compression_enabled: true, ...given.settings }));
+  let sent: { readonly messages: readonly { readonly content: unknown }[] } = { messages: [] };
+  world.upstream = async ({ body }) => {
+    sent = (await new Response(body as BodyInit).json()) as typeof sent;
+    return Response.json({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } });
+  };
+  const received = world.received({
+    headers: {
+      authorization: `Bearer sk_${"ab".repeat(24)}`,
+      "content-type": "application/json",
+      ...(given.header === undefined ? {} : { "x-gateway-boons": given.header }),
+    },
+    body: JSON.stringify({ model: "tiny", messages, ...given.body }),
+  });
+  const response = await run(received);
+  await response.text();
+  await world.settled();
+  return { sent, contents: sent.messages.map(({ content }) => content), headers: response.headers };
+}
+
+const isTable = expect.stringMatching(/^\[table rows=40\]\ncity,id,population\n/) as string;
+
+describe("compression", () => {
+  it("says what it has saved: header, span, metric", async () => {
+    const world = new TestPipeline();
+    const { contents, headers } = await send(world, [{ role: "tool", tool_call_id: "1", content: JSON_TEXT }, ASK]);
+    expect(contents).toEqual([isTable, ASK.content]);
+    const [, before, after, saved] =
+      /^before=(\d+);after=(\d+);saved=(\d+)$/.exec(headers.get("x-gateway-compression") ?? "") ?? [];
+    expect(Number(before) - Number(after)).toBe(Number(saved));
+    expect(Number(saved)).toBeGreaterThan(200);
+    expect(headers.get("x-gateway-boons")).toBe("compression");
+    expect(world.events).toContainEqual({
+      metric: "gateway_compression_tokens_saved_total",
+      labels: [],
+      times: Number(saved),
+    });
+    expect(world.spans.find(({ span_name }) => span_name === "boon:compression")?.attributes).toEqual({
+      json_compacted: 1,
+      dedup_refs: 0,
+      lossy_segments: 0,
+      before_tokens: Number(before),
+      after_tokens: Number(after),
+      tokens_saved: Number(saved),
+    });
+  });
+
+  it("discards a result that is not smaller", async () => {
+    const world = new TestPipeline();
+    const { contents, headers } = await send(world, [{ role: "user", content: PROSE }, ASK]);
+    expect(contents).toEqual([PROSE, ASK.content]);
+    expect(headers.get("x-gateway-boons")).toBeNull();
+    expect(headers.get("x-gateway-compression")).toMatch(/^before=(\d+);after=\1;saved=0$/);
+    expect(world.events.filter(({ metric }) => metric === "gateway_compression_tokens_saved_total")).toEqual([]);
+  });
+
+  it("never touches system and developer messages, the last question, tool calls, and what answers the last question", async () => {
+    const calls = [{ id: "1", type: "function", function: { name: "f", arguments: JSON_TEXT } }];
+    const messages = [
+      { role: "system", content: JSON_TEXT },
+      { role: "developer", content: JSON_TEXT },
+      { role: "assistant", content: JSON_TEXT, tool_calls: calls },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: JSON_TEXT },
+          { type: "image_url", image_url: { url: "data:," } },
+          { type: "text", text: JSON_TEXT },
+        ],
+      },
+      { role: "assistant", content: JSON_TEXT, tool_calls: calls },
+      { role: "tool", tool_call_id: "1", content: JSON_TEXT },
+    ];
+    const { sent } = await send(new TestPipeline(), messages);
+    expect(sent.messages).toEqual([
+      messages[0],
+      messages[1],
+      { ...messages[2], content: isTable },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: isTable },
+          { type: "image_url", image_url: { url: "data:," } },
+          { type: "text", text: JSON_TEXT },
+        ],
+      },
+      messages[4],
+      { ...messages[5], content: isTable },
+    ]);
+  });
+
+  it.each([
+    ["the model does not list it", { model: { boons: ["vision"] } }],
+    ["its switch is off", { settings: { compression_enabled: false } }],
+    [
+      "the tenant's policy is off",
+      { tenant: { compression_policy: { enabled: false, code_compaction: true, dedup: true, allow_lossy: true } } },
+    ],
+    [
+      "the tenant's policy is off, whatever the header says",
+      {
+        header: "lossy",
+        tenant: { compression_policy: { enabled: false, code_compaction: true, dedup: true, allow_lossy: true } },
+      },
+    ],
+    ["the request says off", { header: "off" }],
+  ])("does nothing when %s", async (_, given) => {
+    const { contents, headers } = await send(new TestPipeline(), [{ role: "user", content: JSON_TEXT }, ASK], given);
+    expect(contents).toEqual([JSON_TEXT, ASK.content]);
+    expect(headers.get("x-gateway-compression")).toBeNull();
+  });
+
+  it("runs the passes that policy, switches and header allow", async () => {
+    const policy = { enabled: true, code_compaction: false, dedup: false, allow_lossy: false };
+    const messages = [CODE, LOG, DOCUMENT, DOCUMENT].map((content) => ({ role: "user", content }));
+    const changed = async (given: Given): Promise<readonly boolean[]> => {
+      const { contents } = await send(new TestPipeline(), [...messages, ASK], given);
+      return messages.map(({ content }, at) => contents[at] !== content);
+    };
+    expect(await changed({})).toEqual([false, false, false, false]);
+    expect(await changed({ settings: ALL })).toEqual([true, true, false, true]);
+    expect(await changed({ settings: ALL, tenant: { compression_policy: policy } })).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(
+      await changed({ tenant: { compression_policy: { ...policy, code_compaction: true, dedup: true } } }),
+    ).toEqual([true, false, false, true]);
+    expect(await changed({ header: "LOSSY, x", tenant: { compression_policy: policy } })).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it("leaves messages that cannot be written again, and whatever is no list of messages", async () => {
+    const { sent } = await send(new TestPipeline(), [{ role: "user", content: JSON_TEXT, weight: 2 ** 60 }, ASK]);
+    expect(sent.messages[0]?.content).toBe(JSON_TEXT);
+    for (const odd of [
+      "text",
+      [null, 5, "x", [], { role: "user" }, { role: "user", content: [null, { type: "text", text: 7 }] }],
+    ]) {
+      const { sent: kept } = await send(new TestPipeline(), [], { body: { messages: odd } });
+      expect(kept.messages).toEqual(odd);
+    }
+  });
+});
+
+describe("deduplication", () => {
+  const messages = [{ role: "user", content: DOCUMENT }, { role: "user", content: DOCUMENT }, ASK];
+  const reference = `[ref:${sha256Hex(DOCUMENT)}] (identical to the block above)`;
+
+  it("keeps the original for the tenant", async () => {
+    const world = new TestPipeline();
+    const { contents } = await send(world, messages, {
+      settings: { compression_dedup: true, compression_original_ttl_secs: 77 },
+    });
+    expect(contents).toEqual([DOCUMENT, reference, ASK.content]);
+    expect([...world.originals.kept]).toEqual([
+      [`${tenantOf().id}:${sha256Hex(DOCUMENT)}`, { text: DOCUMENT, ttlSecs: 77 }],
+    ]);
+  });
+
+  const tool = { type: "function", function: { name: "retrieve_original", parameters: {} } };
+  it.each([
+    ["the model calls no functions", { model: { supports: { ...modelOf().supports, function_calling: false } } }],
+    ["the client has a tool of that name", { body: { tools: [tool] } }],
+    ["the client forbids tools", { body: { tools: [{ ...tool, function: { name: "x" } }], tool_choice: "none" } }],
+  ])("does nothing when %s", async (_, given) => {
+    const { contents } = await send(new TestPipeline(), messages, { settings: { compression_dedup: true }, ...given });
+    expect(contents).toEqual(messages.map(({ content }) => content));
+  });
+
+  it("does nothing when the store fails", async () => {
+    const world = new TestPipeline();
+    world.originals.isDown = true;
+    const { contents } = await send(world, messages, { settings: { compression_dedup: true } });
+    expect(contents).toEqual(messages.map(({ content }) => content));
+  });
+});
+
+describe("prose", () => {
+  const lossy = { settings: { ...ALL, compression_dedup: false, compression_max_lossy_segments: 2 } };
+
+  it("loses what the sidecar finds least, in as many texts as may be touched", async () => {
+    const world = new TestPipeline();
+    const asked: unknown[] = [];
+    world.compressor = async (segments, query) => {
+      asked.push([segments.length, query]);
+      return segments.map((sentences) => sentences.map((_, at) => -at));
+    };
+    const texts = ["a", "b", "c"].map((mark) => ({ role: "user", content: `${PROSE} Ends with ${mark}.` }));
+    const { contents } = await send(world, [...texts, ASK], lossy);
+    expect(asked).toEqual([[2, ASK.content]]);
+    const half = `${PROSE.split(" Sentence number 16")[0]} [… omitted]`;
+    expect(contents).toEqual([half, half, texts[2]?.content, ASK.content]);
+  });
+
+  it("stays as it is when the sidecar fails, and logs stay compacted", async () => {
+    const world = new TestPipeline();
+    world.compressor = async () => null;
+    const { contents, headers } = await send(
+      world,
+      [{ role: "user", content: PROSE }, { role: "tool", content: LOG }, ASK],
+      lossy,
+    );
+    expect(contents[0]).toBe(PROSE);
+    expect(contents[1]).toBe("2026-01-01T00:00:0 INFO handled request 0 (×40) [… omitted]");
+    expect(headers.get("x-gateway-boons-warning")).toBeNull();
+  });
+});
