@@ -200,6 +200,21 @@ describe("a request for auto that is judged again", () => {
     expect(world.requests.map(({ model }) => model.name)).toEqual(["small", "large"]);
   });
 
+  it("is refused without the name of the model that it had when none is left", async () => {
+    const world = worldOf({ others: [] });
+    world.answers = [{ verdict: "stale", items: [{ kind: "model", id: "large", rev: 2 }] }];
+    world.inFlightByModel = async () => {
+      world.model = named("large", { rev: 2, enabled: false });
+      return new Map();
+    };
+    expect(await ask(world)).toMatchObject({
+      status: 503,
+      code: "no_model_available",
+      model: null,
+      row: { model: "" },
+    });
+  });
+
   it("is chosen by new settings of the router", async () => {
     const world = worldOf({ stale: knowing({ kind: "settings", id: "auto_router", rev: 1 }) });
     world.settings.set("auto_router", settingsOf({}));
