@@ -238,7 +238,7 @@ export const spanSchema = z
 export type Span = z.infer<typeof spanSchema>;
 
 /** Why the auto router chose a model (docs/rules/auto-router.md#explanation). */
-export const autoRouteSchema = z
+const autoRouteSchema = z
   .object({
     chosen: z.string().nullable().meta({ description: "null: no model could be chosen" }),
     source: z.string().meta({ description: "where the tags come from: classifier, heuristic or none" }),

@@ -15,10 +15,19 @@ const named = (name: string, changes: Partial<ModelRecord> = {}) =>
   modelOf({ id: name, model_name: name, upstream_model: `${name}-upstream`, context_window: 0, ...changes });
 const priced = (price: number) => ({ prices: { ...modelOf().prices, input: price, output: price } });
 
-/** A registry of `small`, which is cheap, and `large`. */
-function worldOf(changes: Partial<TestPipeline> = {}): TestPipeline {
-  const base = { model: named("large", priced(2)), others: [named("small", priced(1))] };
-  return Object.assign(new TestPipeline(), base, changes);
+type Changes = Partial<TestPipeline> & { readonly others?: readonly ModelRecord[] };
+
+/** A registry of `small`, which is cheap, and `large`; `others` are registered instead of `small`. */
+function worldOf({ others = [named("small", priced(1))], ...changes }: Changes = {}): TestPipeline {
+  const world = Object.assign(new TestPipeline(), { model: named("large", priced(2)) }, changes);
+  register(world, others);
+  return world;
+}
+
+/** Registers these models besides the world's own, and no others. */
+function register({ otherModels }: TestPipeline, models: readonly ModelRecord[]): void {
+  otherModels.clear();
+  for (const model of models) otherModels.set(model.model_name, model);
 }
 
 async function ask(world: TestPipeline, body = chatOf("hello"), headers: Record<string, string> = {}) {
@@ -135,7 +144,7 @@ describe("a request for auto", () => {
   it("takes a new model at most a second after the list was read", async () => {
     const world = worldOf();
     await ask(world);
-    world.others = [...world.others, named("tiny", priced(0.5))];
+    register(world, [...world.otherModels.values(), named("tiny", priced(0.5))]);
     expect((await ask(world)).model).toBe("small");
     world.nowMs += 1000;
     expect((await ask(world)).model).toBe("tiny");
@@ -165,7 +174,7 @@ describe("a request for auto that is judged again", () => {
     const world = worldOf();
     world.answers = [{ verdict: "stale", items: [STALE_KEY] }, granted(world.permit)];
     world.inFlightByModel = async () => {
-      world.others = [...world.others, named("free", priced(0))];
+      register(world, [...world.otherModels.values(), named("free", priced(0))]);
       world.nowMs += 5000;
       return new Map();
     };
@@ -183,12 +192,27 @@ describe("a request for auto that is judged again", () => {
     const stale: TestPipeline["answers"][number] = { verdict: "stale", items: [item] };
     world.answers = [stale, granted(world.permit)];
     world.inFlightByModel = async () => {
-      if (changes === null) world.others = [];
-      else world.others = [named("small", { ...priced(1), rev: 2, ...changes })];
+      if (changes === null) register(world, []);
+      else register(world, [named("small", { ...priced(1), rev: 2, ...changes })]);
       return new Map();
     };
     expect(await ask(world)).toMatchObject({ status: 200, model: "large", row: { model: "large" } });
     expect(world.requests.map(({ model }) => model.name)).toEqual(["small", "large"]);
+  });
+
+  it("is refused without the name of the model that it had when none is left", async () => {
+    const world = worldOf({ others: [] });
+    world.answers = [{ verdict: "stale", items: [{ kind: "model", id: "large", rev: 2 }] }];
+    world.inFlightByModel = async () => {
+      world.model = named("large", { rev: 2, enabled: false });
+      return new Map();
+    };
+    expect(await ask(world)).toMatchObject({
+      status: 503,
+      code: "no_model_available",
+      model: null,
+      row: { model: "" },
+    });
   });
 
   it("is chosen by new settings of the router", async () => {
@@ -306,7 +330,11 @@ describe("the classifier", () => {
     const world = judged(async () => says("poetry"));
     world.model = { ...named("large", priced(2)), tags: ["poetry"] };
     world.ssrf = { blockPrivate: true, allowedCidrs: [] };
-    world.others = world.others.map((model) => (model.model_name === "judge" ? { ...model, ...changes } : model));
+    const others = [...world.otherModels.values()];
+    register(
+      world,
+      others.map((model) => (model.model_name === "judge" ? { ...model, ...changes } : model)),
+    );
     world.settings.set("auto_router", settingsOf(settings));
     if ("classifier_model" in settings && settings.classifier_model === "missing") world.model = null;
     expect((await ask(world)).status).toBe(200);

@@ -56,7 +56,8 @@ export async function resolveAuto<K extends Parsed>(call: Call, request: K): Pro
     const { principal, identity } = caller;
     return { ...request, principal, identity, model, energy, boons, auto };
   } catch (error) {
-    throw StageFailure.of(error, { ...request, model: null, auto: null });
+    const { cause, known } = StageFailure.of(error, request);
+    throw new StageFailure(cause, { ...known, model: null, auto: null });
   }
 }
 

@@ -58,7 +58,7 @@ export class BoonWorld extends TestPipeline {
 
   /** Another registered model, and what its upstream answers. */
   with(name: string, model: Partial<ModelRecord>, ...answers: Answer[]): this {
-    this.others = [...this.others, modelOf({ model_name: name, endpoints: [endpoint(name)], ...model })];
+    this.otherModels.set(name, modelOf({ model_name: name, endpoints: [endpoint(name)], ...model }));
     this.#answers.set(name, answers);
     return this;
   }

@@ -113,8 +113,6 @@ export class TestPipeline {
   transforms = TRANSFORMS;
   validateSchema: Ports["validateSchema"] = () => [];
   inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
-  /** The registered models besides `model`. */
-  others: readonly ModelRecord[] = [];
   adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -272,16 +270,15 @@ export class TestPipeline {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async (name, options) => {
-        const other = this.others.find(({ model_name }) => model_name === name);
-        if (other !== undefined) return found(other, "store");
-        return this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
-          ? found(this.modelInMemory, "memory")
-          : found(this.model, this.storeIsDown ? "memory" : "store");
-      },
+      model: async (name, options) =>
+        this.otherModels.has(name)
+          ? found(this.otherModels.get(name) ?? null, "store")
+          : this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+            ? found(this.modelInMemory, "memory")
+            : found(this.model, this.storeIsDown ? "memory" : "store"),
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
-      models: async () => [...(this.model === null ? [] : [this.model]), ...this.others],
+      models: async () => [...(this.model === null ? [] : [this.model]), ...this.otherModels.values()],
       forget: (items) => {
         if (items.some(({ kind }) => kind !== "model")) this.keyInMemory = null;
         if (items.some(({ kind }) => kind === "model" || kind === "all")) this.modelInMemory = null;

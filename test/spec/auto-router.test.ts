@@ -1,0 +1,170 @@
+/** `auto` on the real stack (docs/rules/auto-router.md): a choice of the gateway, and why it was made. */
+import { describe, expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
+import type { UsageLogDetail } from "../../shared/schema/usage-reads.ts";
+import { useGateway } from "../harness/fixture.ts";
+import { startGatedUpstream } from "../harness/gated-upstream.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useGateway();
+
+/** A tenant with a cheap model `minted.model` and a dear one, and no other model. */
+async function scene(cheap: object = {}, dear: object = {}): Promise<{ minted: Minted; dear: Model }> {
+  const { gateway, upstream } = fixture;
+  const minted = await gateway.mint(upstream.url, "plain", { ...cheap });
+  const other = await gateway.must<Model>("POST", "/models", {
+    model_name: `dear-${minted.mark}`,
+    upstream_model: "plain",
+    api_base: upstream.url,
+    input_cost_per_token: 0.1,
+    output_cost_per_token: 0.1,
+    ...dear,
+  });
+  await allow(minted, [minted.model, other]);
+  return { minted, dear: other };
+}
+
+async function allow({ tenant }: Minted, models: readonly Model[]): Promise<void> {
+  const allowed_models = models.map(({ model_name }) => model_name);
+  await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models });
+}
+
+async function ask(minted: Minted, body: object = {}) {
+  const response = await fixture.gateway.chat(minted, { body: { model: "auto", ...body } });
+  const json = (await response.json()) as { error?: { code: string } };
+  return {
+    status: response.status,
+    code: json.error?.code,
+    model: response.headers.get("x-gateway-model"),
+    id: response.headers.get("x-gateway-request-id") ?? "",
+  };
+}
+
+async function explained(id: string): Promise<UsageLogDetail> {
+  const logs = await waitFor(
+    async () => {
+      const response = await fixture.gateway.admin("GET", `/usage/logs/${id}`);
+      return response.status === 200 ? [(await response.json()) as UsageLogDetail] : [];
+    },
+    ([log]) => log !== undefined && log.auto_route !== null,
+  );
+  return logs[0] as UsageLogDetail;
+}
+
+describe("auto", () => {
+  it("is the cheaper of two models, in header, row and upstream, and is explained though nothing is traced", async () => {
+    const { minted, dear } = await scene();
+    const { status, model, id } = await ask(minted);
+    expect([status, model]).toEqual([200, minted.model.model_name]);
+    const log = await explained(id);
+    expect(log).toMatchObject({ model: minted.model.model_name, has_trace: false, spans: [], request_type: "chat" });
+    expect(log.auto_route).toMatchObject({
+      chosen: minted.model.model_name,
+      source: "none",
+      tags: [],
+      candidates: [
+        { model: minted.model.model_name, score: 1 },
+        { model: dear.model_name, score: 0.6 },
+      ],
+    });
+  });
+
+  it("follows tags, and what tools, images, JSON and room ask of a model", async () => {
+    const cannot = { tags: ["coding"], context_window: 600, supports_function_calling: false, supports_vision: false };
+    const can = { supports_function_calling: true, supports_tool_choice: true, supports_vision: true, tags: ["math"] };
+    const { minted, dear } = await scene(
+      { ...cannot, supports_tool_choice: false, supports_response_schema: false },
+      { ...can, supports_response_schema: true, context_window: 0 },
+    );
+    const user = (content: unknown) => ({ messages: [{ role: "user", content }] });
+    const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+    const image = [{ type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }];
+    expect((await ask(minted, user(`plain ${minted.mark}`))).model).toBe(minted.model.model_name);
+    for (const body of [
+      user("solve this equation"),
+      { tools: [tool] },
+      { tool_choice: "required" },
+      { response_format: { type: "json_object" } },
+      { max_tokens: 700 },
+      user(image),
+    ]) {
+      const { status, model } = await ask(minted, body);
+      expect([JSON.stringify(body).slice(0, 40), status, model]).toEqual([
+        JSON.stringify(body).slice(0, 40),
+        200,
+        dear.model_name,
+      ]);
+    }
+  });
+
+  it("avoids, with the next request, a model that is disabled, in maintenance or not allowed; without one it is 503", async () => {
+    const { gateway } = fixture;
+    const { minted, dear } = await scene();
+    expect((await ask(minted)).model).toBe(minted.model.model_name);
+    await gateway.must("PUT", `/models/${minted.model.id}`, { ...addressOf(minted.model), enabled: false });
+    expect((await ask(minted)).model).toBe(dear.model_name);
+    await gateway.must("PUT", `/models/${minted.model.id}`, { ...addressOf(minted.model), enabled: true });
+    const health = { maintenance_until: new Date(Date.now() + 3_600_000).toISOString() };
+    await gateway.must("PUT", `/models/${minted.model.id}/health/config`, health);
+    expect((await ask(minted)).model).toBe(dear.model_name);
+    await allow(minted, [minted.model]);
+    const none = await ask(minted);
+    expect([none.status, none.code, none.model]).toEqual([503, "no_model_available", null]);
+    const log = await explained(none.id);
+    expect([log.model, log.status_code, log.auto_route?.chosen]).toEqual(["", 503, null]);
+    await allow(minted, [dear]);
+    expect((await ask(minted)).model).toBe(dear.model_name);
+  });
+
+  it("avoids a full model", async () => {
+    const { gateway } = fixture;
+    const gated = await startGatedUpstream();
+    try {
+      const { minted, dear } = await scene({ api_base: gated.url, max_in_flight: 1 });
+      const held = gateway.chat(minted);
+      await waitFor(
+        async () => gated.seen(minted.mark).length,
+        (seen) => seen === 1,
+      );
+      // 0.4 of the cheap one that is full against 0.6 of the dear one; the report of the load is 100 ms old at most
+      await waitFor(
+        async () => await ask(minted, { messages: [{ role: "user", content: "hello" }], stream: false }),
+        ({ model }) => model === dear.model_name,
+      );
+      gated.release();
+      expect((await held).status).toBe(200);
+    } finally {
+      await gated.close();
+    }
+  });
+
+  it("is no model on any other path", async () => {
+    const { minted } = await scene();
+    for (const path of ["/v1/completions", "/v1/embeddings", "/v1/responses"]) {
+      const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "auto", input: "x", prompt: "x" }),
+      });
+      expect([path, response.status, await response.json()]).toMatchObject([
+        path,
+        404,
+        { error: { code: "model_not_found" } },
+      ]);
+    }
+  });
+
+  it("never fails for a hostile body", async () => {
+    const { minted } = await scene();
+    const bodies = [
+      { messages: null },
+      { messages: [null, 1, { role: "user" }, { role: "user", content: [null, { text: 7 }, { type: "image_url" }] }] },
+      { messages: [{ role: "user", content: "\ud800 ``` =>" }], tools: {}, tool_choice: [], response_format: "json" },
+      { messages: { length: 1e308 }, functions: "", function_call: 0 },
+    ];
+    for (const body of bodies) expect([200, 400, 503]).toContain((await ask(minted, body)).status);
+  });
+});
+
+const addressOf = ({ upstream_model, api_base }: Model) => ({ upstream_model, api_base });
