@@ -1,5 +1,4 @@
 import { globSync, readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
@@ -23,6 +22,9 @@ function filesWith(text: RegExp, patterns: readonly string[]): string[] {
   const files = globSync(patterns, { cwd: import.meta.dirname });
   return files.filter((file) => text.test(readFileSync(join(import.meta.dirname, file), "utf8")));
 }
+
+/** The tests of `spec` wait more than they compute, so that three at a time do not use two cores in full. */
+const WORKERS = 3;
 
 /** Unit tests that replace something global, such as clocks and timers: each file needs a process of its own. */
 const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
@@ -92,16 +94,15 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 
 /**
  * `npm test` runs `unit`, `clocks`, `objects`, `spec` and `faults`. `unit` and `clocks` are beside the code. `objects` runs
- * inside workerd. `spec` sends HTTP requests to one whole stack. `faults` starts and kills stacks of its own, one file at a
- * time, one fault of each kind.
+ * inside workerd. `spec` sends HTTP requests to one whole stack. `faults` then starts and kills stacks of its own, two
+ * files at a time, one fault of each kind.
  * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
  * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
  * `neon` run what depends on the database driver.
  */
 export default defineConfig({
   test: {
-    // One core is left for what the tests start: stacks, stores, upstreams.
-    maxWorkers: Math.min(3, Math.max(2, availableParallelism() - 1)),
+    maxWorkers: WORKERS,
     tags: [{ name: LONG, description: "Waits or computes for long: `npm run test:all`." }],
     projects: [
       // all files share one process: for hundreds of small files, starting a process and importing the same modules took
@@ -126,6 +127,7 @@ export default defineConfig({
           ...only(`!${LONG}`),
           name: "spec",
           include: SPEC,
+          isolate: false, // as above
           maxConcurrency: 10,
           globalSetup: ["./test/harness/global-setup.ts"],
         },
@@ -138,7 +140,10 @@ export default defineConfig({
           include: FAULTS,
           exclude: [SATURATION],
           globalSetup: ["./test/harness/fault-table.ts"],
-          fileParallelism: false,
+          // after the others, because a stack that starts beside three other test files takes too long to wait for
+          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
+          isolate: false, // as above
           testTimeout: 180_000,
         },
       },

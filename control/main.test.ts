@@ -69,17 +69,22 @@ async function listening({ child, ended }: Service): Promise<{ admin: string; me
 const request = async (url: string) => await fetch(url, { headers: { authorization: "Bearer token" } });
 
 describe("the control service", () => {
-  it("serves although every other store is unavailable, and ends in order on SIGTERM and SIGINT", async () => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      const service = start();
-      const { admin, metrics } = await listening(service);
-      expect((await request(`${admin}/api/v1/tenants`)).status).toBe(200);
-      expect((await request(`${admin}/api/v1/usage/logs`)).status).toBe(503);
-      expect(await (await fetch(`${metrics}/metrics`)).text()).toContain('gateway_cell_up{cell="local"} 0');
-      service.child.kill(signal);
-      const { code, errors } = await service.ended;
-      expect([code, errors.includes("secrets_in_plaintext")]).toEqual([0, true]);
-    }
+  const servesUntil = async (signal: "SIGTERM" | "SIGINT"): Promise<void> => {
+    const service = start();
+    const { admin, metrics } = await listening(service);
+    expect((await request(`${admin}/api/v1/tenants`)).status).toBe(200);
+    expect((await request(`${admin}/api/v1/usage/logs`)).status).toBe(503);
+    expect(await (await fetch(`${metrics}/metrics`)).text()).toContain('gateway_cell_up{cell="local"} 0');
+    service.child.kill(signal);
+    const { code, errors } = await service.ended;
+    expect([code, errors.includes("secrets_in_plaintext")]).toEqual([0, true]);
+  };
+  it("makes its database, serves although every other store is unavailable, and ends in order on SIGTERM", async () => {
+    await servesUntil("SIGTERM");
+  });
+  it("serves although every other store is unavailable, and ends in order on SIGINT", { tags: ["long"] }, async () => {
+    layDatabase(`${folder}/database`);
+    await servesUntil("SIGINT");
   });
 
   it("ends with the process that started it", async () => {
@@ -90,19 +95,23 @@ describe("the control service", () => {
     expect((await service.ended).code).toBe(0);
   });
 
-  it("names a port that another process has", async () => {
+  const namesTheTakenPort = async (variable: string): Promise<void> => {
     layDatabase(`${folder}/database`);
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-    for (const variable of ["GATEWAY_ADMIN_LISTEN", "GATEWAY_METRICS_LISTEN"]) {
-      const { code, errors } = await start({ [variable]: address }).ended;
-      expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
-        1,
-        `${variable} ${address} is in use by another process`,
-      ]);
-    }
+    const { code, errors } = await start({ [variable]: address }).ended;
+    expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
+      1,
+      `${variable} ${address} is in use by another process`,
+    ]);
     await new Promise((resolve) => other.close(resolve));
+  };
+  it("names a port of the API that another process has", async () => {
+    await namesTheTakenPort("GATEWAY_ADMIN_LISTEN");
+  });
+  it("names a port of the metrics that another process has", { tags: ["long"] }, async () => {
+    await namesTheTakenPort("GATEWAY_METRICS_LISTEN");
   });
 
   it("names the folder that another control service has open", async () => {
@@ -139,8 +148,9 @@ describe("the control service", () => {
   });
 
   it("ends at once when its schema cannot be brought up to date, and quotes no statement", async () => {
+    layDatabase(`${folder}/database`);
     const connection = await connect(`pglite:${folder}/database`);
-    await connection.db.execute("CREATE TABLE schema_migrations (odd int)");
+    await connection.db.execute("ALTER TABLE schema_migrations RENAME COLUMN version TO odd");
     await connection.close();
     const { code, errors } = await start().ended;
     expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([

@@ -114,29 +114,32 @@ async function statusOf(control: TestControl, url: string): Promise<number> {
 }
 
 describe("an address that is registered", () => {
+  const isAnswered = async (host: string, whenOpen: number, whenClosed: number): Promise<void> => {
+    const url = `http://${host}/v1`;
+    expect([await statusOf(open, url), await statusOf(closed, url)]).toEqual([whenOpen, whenClosed]);
+  };
   it.each([
     ["public.example", 200, 200],
     ["lab.example", 200, 200],
-    ["lan.example", 200, 400],
     ["mixed.example", 200, 400],
     ["nowhere.example", 200, 400],
     ["metadata.example", 400, 400],
+    ["127.0.0.1", 200, 400],
+    ["[::ffff:a9fe:a9fe]", 400, 400],
+  ])("at %s is answered %i, and %i where private networks are blocked", isAnswered);
+  it.each([
+    ["lan.example", 200, 400],
     ["168.63.129.16", 400, 400],
     ["100.100.100.200", 400, 400],
     ["[64:ff9b:1::1]", 400, 400],
     ["[fec0::1]", 400, 400],
     ["mapped.example", 400, 400],
     ["linklocal.example", 400, 400],
-    ["127.0.0.1", 200, 400],
     ["[::1]", 200, 400],
     ["0x7f.1", 200, 400],
     ["2852039166", 400, 400],
-    ["[::ffff:a9fe:a9fe]", 400, 400],
     ["0.0.0.0", 400, 400],
-  ])("at %s is answered %i, and %i where private networks are blocked", async (host, whenOpen, whenClosed) => {
-    const url = `http://${host}/v1`;
-    expect([await statusOf(open, url), await statusOf(closed, url)]).toEqual([whenOpen, whenClosed]);
-  });
+  ])("at %s is answered %i, and %i where private networks are blocked", { tags: ["long"] }, isAnswered);
 });
 
 describe("an address of the operator's own infrastructure", () => {

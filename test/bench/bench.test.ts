@@ -1,3 +1,8 @@
+/**
+ * The bench as a process: a short run of its own, and what it refuses.
+ *
+ * @module-tag long
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 // With one process the isolates die together with the objects; with several processes they survive the objects and keep
 // what they have read.
-describe.each([1, 3])("a key that is disabled under load, %i Worker processes", (workers) => {
+const disabledUnderLoad = (workers: number): void => {
   const bridged = useBridgedStack(workers);
   const runtime = (): number => bridged.stack.parts.get("workerd")?.pid ?? 0;
 
@@ -94,4 +94,6 @@ describe.each([1, 3])("a key that is disabled under load, %i Worker processes", 
     await confirmDisabled(minted, false);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
   });
-});
+};
+describe("a key that is disabled under load, 1 Worker process", () => disabledUnderLoad(1));
+describe("a key that is disabled under load, 3 Worker processes", { tags: ["long"] }, () => disabledUnderLoad(3));

@@ -31,11 +31,20 @@ async function failure(
 }
 
 describe("a start that cannot succeed", () => {
+  const namesTheVariable = async (variable: string, value: string): Promise<void> => {
+    const { code, lines } = await failure({ [variable]: value });
+    expect(code).toBe(1);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(variable);
+  };
+  // one of the stack, one of the Worker, one of the control service
   it.each([
     ["GATEWAY_PROXY_LISTEN", "nonsense"],
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "many"],
-    ["GATEWAY_FAIRSHARE_ALGORITHM", "random"],
     ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],
+  ])("names %s when it is %j", namesTheVariable);
+  it.each([
+    ["GATEWAY_FAIRSHARE_ALGORITHM", "random"],
     ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "maybe"],
     ["GATEWAY_CELL", "Not A Cell"],
     ["GATEWAY_DATABASE_URL", "mysql://h/db"],
@@ -47,25 +56,23 @@ describe("a start that cannot succeed", () => {
     ["GATEWAY_REDIS_URL", "ftp://h"],
     ["GATEWAY_CLICKHOUSE_URL", "h:8123"],
     ["GATEWAY_WORKERS", "several"],
-  ])("names %s when it is %j", async (variable, value) => {
-    const { code, lines } = await failure({ [variable]: value });
-    expect(code).toBe(1);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain(variable);
-  });
+  ])("names %s when it is %j", { tags: ["long"] }, namesTheVariable);
 
-  it.each(["GATEWAY_PROXY_LISTEN", "GATEWAY_ADMIN_LISTEN", "GATEWAY_METRICS_LISTEN"])(
+  const namesTheTakenPort = async (variable: string): Promise<void> => {
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
+    const { port } = holder.address() as AddressInfo;
+    const { code, lines } = await failure({ [variable]: `127.0.0.1:${port}` });
+    await new Promise((resolve) => holder.close(resolve));
+    expect([code, lines.length]).toEqual([1, 1]);
+    expect(lines[0]).toContain(variable);
+    expect(lines[0]).toContain(String(port));
+  };
+  it.each(["GATEWAY_PROXY_LISTEN"])("names %s when its port is taken", namesTheTakenPort);
+  it.each(["GATEWAY_ADMIN_LISTEN", "GATEWAY_METRICS_LISTEN"])(
     "names %s when its port is taken",
-    async (variable) => {
-      const holder = createServer();
-      await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
-      const { port } = holder.address() as AddressInfo;
-      const { code, lines } = await failure({ [variable]: `127.0.0.1:${port}` });
-      await new Promise((resolve) => holder.close(resolve));
-      expect([code, lines.length]).toEqual([1, 1]);
-      expect(lines[0]).toContain(variable);
-      expect(lines[0]).toContain(String(port));
-    },
+    { tags: ["long"] },
+    namesTheTakenPort,
   );
 
   it("says that the Worker under development is one process", async () => {

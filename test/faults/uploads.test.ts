@@ -138,11 +138,18 @@ function peakMib(): number | null {
 }
 
 describe("fifty uploads of 10 MB at once", () => {
-  it.each(Object.keys(KINDS))("of %s arrive complete, in a process below 600 MB", async (kind) => {
+  const arriveComplete = async (kind: string): Promise<void> => {
     const upload = KINDS[kind]?.() as Upload;
     const answers = await Promise.all(Array.from({ length: UPLOADS }, async () => await send(upload)));
     const expected = { ...upload.expected, declared: String(upload.expected.size) };
     expect(answers).toEqual(answers.map(() => ({ status: 200, body: expected })));
     expect(peakMib() ?? 0).toBeLessThan(RSS_MAX_MIB);
-  });
+  };
+  const [hardest, ...others] = [
+    "forms that name their model after the file",
+    "forms that name their model first",
+    "JSON documents",
+  ];
+  it.each([hardest])("of %s arrive complete, in a process below 600 MB", arriveComplete);
+  it.each(others)("of %s arrive complete, in a process below 600 MB", { tags: ["long"] }, arriveComplete);
 });

@@ -135,6 +135,19 @@ describe("every operation", () => {
 
 const bodied = guarded.filter((operation) => bodyOf(operation) !== undefined);
 
+const propertiesOf = (operation: Operation): Readonly<Record<string, object>> =>
+  (document.resolved(bodyOf(operation)?.schema ?? {}) as { properties?: Record<string, object> }).properties ?? {};
+
+/** The operations with a field that no earlier operation has with the same schema. */
+const withNewField = new Set<Operation>();
+const seenFields = new Set<string>();
+for (const operation of bodied) {
+  for (const field of Object.entries(propertiesOf(operation)).map((entry) => JSON.stringify(entry))) {
+    if (!seenFields.has(field)) withNewField.add(operation);
+    seenFields.add(field);
+  }
+}
+
 describe.each(bodied.map((operation) => [title(operation), operation] as const))("%s", (_, operation) => {
   it("refuses what is no object, and what is too large", async () => {
     const target = await targetOf(send, operation.path);
@@ -175,12 +188,9 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     await documented(operation, response);
   });
 
-  it("does not fail on hostile values", async () => {
+  it("does not fail on hostile values", withNewField.has(operation) ? {} : { tags: ["long"] }, async () => {
     const target = await targetOf(send, operation.path);
-    const { properties = {} } = document.resolved(bodyOf(operation)?.schema ?? {}) as {
-      properties?: Record<string, object>;
-    };
-    for (const [field, property] of Object.entries(properties)) {
+    for (const [field, property] of Object.entries(propertiesOf(operation))) {
       for (const value of hostileValues(property as Record<string, unknown>)) {
         const body = { ...validBody(operation, target.record), [field]: value };
         await documented(operation, await send(operation.method, target.path, body));
