@@ -15,7 +15,7 @@ const TURN_CHARACTERS = 2_000_000;
 interface Subject {
   readonly name: string;
   readonly characters: number;
-  run(): void;
+  readonly run: () => void;
 }
 
 function subjects(characters: number): readonly Subject[] {

@@ -97,6 +97,8 @@ export class TestPipeline {
   model: ModelRecord | null = modelOf();
   /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
+  /** Models besides `model`, by name. */
+  readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
   readonly originals = new TestOriginals();
