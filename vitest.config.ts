@@ -45,6 +45,7 @@ function filesNamed(room: string, names: readonly string[]): string[] {
 const SIZED_PROPERTIES = [
   ...filesNamed("test/simulate", ["adversary.property", "fairness.property", "exchanges.property"]),
   ...filesNamed("edge/domain", ["tenant-budget-authority.property"]),
+  ...filesNamed("shared/guardrails", ["keywords"]),
 ];
 
 /**

@@ -114,7 +114,7 @@ describe("the control service", () => {
     await namesTheTakenPort("GATEWAY_METRICS_LISTEN");
   });
 
-  it("names the folder that another control service has open", async () => {
+  it("names the folder that another control service has open", { tags: ["long"] }, async () => {
     layDatabase(`${folder}/database`);
     await listening(start());
     const { code, errors } = await start().ended;
@@ -147,7 +147,9 @@ describe("the control service", () => {
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining("GATEWAY_ADMIN_TOKEN")]]);
   });
 
-  it("ends at once when its schema cannot be brought up to date, and quotes no statement", async () => {
+  it("ends at once when its schema cannot be brought up to date, and quotes no statement", {
+    tags: ["long"],
+  }, async () => {
     layDatabase(`${folder}/database`);
     const connection = await connect(`pglite:${folder}/database`);
     await connection.db.execute("ALTER TABLE schema_migrations RENAME COLUMN version TO odd");

@@ -7,7 +7,9 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   alert_lost: "an alert could not be stored and will not be sent",
   alerts_wait: "alerts wait in this process because the ledger object does not answer; they are tried again",
   ask_failed: "an object did not answer a question of the cell; it is asked again",
+  auto_classifier_failed: "the classifier of the auto router failed or was late; the words of the request decided",
   auth_failed: "a request came with a wrong or missing credential",
+  boon_failed: "a boon failed; the request went on without it",
   budget_alarm_failed: "the timer of a tenant's budget failed; it is tried again",
   budget_rows_damaged: "stored lines of a tenant's budget could not be read and were left out",
   cell_report_failed: "the cell could not report its state; it is tried again",
@@ -15,6 +17,7 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   configuration_invalid: "a variable of the Worker is wrong; no request is served until it is mended",
   credential_unreadable:
     "the stored credential of an upstream cannot be decrypted: is GATEWAY_ENCRYPTION_KEY the right one?",
+  compressor_failed: "the compression sidecar failed or was late; the text was left as it was",
   exchange_lost: "the connection to an object broke; what was under way is asked again",
   identity_not_provisioned: "the control service did not make the key of a new identity; its next request tries again",
   key_store_failed: "the key-value store does not answer; keys that are not known yet are refused with 503",

@@ -111,7 +111,7 @@ it("empties the response cache in the memory of Workers: an answer that was remo
   expect([await lookup(), await lookup()]).toEqual(["miss", "hit"]);
 });
 
-it("refuses no request that runs meanwhile, and counts nothing twice", async () => {
+it("refuses no request that runs meanwhile, and counts nothing twice", { tags: ["long"] }, async () => {
   const minted = await gateway.mint(upstream.url);
   const path = `/tenants/${minted.tenant.id}/budget`;
   const budget_started_at = new Date(Date.now() - 60_000).toISOString();

@@ -58,7 +58,7 @@ describe("boons", () => {
     expect(edits).toEqual([["messages", ["m", "vision", "tool_loop", "structured_output"]]]);
     expect(report).toMatchObject({ applied: ["vision", "tool_loop"], warnings: ["one", "two"] });
     expect(stages).toEqual([answer]);
-    expect(counted).toEqual(["vision hit", "tool_loop hit", "structured_output none"]);
+    expect(counted).toEqual(["vision hit", "tool_loop hit", "structured_output failed"]);
   });
 
   it("that fail leave the request as it was before them, and those after them go on", async () => {
