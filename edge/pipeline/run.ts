@@ -75,16 +75,25 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     checkPath(call);
     return await route.find(call, caller);
   });
+  let examined: Prepared | null = null;
+  const guard = async (request: Prepared): Promise<Prepared> => {
+    examined = await guardInput(call, request);
+    return examined;
+  };
   const reload = async (request: Prepared): Promise<Prepared> =>
-    await guardInput(call, await route.resolve(call, await authenticate(call, request)));
+    await guard(await route.resolve(call, await authenticate(call, request)));
   try {
-    const cached = await lookupResponse(call, await guardInput(call, prepare(call, resolved)), reload);
+    const cached = await lookupResponse(call, await guard(prepare(call, resolved)), reload);
     if (cached.kind === "hit") return cached.answer;
     return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS, outputGuards);
   } catch (error) {
+    // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
+    besideOf(examined)?.();
     throw StageFailure.of(error, resolved);
   }
 }
+
+const besideOf = (examined: Prepared | null): (() => void) | null => examined?.guarded?.beside ?? null;
 
 /** The model that the body names, or the one that the gateway chooses for it. */
 async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {

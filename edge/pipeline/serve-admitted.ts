@@ -4,6 +4,7 @@
  * exactly once in every case.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import type { ModelRecord } from "../../shared/records.ts";
 import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
 import type { AdmittedRequest } from "./admission/admit.ts";
 import { type RequestEnd, Settler } from "./admission/settle.ts";
@@ -19,6 +20,9 @@ import { keepOpenUntilBodyRead } from "./reply/unread-body-reply.ts";
 import { cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
 import { forward } from "./upstream/forward.ts";
 import { UpstreamProgress } from "./upstream/upstream-progress.ts";
+
+/** The least time of an upstream call whose answer is held, in seconds. */
+const WHOLE_ANSWER_SECS_MIN = 120;
 
 /**
  * The answer of the request's upstream. The end of the answer settles the request. A failure has been settled when it
@@ -40,19 +44,21 @@ export async function serveAdmitted(
     if (request.boons !== null) settler.watchSlot();
     const boosted = await runBoons(call, request, boons);
     request = boosted.request;
-    try {
-      forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
-    } finally {
-      request.guarded?.beside?.();
-    }
     const served = request;
+    const stages = [...boosted.stages, ...lastStages(call, served)];
+    const sent = stages.length === 0 ? served : { ...served, model: withTimeForWholeAnswer(call, served.model) };
+    try {
+      forwarded = await forward(call, sent, served.upstream, () => settler.upstreamCalled());
+    } finally {
+      served.guarded?.beside?.();
+    }
     const response = await relay(call, {
       request: served,
       forwarded,
-      stages: [...boosted.stages, ...lastStages(call, served)],
+      stages,
       bill: (answered) => billed(served, answered),
       settler,
-      miss: cacheMissFor(key, request.model),
+      miss: cacheMissFor(call, key, served),
     });
     return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
   } catch (error) {
@@ -60,6 +66,12 @@ export async function serveAdmitted(
     if (forwarded !== null) cancelAnswer(forwarded);
     throw new AlreadySettled(error, request);
   }
+}
+
+/** An answer that is held needs to be there whole within its time (docs/rules/upstream-calls.md#attempts). */
+function withTimeForWholeAnswer(call: Call, model: ModelRecord): ModelRecord {
+  const secs = model.request_timeout_secs ?? call.config.upstreamTimeoutMs / 1000;
+  return { ...model, request_timeout_secs: Math.max(secs, WHOLE_ANSWER_SECS_MIN) };
 }
 
 /**

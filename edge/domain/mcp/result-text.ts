@@ -35,7 +35,7 @@ export function errorText(reason: string): string {
 }
 
 /** At most 16,000 characters, and never half of one. */
-function cutResult(text: string): string {
+export function cutResult(text: string): string {
   if (text.length <= RESULT_MAX_CHARACTERS) return text.toWellFormed();
   let units = 0;
   for (let count = 0; count < RESULT_MAX_CHARACTERS && units < text.length; count += 1)

@@ -195,6 +195,16 @@ describe("the composed stream", () => {
     expect(said(play([many.join("") + chunk(1, {}, "tool_calls")]))).toEqual([{ finish: "stop" }, "[DONE]"]);
   });
 
+  it("does not collect the members of a call without end", () => {
+    const many = Array.from({ length: 100 }, (_, nth) =>
+      chunk(1, calls({ index: 0, function: { name: nth === 0 ? "search" : undefined }, [`k${nth}`]: 1 })),
+    );
+    expect(said(play([many.join("") + chunk(1, {}, "tool_calls")], { maxCharacters: 100_000 }))).toEqual([
+      { finish: "stop" },
+      "[DONE]",
+    ]);
+  });
+
   it("reads the first choice only", () => {
     const second = dataEvent(JSON.stringify({ ...head(1), choices: [{ index: 1, delta: { content: "b" } }] }));
     expect(said(play([second + chunk(1, { content: "a" }) + DONE]))).toEqual([{ content: "a" }, "[DONE]"]);

@@ -11,6 +11,8 @@ const STREAMED_CALLS_MAX = 256;
 
 /** The gateway's own tools have shorter names. */
 const NAME_MAX_CHARACTERS = 256;
+/** A call has a handful of members; each delta that brings one copies them. */
+const MEMBERS_MAX = 64;
 
 /** Texts of a message that are written in pieces. */
 const TEXTS = ["content", ...REASONING_NAMES] as const;
@@ -125,9 +127,13 @@ export class StreamedTurn {
     const characters = Object.keys(more).length === 0 ? 0 : JSON.stringify(more).length;
     // A name may come in pieces; some upstreams repeat it with every piece of the arguments.
     const nameMore = typeof name === "string" && name !== call.name ? name : "";
-    if (!this.#keep(characters + text.length + nameMore.length)) return this.#beyond(call, delta, nameMore);
-    call.rest = { ...call.rest, ...given(rest) };
-    call.ofFunction = { ...call.ofFunction, ...given(others) };
+    const grown = { rest: { ...call.rest, ...given(rest) }, ofFunction: { ...call.ofFunction, ...given(others) } };
+    const members = Math.max(Object.keys(grown.rest).length, Object.keys(grown.ofFunction).length);
+    if (members > MEMBERS_MAX) this.#whole = false;
+    if (!this.#whole || !this.#keep(characters + text.length + nameMore.length))
+      return this.#beyond(call, delta, nameMore);
+    call.rest = grown.rest;
+    call.ofFunction = grown.ofFunction;
     call.name += nameMore;
     if (text !== "") call.written.push(text);
     const isFunction = (call.rest["type"] ?? "function") === "function" && (called !== undefined || known(rest));

@@ -159,10 +159,12 @@ function refusedInPlace(call: Call, failure: StageFailure, before: Prepared, wai
   const { cause } = failure;
   const known = { ...failure.known, queueWaitMs: waitedMs(call, waiting) ?? 0 };
   const whose = { ...known, principal: known.principal ?? before.principal };
-  settleWithoutSlot(call, whose, permit, {
-    statusCode: cause instanceof GatewayError ? cause.status : 500,
-    failure: cause,
-  });
+  if (cause instanceof ClientGone)
+    settleWithoutSlot(call, whose, permit, { statusCode: 499, admission: "queued", failure: cause });
+  else {
+    const statusCode = cause instanceof GatewayError ? cause.status : 500;
+    settleWithoutSlot(call, whose, permit, { statusCode, failure: cause });
+  }
   return new AlreadySettled(cause, known);
 }
 

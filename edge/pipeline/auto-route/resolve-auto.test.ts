@@ -1,6 +1,6 @@
 /** A request for `auto` on its way (docs/rules/auto-router.md), over ports that answer from plain values. */
 import { describe, expect, it, vi } from "vitest";
-import type { ModelRecord } from "../../../shared/records.ts";
+import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { run, runOther } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
@@ -232,6 +232,15 @@ describe("a request for auto that is judged again", () => {
   });
 });
 
+const POLICY = {
+  action: "block",
+  input_scanners: ["pii"],
+  output_scanners: [],
+  guard_model: null,
+  ban_keywords: [],
+  fail_open: true,
+} satisfies ResolvedTenant["guardrails_policy"];
+
 describe("the classifier", () => {
   const ON = { classifier_enabled: true, classifier_model: "judge", classifier_timeout_ms: 20 };
   const says = (content: unknown) => Response.json({ choices: [{ message: { content } }] });
@@ -256,6 +265,17 @@ describe("the classifier", () => {
   }
   const judgeCalls = (world: TestPipeline) =>
     world.upstreamCalls.filter(({ url }) => url.startsWith("http://judge.test"));
+
+  it.each([
+    ["block", 0],
+    ["redact", 0],
+    ["log_only", 1],
+  ] as const)("gets no text that guardrails may still %s (calls: %i)", async (action, calls) => {
+    const world = judged(async () => says('["poetry"]'));
+    world.key = keyOf({ tenant: tenantOf({ guardrails_policy: { ...POLICY, action } }) });
+    await ask(world, chatOf("a sonnet, please"));
+    expect(judgeCalls(world)).toHaveLength(calls);
+  });
 
   it("is asked straight, with its own credential and nothing of the client's headers, and leaves no row", async () => {
     const world = judged(async () => says('["poetry"]'));

@@ -18,6 +18,7 @@ import { energyTermsOf } from "../access/resolve-model.ts";
 import { boonSettingsOf, readBoonSettings } from "../boons/boon-settings.ts";
 import { directivesOf } from "../boons/directives.ts";
 import type { Call } from "../call/context.ts";
+import { guardsOf } from "../call/guards.ts";
 import { settingsReader } from "../call/hot-settings.ts";
 import { type Authenticated, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 import { withSpan } from "../report/spans.ts";
@@ -171,7 +172,11 @@ async function rulesOf(
 
 type TagSource = "classifier" | "heuristic" | "none";
 
-/** The tags that a model should have: the classifier's, or else those of the heuristics. Throws ClientGone. */
+/**
+ * The tags that a model should have: the classifier's, or else those of the heuristics. The classifier gets no text of a
+ * tenant whose input is blocked or redacted: that is examined later (docs/rules/auto-router.md#classifier). Throws
+ * ClientGone.
+ */
 async function tagsOf(
   call: Call,
   request: Parsed,
@@ -179,7 +184,10 @@ async function tagsOf(
   candidates: readonly ModelRecord[],
 ): Promise<{ readonly tags: readonly string[]; readonly source: TagSource }> {
   const { userTexts } = traits;
-  const classified = await classify(call, request, { settings, vocabulary: vocabularyOf(candidates), userTexts });
+  const guards = guardsOf(request.principal.tenant, "input");
+  const mayAsk = guards === null || guards.action === "log_only";
+  const terms = { settings, vocabulary: vocabularyOf(candidates), userTexts };
+  const classified = mayAsk ? await classify(call, request, terms) : null;
   if (classified !== null && classified.length > 0) return { tags: classified, source: "classifier" };
   const tags = heuristicTags(traits);
   return { tags, source: tags.length === 0 ? "none" : "heuristic" };

@@ -26,6 +26,9 @@ const DRAFT_MEMBERS = [
 ] as const;
 export type DraftMember = (typeof DRAFT_MEMBERS)[number];
 
+/** A large request: its messages are read whole besides its bytes, within the 128 MB of an isolate. */
+const LARGE_BYTES = 8 * 1024 * 1024;
+
 const NAMES: ReadonlySet<string> = new Set(DRAFT_MEMBERS);
 
 /** Whether a draft may change this member of the top level. */
@@ -41,6 +44,12 @@ export class RequestDraft {
   /** Begins with what was changed before. The body must not have been sent yet. */
   constructor(parsed: ParsedCall) {
     this.#parsed = parsed;
+  }
+
+  /** The request is too large for a boon that sends its messages again. */
+  get isLarge(): boolean {
+    const { clientBytes } = this.#parsed.outgoing;
+    return (clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0) > LARGE_BYTES;
   }
 
   /** The value that would go upstream now; undefined: none. */

@@ -13,6 +13,7 @@ import { concat } from "../../domain/bytes/byte-pieces.ts";
 import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
 import { hasToolLoop } from "../boons/boon-settings.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers } from "../call/guards.ts";
 import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call/known.ts";
@@ -36,6 +37,8 @@ export interface CacheKey {
   readonly tenantId: string;
   readonly digest: string;
   readonly path: string;
+  /** The body that was looked up; another one than what is sent: guardrails have changed it since. */
+  readonly outgoing: OutgoingBody;
 }
 
 /** The result for a request: its stored answer, or the request, which goes on to an upstream. */
@@ -71,13 +74,11 @@ export async function lookupResponse(
 
 async function lookup(call: Call, request: Prepared): Promise<Found> {
   const { principal, model, parsed } = request;
-  const body = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
-  const bypassed =
-    call.request.headers.has("x-gateway-boons") ||
-    changesAnswers(principal.tenant) ||
-    hasToolLoop(model, request.boons);
-  if (!model.cache_enabled || body === null || bypassed) return { kind: "miss", request, key: null };
-  const key = { tenantId: principal.tenant.id, digest: await digestOf(model.model_name, body), path: call.path };
+  const { outgoing } = parsed;
+  const body = call.request.method === "POST" ? outgoing.clientBytes : null;
+  if (body === null || isBypassed(call, request)) return { kind: "miss", request, key: null };
+  const digest = await digestOf(model.model_name, body);
+  const key = { tenantId: principal.tenant.id, digest, path: call.path, outgoing };
   const found = await withSpan(call, "cache_lookup", async (span) => {
     const entry = await call.ports.responseCache.lookup(key.tenantId, key.digest);
     const fits = entry?.path === key.path && entry.origin === originOf(model);
@@ -95,9 +96,18 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
   return found;
 }
 
-/** Where the answer of this model is stored; null: nowhere. */
-export function cacheMissFor(key: CacheKey | null, model: ModelRecord): CacheMiss | null {
-  if (key === null || !model.cache_enabled) return null;
+function isBypassed(call: Call, { principal, model, boons }: Prepared): boolean {
+  const directed = call.request.headers.has("x-gateway-boons");
+  return !model.cache_enabled || directed || changesAnswers(principal.tenant) || hasToolLoop(model, boons);
+}
+
+/**
+ * Where the answer of this request is stored; null: nowhere. What was true when it was looked up is judged again, because
+ * records may have changed while it waited.
+ */
+export function cacheMissFor(call: Call, key: CacheKey | null, request: Prepared): CacheMiss | null {
+  const { model, parsed } = request;
+  if (key === null || parsed.outgoing !== key.outgoing || isBypassed(call, request)) return null;
   return { ...key, ttlSecs: model.cache_ttl_secs, origin: originOf(model) };
 }
 

@@ -212,6 +212,34 @@ describe("a policy that changed", () => {
     expect(world.upstreamCalls).toEqual([]);
   });
 
+  it("keeps an answer out of the cache that it has changed meanwhile", async () => {
+    const world = worldOf(null);
+    if (world.model !== null) world.model = { ...world.model, cache_enabled: true };
+    world.upstream = answering(MAIL, false);
+    const waiting = new TestPermit();
+    world.answers = [{ verdict: "waiting", permit: waiting }];
+    const answered = answerOf(world, { body: chatBody("hi") });
+    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
+    const policy: Policy = { ...POLICY, action: "redact", output_scanners: ["pii"] };
+    world.key = keyOf({ tenant: tenantOf({ guardrails_policy: policy, rev: 2 }) });
+    waiting.decided.resolve({ verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] });
+    expect((await answered).text).toContain(HIDDEN);
+    expect(world.stored).toEqual([]);
+  });
+
+  it("that only logs does so for a refused request too", async () => {
+    const world = worldOf({ action: "log_only", input_scanners: ["pii"] });
+    world.answers = [
+      {
+        verdict: "refused",
+        refusal: { code: "tenant_budget_exhausted", retryAfterMs: null, level: null },
+        permit: new TestPermit(),
+      },
+    ];
+    expect((await answerOf(world, { body: chatBody(MAIL) })).status).toBe(403);
+    expect(alertsOf(world)).toEqual(["guardrails_input: acme: pii on input, action log_only"]);
+  });
+
   it("redacts the client's own words when it redacted others before", async () => {
     const policy: Policy = { ...POLICY, action: "redact", input_scanners: ["pii"] };
     const world = worldOf({ ...policy, action: "redact", input_scanners: ["ban_keywords"] });

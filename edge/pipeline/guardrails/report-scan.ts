@@ -12,13 +12,15 @@ import type { Prepared } from "../call/known.ts";
 /** What a scan has found: matches by scanner; those that found nothing are absent. */
 type ScanCounts = Partial<Record<Scanner, number>>;
 
+/** The verdict on harm; null: there is none. */
+export type HarmVerdict = "safe" | "unsafe" | "failed" | null;
+
 /** A scan that is over. */
 interface EndedScan {
   readonly side: GuardedSide;
   readonly guards: Guards;
   readonly counts: ScanCounts;
-  /** The verdict on harm; null: it was not asked for. */
-  readonly harm: "safe" | "unsafe" | "failed" | null;
+  readonly harm: HarmVerdict;
   /** How long the text scanners and the guard model took, ms. */
   readonly textMs: number;
   readonly harmMs: number;
@@ -40,8 +42,9 @@ export function reportScan(call: Call, { principal }: Prepared, span: OpenSpan, 
   const { events, alerts } = call.ports;
   for (const scanner of textScanners) {
     const outcome = (found[scanner] ?? 0) > 0 ? "hit" : "none";
-    if (scanner === "prompt_injection") events.count(boonEvent("guardrails_input:prompt_injection", outcome, textMs));
-    else events.count(boonEvent(`guardrails_${side}:${scanner}`, outcome, textMs / textScanners.length));
+    const boon =
+      scanner === "prompt_injection" ? "guardrails_input:prompt_injection" : (`guardrails_${side}:${scanner}` as const);
+    events.count(boonEvent(boon, outcome, textMs / textScanners.length));
   }
   if (harm !== null) {
     const outcome = { safe: "none", unsafe: "hit", failed: "failed" } as const;

@@ -8,7 +8,7 @@ import type { Call } from "../call/context.ts";
 import { type GuardedSide, type Guards, isBlocking } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
 import { judgeHarm } from "./judge-harm.ts";
-import { countsOf, reportScan } from "./report-scan.ts";
+import { countsOf, type HarmVerdict, reportScan } from "./report-scan.ts";
 
 /** What is to be scanned, and by which policy. */
 interface Scan {
@@ -39,10 +39,15 @@ export async function runScan(call: Call, request: Prepared, scan: Scan): Promis
   const scannedMs = clock();
   const refused = matches.some(({ scanner }) => isBlocking(guards, scanner));
   const { guardModel, action, failOpen } = guards;
-  const harm = guardModel === null || refused ? null : await judgeHarm(call, request, guardModel, harmText());
   const counts = countsOf([...matches, ...apart]);
-  const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
-  reportScan(call, request, span, { side, guards, counts, harm, ...times });
+  let harm: HarmVerdict = null;
+  try {
+    if (guardModel !== null && !refused) harm = await judgeHarm(call, request, guardModel, harmText());
+  } finally {
+    // A client that leaves while the guard model is asked does not undo what was found.
+    const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
+    reportScan(call, request, span, { side, guards, counts, harm, ...times });
+  }
   return {
     blocked: refused || (harm === "unsafe" && isBlocking(guards, "harm")),
     unjudged: action !== "log_only" && harm === "failed" && !failOpen,

@@ -9,6 +9,9 @@ import { BatchingBodyReader, type BodyReader, PlainBodyReader } from "./body-rea
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 
+/** Most bytes of one write: the stalled-reader limit counts for each write. */
+const WRITE_MAX_BYTES = 64 * 1024;
+
 /** Starts pumping; `begun`: the reader of a body that has been read in part. */
 export function relayPump(job: RelayJob, begun: BodyReader | null = null): RelayedBody {
   const { readable, writable } = new IdentityTransformStream();
@@ -27,9 +30,13 @@ async function pump(
   client: ClientWriter,
   filter: SseFilter | null,
 ): Promise<BodyEnd> {
-  const write = async (bytes: Uint8Array): Promise<void> => {
+  const write = async (given: Uint8Array): Promise<void> => {
+    let bytes = given;
     if (bytes.byteLength === 0) return;
     job.onClient(bytes);
+    // A slow client takes a large piece in parts: each of them shows that it reads.
+    for (; bytes.byteLength > WRITE_MAX_BYTES; bytes = bytes.subarray(WRITE_MAX_BYTES))
+      await client.write(bytes.subarray(0, WRITE_MAX_BYTES));
     // The last piece is known to be the last before it is written, so that only the close is awaited.
     if (reader.ended) client.writeLast(bytes);
     else await client.write(bytes);

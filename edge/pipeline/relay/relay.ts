@@ -94,7 +94,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       complete: tapped === null ? end === "complete" : tapped.complete,
     });
     // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
-    if (shownStatus >= 400)
+    if (shownStatus >= 400 && end !== "gone")
       settler.end({ statusCode, billed: { ...billed, costUsd: 0 }, refunded: true, ttftMs, failure, readerStalled });
     else settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
     const whole = end === "complete" ? buffer?.take() : null;

@@ -20,6 +20,8 @@ import { ClientGone } from "../call/client-gone.ts";
 import { Repairer } from "./repair.ts";
 
 const FAILED = "structured_output_validation_failed";
+/** The answer is larger than may be held (docs/rules/streams.md#buffered-answers). */
+const TOO_LARGE = "response_too_large";
 
 /** Most choices of one answer that are repaired: a client may ask for a thousand. */
 const REPAIRED_CHOICES_MAX = 8;
@@ -77,7 +79,7 @@ function streamOptionsOf(options: unknown): Wanted["streamed"] {
 async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: Wanted): Promise<StagedAnswer> {
   const collected = await collectAnswer(wanted.work.call, given.body, report);
   if (collected.kind === "too-large") {
-    report.warn(FAILED);
+    report.warn(TOO_LARGE);
     return { ...given, body: collected.body };
   }
   const completion = parsedObject(collected.bytes);

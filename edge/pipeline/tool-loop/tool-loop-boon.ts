@@ -34,7 +34,7 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
   const { call, request, settings, draft, ownTools } = work;
   const { model, boons, parsed } = request;
   const withServers = hasToolLoop(model, boons);
-  if (!model.supports.function_calling || (!withServers && ownTools.length === 0)) return null;
+  if (!model.supports.function_calling || (!withServers && ownTools.length === 0) || draft.isLarge) return null;
   const messages = draft.get("messages");
   const tools = draft.get("tools") ?? [];
   const others = otherMembers(parsed.document);

@@ -5,7 +5,7 @@
 import type { BoonsValue } from "../../../shared/schema/settings/boons.ts";
 import { boonEvent } from "../../domain/cell/event-counters.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
-import { errorText, resultText } from "../../domain/mcp/result-text.ts";
+import { cutResult, errorText, resultText } from "../../domain/mcp/result-text.ts";
 import type { MergedTools } from "../../domain/tool-loop/merge-tools.ts";
 import {
   CALLS_MAX,
@@ -150,7 +150,7 @@ export class ToolLoop {
     if (nth >= CALLS_MAX) return errorText(`at most ${CALLS_MAX} tools are called at once`);
     const owner = this.#work.merged.owners.get(one.name);
     if (owner === undefined) return errorText("there is no such tool");
-    if (owner.kind === "own") return await owner.tool.run(one.arguments ?? undefined);
+    if (owner.kind === "own") return cutResult(await owner.tool.run(one.arguments ?? undefined));
     if (one.arguments === null) return errorText("the arguments are not a JSON object");
     const text = await this.#called(owner, one.name, one.arguments);
     return await guardToolResult(this.call, this.#work.request, text);

@@ -11,18 +11,11 @@ import {
   withDescriptions,
 } from "../../domain/vision/image-parts.ts";
 import type { Boon, BoonEffect, BoonWork } from "../boons/boon.ts";
-import type { OutgoingBody } from "../call/client-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { withSpan } from "../report/spans.ts";
 import { currentModel, subCall } from "../sub-call.ts";
 
 const FAILED = "vision_description_failed";
-
-/**
- * Largest request whose images are described: its messages are read whole besides its bytes, and each image is sent once
- * more, within the 128 MB of an isolate.
- */
-const BODY_MAX_BYTES = 8 * 1024 * 1024;
 
 export const vision: Boon = {
   name: "vision",
@@ -32,7 +25,7 @@ export const vision: Boon = {
     // The parsed document has cut strings, and is enough to see whether there is an image at all.
     if (imagePartsOf(parsed.document.root["messages"]).length === 0) return null;
     return await withSpan(work.call, "boon:vision", async (span) => {
-      const tooLarge = bodyBytesOf(parsed.outgoing) > BODY_MAX_BYTES;
+      const tooLarge = work.draft.isLarge;
       const messages = tooLarge ? parsed.document.root["messages"] : work.draft.get("messages");
       const images = imagePartsOf(messages);
       const describer = tooLarge ? null : await describerOf(work);
@@ -45,10 +38,6 @@ export const vision: Boon = {
     });
   },
 };
-
-function bodyBytesOf({ clientBytes }: OutgoingBody): number {
-  return (clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0);
-}
 
 /** The model that describes; null: none is set, or it is not registered, not enabled, or does not see. */
 async function describerOf({ call, settings }: BoonWork): Promise<ModelRecord | null> {
