@@ -66,6 +66,9 @@ export class LoopWorld extends TestPipeline {
     };
   }
 
+  /** The answer of the server to `notifications/initialized`. */
+  welcome: () => Promise<Response> = async () => new Response(null, { status: 202 });
+
   async ask(body: JsonObject = {}, headers: Record<string, string> = {}): Promise<Response> {
     const received = this.received({ signal: this.client.signal });
     const request = new Request(received.request.url, {
@@ -104,7 +107,7 @@ export class LoopWorld extends TestPipeline {
         this.sessions.begun += 1;
         return replied({ protocolVersion: "2025-03-26" }, { "mcp-session-id": `s${this.sessions.begun}` });
       case "notifications/initialized":
-        return new Response(null, { status: 202 });
+        return await this.welcome();
       case "tools/list": {
         const cursor = (message["params"] as JsonObject)["cursor"];
         return replied(this.lists[Number(cursor ?? 0)]);

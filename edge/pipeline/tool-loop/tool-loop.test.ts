@@ -197,6 +197,14 @@ describe("a tool loop", () => {
     expect(results(world.asked[1])).toEqual(["again"]);
   });
 
+  it("ends a session that broke off as it began", async () => {
+    const world = new LoopWorld([saying("done")]);
+    world.welcome = async () => await Promise.reject(new Error("broke off"));
+    expect(await (await world.ask()).text()).toContain("done");
+    await world.settled();
+    expect(world.sessions).toEqual({ begun: 1, ended: 1 });
+  });
+
   it("goes on without servers that fail, with an alert, and does not ask them again at once", async () => {
     const world = new LoopWorld([saying("a")]);
     world.lists = [{ tools: "x" }];

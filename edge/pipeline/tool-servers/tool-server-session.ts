@@ -82,15 +82,17 @@ export class ToolServerSession {
     const begun = this.#begun;
     if (begun === null) return;
     this.#begun = null;
-    const end = async (): Promise<void> => {
-      const { id, headers } = await begun;
-      if (id === null) return;
-      await withDeadline(null, GOODBYE_WITHIN_MS, async ({ signal }) => {
-        const response = await this.#send("DELETE", null, headers, signal);
-        await response.body?.cancel();
-      });
-    };
-    this.#call.waitUntil(end().catch(() => undefined));
+    this.#call.waitUntil(begun.then(async (known) => await this.#end(known)).catch(() => undefined));
+  }
+
+  /** Never throws. */
+  async #end({ id, headers }: Begun): Promise<void> {
+    if (id === null) return;
+    const ended = withDeadline(null, GOODBYE_WITHIN_MS, async ({ signal }) => {
+      const response = await this.#send("DELETE", null, headers, signal);
+      await response.body?.cancel();
+    });
+    await ended.catch(() => undefined);
   }
 
   /** The reply to one request, in a session. One that the server does not know any more is begun again once. */
@@ -98,6 +100,10 @@ export class ToolServerSession {
     for (let again = false; ; again = true) {
       this.#begun ??= this.#begin();
       const begun = this.#begun;
+      // A session that could not begin is tried again by the next call.
+      begun.catch(() => {
+        if (this.#begun === begun) this.#begun = null;
+      });
       const { headers, id } = await deadline.until(begun);
       try {
         return (await this.#request(method, params, { headers, sessionId: id, deadline })).reply;
@@ -121,13 +127,14 @@ export class ToolServerSession {
         ...(id === null ? {} : { "mcp-session-id": id }),
         ...(version === null ? {} : { "mcp-protocol-version": version }),
       };
-      const told = await this.#send(
-        "POST",
-        encoded(rpcNotification("notifications/initialized")),
-        headers,
-        deadline.signal,
-      );
-      await told.body?.cancel();
+      try {
+        const notification = encoded(rpcNotification("notifications/initialized"));
+        const told = await this.#send("POST", notification, headers, deadline.signal);
+        await told.body?.cancel();
+      } catch (error) {
+        this.#call.waitUntil(this.#end({ id, headers }));
+        throw error;
+      }
       return { id, headers };
     });
   }
