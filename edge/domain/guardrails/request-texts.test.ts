@@ -80,6 +80,11 @@ describe("where input guardrails look", () => {
     expect(textsOf(CHAT, body).prompts).toEqual(["a", "b", "c"]);
   });
 
+  it("takes a list of any length", () => {
+    const prompt = Array.from({ length: 200_000 }, () => "x");
+    expect(textsOf("/v1/completions", { prompt }).prompts).toHaveLength(prompt.length);
+  });
+
   it("takes each result of a tool on its own", () => {
     const messages = [
       { role: "tool", content: "one", tool_call_id: "1" },

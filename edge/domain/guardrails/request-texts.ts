@@ -91,7 +91,7 @@ export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): Gua
       span,
     }));
     if (speaker === "tool") toolResults.push(texts);
-    else prompts.push(...texts);
+    else for (const text of texts) prompts.push(text);
   }
   return { prompts, toolResults };
 }
