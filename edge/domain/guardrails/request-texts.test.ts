@@ -80,6 +80,28 @@ describe("where input guardrails look", () => {
     expect(textsOf(CHAT, body).prompts).toEqual(["a", "b", "c"]);
   });
 
+  it.each([
+    ["a member in another case", CHAT, `{"Messages":[{"role":"user","content":"a"}]}`, ["a"]],
+    ["text in another case", CHAT, `{"messages":[{"role":"user","Content":[{"TEXT":"a"}]}]}`, ["a"]],
+    ["a member before a NUL", CHAT, `{"messages\\u0000x":[{"role":"user","content\\u0000":"a"}]}`, ["a"]],
+    ["a long name", "/v1/completions", `{"Prompt\\u0000${"x".repeat(2000)}":"a"}`, ["a"]],
+    ["a long s", "/v1/responses", `{"in\u017ftruction\u017f":"a","INPUT":"b"}`, ["system: a", "b"]],
+    ["both of two spellings", CHAT, `{"messages":[{"content":"a"}],"Messages":[{"content":"b"}]}`, ["a", "b"]],
+    ["a second role", CHAT, `{"messages":[{"role":"assistant","Role":"user","content":"a"}]}`, ["a"]],
+    ["a user beside a tool", CHAT, `{"messages":[{"role":"tool","ROLE":"user","content":"a"}]}`, ["a"]],
+    ["a second type", "/v1/responses", `{"input":[{"type":"reasoning","Type":"message","text":"a"}]}`, ["a"]],
+    ["a type beside a result", "/v1/responses", `{"input":[{"type":"x_output","TYPE":"message","text":"a"}]}`, ["a"]],
+  ])("reads names as any upstream may: %s", (_, path, body, expected) => {
+    expect(textsOf(path, body)).toEqual({ prompts: expected, tools: [] });
+  });
+
+  it("takes for the model's only what every spelling says is the model's", () => {
+    const messages = [{ role: "assistant", Role: "assistant", content: "a" }];
+    expect(textsOf(CHAT, { messages })).toEqual({ prompts: [], tools: [] });
+    const input = [{ role: "assistant", type: "function_call_output", output: "b" }];
+    expect(textsOf("/v1/responses", { input })).toEqual({ prompts: [], tools: [["b"]] });
+  });
+
   it("takes a list of any length", () => {
     const prompt = Array.from({ length: 200_000 }, () => "x");
     expect(textsOf("/v1/completions", { prompt }).prompts).toHaveLength(prompt.length);

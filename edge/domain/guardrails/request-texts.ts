@@ -1,10 +1,12 @@
 /**
  * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
  * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is not
- * examined, and what a tool said is examined on its own.
+ * examined, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
+ * up to a NUL.
  */
 import type { Span } from "../bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../json/string-places.ts";
+import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../routing/route-class.ts";
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
@@ -74,6 +76,8 @@ export function textScopeOf(path: string, { requestType }: RouteClass): TextScop
 const SYSTEM_MEMBERS = new Set(["instructions", "system"]);
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 const TOOL_ROLES = new Set(["tool", "function"]);
+/** The members of a message that say who speaks. */
+const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
 const MESSAGE_TEXT = new Set(["content", "text", "output"]);
 
@@ -109,7 +113,7 @@ interface Message {
 function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<Message> {
   const messages = new Map<string, Message>();
   for (const place of places) {
-    const member = String(place.path[0]);
+    const member = nameOf(place.path[0]);
     const inMessages = scope.get(member) === "messages";
     const key = inMessages ? `${member} ${isElement(place.path) ? place.path[1] : ""}` : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
@@ -121,12 +125,17 @@ function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<
 }
 
 function isLookedAt(scope: TextScope, path: JsonPath): boolean {
-  const [member] = path;
-  const rule = typeof member === "string" ? scope.get(member) : undefined;
+  const member = nameOf(path[0]);
+  const rule = scope.get(member);
   if (rule !== "messages") return rule === "all";
   if (isLabel(path)) return true;
-  const inner = path.findLast((step) => typeof step === "string");
-  return inner === member || MESSAGE_TEXT.has(String(inner));
+  const inner = nameOf(path.findLast((step) => typeof step === "string"));
+  return inner === member || MESSAGE_TEXT.has(inner);
+}
+
+/** How the name of a step is compared; that of an element is none. */
+function nameOf(step: string | number | undefined): string {
+  return typeof step === "string" ? foldedName(step) : "";
 }
 
 /** An element of a list of messages, or something in it. */
@@ -136,7 +145,7 @@ function isElement(path: JsonPath): boolean {
 
 /** A string that says who speaks, or what kind of message it is. */
 function isLabel(path: JsonPath): boolean {
-  return isElement(path) && path.length === 3 && (path[2] === "role" || path[2] === "type");
+  return isElement(path) && path.length === 3 && LABELS.has(nameOf(path[2]));
 }
 
 /**
@@ -145,12 +154,22 @@ function isLabel(path: JsonPath): boolean {
  */
 function speakerOf(body: readonly Uint8Array[], labels: readonly StringPlace[]): Speaker {
   const named = (name: string): readonly string[] =>
-    labels.filter(({ path }) => path[2] === name).map(({ span }) => stringAt(body, span));
+    labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
   const roles = named("role");
   const others = roles.filter((role) => role !== "assistant" && !TOOL_ROLES.has(role));
   if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
-  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) ? "tool" : "model";
   const types = named("type");
-  if (types.some((type) => type.endsWith("_output"))) return "tool";
-  return types.length > 0 && types.every((type) => type === "reasoning" || type.endsWith("_call")) ? "model" : "user";
+  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult) ? "tool" : "model";
+  if (types.length === 0 || !types.every((type) => isResult(type) || isOfModel(type))) return "user";
+  return types.some(isResult) ? "tool" : "model";
+}
+
+/** The type of an item that is what a tool said. */
+function isResult(type: string): boolean {
+  return type.endsWith("_output");
+}
+
+/** The type of an item that is what the model said or thought. */
+function isOfModel(type: string): boolean {
+  return type === "reasoning" || type.endsWith("_call");
 }
