@@ -24,6 +24,9 @@ interface Bounds {
  */
 export const TOKEN_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
 
+/** Fields of a form whose texts guardrails examine (docs/rules/guardrails.md#where-it-looks). */
+export const GUARDED_FIELDS = ["prompt", "input", "instructions"] as const;
+
 const TOKENS: Bounds = { min: 0, max: 2_147_483_647 };
 const CHOICES: Bounds = { min: 1, max: 1000 };
 
