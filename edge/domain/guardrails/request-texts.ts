@@ -34,7 +34,7 @@ const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new 
 
 const CHAT = scopeOf({ messages: "messages" });
 const COMPLETION = scopeOf({ prompt: "all" });
-const RESPONSES = scopeOf({ instructions: "all", input: "messages" });
+const RESPONSES = scopeOf({ instructions: "all", input: "messages", prompt: "all" });
 const EMBEDDING = scopeOf({ input: "all" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
 const IMAGE = COMPLETION;
@@ -81,6 +81,9 @@ const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
 const MESSAGE_TEXT = new Set(["content", "text", "output"]);
 
+/** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
+const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
+
 /** The texts of a JSON body, which is valid, in the order in which they stand. */
 export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): GuardedTexts {
   const places = stringPlaces(body, (path) => isLookedAt(scope, path));
@@ -89,11 +92,11 @@ export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): Gua
   for (const message of messagesOf(scope, places)) {
     const speaker = message.labels === null ? "user" : speakerOf(body, message.labels);
     if (speaker === "model") continue;
-    const texts = message.texts.map(({ span }) => ({
-      text: stringAt(body, span),
-      user: speaker !== "system" && !SYSTEM_MEMBERS.has(message.member),
-      span,
-    }));
+    const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
+    const texts = message.texts.flatMap(({ path, span }) => {
+      const text = stringAt(body, span);
+      return path.at(-1) === "type" && PART_TYPES.has(text) ? [] : [{ text, user, span }];
+    });
     if (speaker === "tool") toolResults.push(texts);
     else for (const text of texts) prompts.push(text);
   }
@@ -130,7 +133,7 @@ function isLookedAt(scope: TextScope, path: JsonPath): boolean {
   if (rule !== "messages") return rule === "all";
   if (isLabel(path)) return true;
   const inner = nameOf(path.findLast((step) => typeof step === "string"));
-  return inner === member || MESSAGE_TEXT.has(inner);
+  return inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output";
 }
 
 /** How the name of a step is compared; that of an element is none. */
