@@ -76,10 +76,11 @@ export function splice<B extends ArrayBufferLike>(
   let from = 0;
   for (const edit of edits.toSorted((a, b) => a.span.start - b.span.start)) {
     if (isWritten(document, edit)) continue;
-    parts.push(...document.parts(from, edit.span.start), encoder.encode(edit.text) as Uint8Array<ArrayBuffer>);
+    for (const part of document.parts(from, edit.span.start)) parts.push(part);
+    parts.push(encoder.encode(edit.text) as Uint8Array<ArrayBuffer>);
     from = edit.span.end;
   }
-  parts.push(...document.parts(from, document.byteLength));
+  for (const part of document.parts(from, document.byteLength)) parts.push(part);
   return parts;
 }
 

@@ -5,7 +5,7 @@
  * and charsets of RFC 2231, that ignore quotes, cut at commas, or decode.
  */
 
-import { isJudgedName, TOKEN_LIMITS } from "../request/client-fields.ts";
+import { foldedName, GUARDED_FIELDS, isJudgedName, TOKEN_LIMITS } from "../request/client-fields.ts";
 
 /** A part, as described by its headers. */
 export interface FormPart {
@@ -26,7 +26,7 @@ const TEXT_ENCODINGS = new Set(["7bit", "8bit", "binary"]);
 /** In these charsets an ASCII letter is its ASCII byte. */
 const CHARSETS = new Set(["utf-8", "utf8", "us-ascii", "iso-8859-1"]);
 /** Fields that the gateway reads: they must be neither files nor encoded. */
-const READ = new Set<string>(["model", "n", ...TOKEN_LIMITS]);
+const READ = new Set<string>(["model", "n", ...TOKEN_LIMITS, ...GUARDED_FIELDS]);
 
 /** The boundary of a multipart/form-data content type, or null when there is no reliable one. */
 export function boundaryOf(contentType: string | null): string | null {
@@ -111,7 +111,7 @@ function isDisguised({ value, quoted }: Parameter): boolean {
   const plain = trimmed(decoded, /[\s+'"]/)
     .replace(/\[.*$/s, "")
     .replace(/[ .+]/g, "_");
-  return plain.toLowerCase() === "_charset_" || (plain !== value && isJudgedName(plain));
+  return plain.toLowerCase() === "_charset_" || (plain !== value && (isJudgedName(plain) || READ.has(foldedName(plain))));
 }
 
 /** Splits at the semicolons outside quotes. In linear time, like everything that reads a client's header. */

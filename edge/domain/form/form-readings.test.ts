@@ -108,6 +108,11 @@ describe("a part of which another parser would read another name", () => {
     ['name="max tokens"'],
     ['name="max.tokens"'],
     ['name="+n"'],
+    ['name="prompt[]"'],
+    ['name="Prompt[0]"'],
+    ['name="instructions "'],
+    ['name="pr%6fmpt"'],
+    ['name="prompt"; filename="x"'],
     ['name="=?utf-8?B?bW9kZWw=?="'],
     ['name="_charset_"'],
     ['name="_CHARSET_"'],
@@ -145,6 +150,9 @@ describe("a part of which another parser would read another name", () => {
     ["a header that quotes another", `X: Content-Disposition: form-data; name="model"\r\n${pad}`],
     ["a form in a form", `${pad}Content-Type: multipart/mixed; boundary=CC\r\n`],
     ["a message in a form", `${pad}Content-Type: message/rfc822\r\n`],
+    ["an encoded prompt", `${disposition('name="prompt"')}Content-Transfer-Encoding: base64\r\n`],
+    ["encoded instructions", `${disposition('name="instructions"')}Content-Transfer-Encoding: quoted-printable\r\n`],
+    ["a prompt in another alphabet", `${disposition('name="prompt"')}Content-Type: text/plain; charset=utf-16\r\n`],
     ["another alphabet", `${disposition('name="n"')}Content-Type: text/plain; charset=utf-7\r\n`],
   ])("%s is refused", (_, headers) => {
     expect(partOf(headers)).toBeNull();

@@ -84,7 +84,8 @@ export function answerParts(document: unknown): AnswerParts {
         inside.push({ value: inner, place: [...place, stepOf(name, inner)], all: all || arguments_ });
       }
     }
-    open.push(...inside.reverse());
+    // not spread into one call: a list may have more elements than a call may have arguments
+    for (const one of inside.reverse()) open.push(one);
   }
   return { texts, withLogprobs };
 }

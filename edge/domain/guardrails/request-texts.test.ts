@@ -80,6 +80,41 @@ describe("where input guardrails look", () => {
     expect(textsOf(CHAT, body).prompts).toEqual(["a", "b", "c"]);
   });
 
+  it.each([
+    ["a member in another case", CHAT, `{"Messages":[{"role":"user","content":"a"}]}`, ["a"]],
+    ["text in another case", CHAT, `{"messages":[{"role":"user","Content":[{"TEXT":"a"}]}]}`, ["a"]],
+    ["a member before a NUL", CHAT, `{"messages\\u0000x":[{"role":"user","content\\u0000":"a"}]}`, ["a"]],
+    ["a long name", "/v1/completions", `{"Prompt\\u0000${"x".repeat(2000)}":"a"}`, ["a"]],
+    ["a long s", "/v1/responses", `{"in\u017ftruction\u017f":"a","INPUT":"b"}`, ["system: a", "b"]],
+    ["both of two spellings", CHAT, `{"messages":[{"content":"a"}],"Messages":[{"content":"b"}]}`, ["a", "b"]],
+    ["a second role", CHAT, `{"messages":[{"role":"assistant","Role":"user","content":"a"}]}`, ["a"]],
+    ["a user beside a tool", CHAT, `{"messages":[{"role":"tool","ROLE":"user","content":"a"}]}`, ["a"]],
+    ["a second type", "/v1/responses", `{"input":[{"type":"reasoning","Type":"message","text":"a"}]}`, ["a"]],
+    ["a type beside a result", "/v1/responses", `{"input":[{"type":"x_output","TYPE":"message","text":"a"}]}`, ["a"]],
+  ])("reads names as any upstream may: %s", (_, path, body, expected) => {
+    expect(textsOf(path, body)).toEqual({ prompts: expected, tools: [] });
+  });
+
+  it("takes for the model's only what every spelling says is the model's", () => {
+    const messages = [{ role: "assistant", Role: "assistant", content: "a" }];
+    expect(textsOf(CHAT, { messages })).toEqual({ prompts: [], tools: [] });
+    const input = [{ role: "assistant", type: "function_call_output", output: "b" }];
+    expect(textsOf("/v1/responses", { input })).toEqual({ prompts: [], tools: [["b"]] });
+  });
+
+  it("takes every string of a prompt template, and of what a tool of the Responses API answers", () => {
+    const prompt = { id: "p", variables: { q: "a", r: { type: "input_text", text: "b" } } };
+    expect(textsOf("/v1/responses", { prompt }).prompts).toEqual(["p", "a", "b"]);
+    const output = [{ type: "input_text", text: "c" }, { stdout: "d", outcome: { type: "e" } }];
+    const input = [{ type: "shell_call_output", output, call_id: "x" }];
+    expect(textsOf("/v1/responses", { input }).tools).toEqual([["c", "d", "e"]]);
+  });
+
+  it("takes a list of any length", () => {
+    const prompt = Array.from({ length: 200_000 }, () => "x");
+    expect(textsOf("/v1/completions", { prompt }).prompts).toHaveLength(prompt.length);
+  });
+
   it("takes each result of a tool on its own", () => {
     const messages = [
       { role: "tool", content: "one", tool_call_id: "1" },

@@ -1,10 +1,12 @@
 /**
  * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
  * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is not
- * examined, and what a tool said is examined on its own.
+ * examined, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
+ * up to a NUL.
  */
 import type { Span } from "../bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../json/string-places.ts";
+import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../routing/route-class.ts";
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
@@ -32,7 +34,7 @@ const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new 
 
 const CHAT = scopeOf({ messages: "messages" });
 const COMPLETION = scopeOf({ prompt: "all" });
-const RESPONSES = scopeOf({ instructions: "all", input: "messages" });
+const RESPONSES = scopeOf({ instructions: "all", input: "messages", prompt: "all" });
 const EMBEDDING = scopeOf({ input: "all" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
 const IMAGE = COMPLETION;
@@ -74,8 +76,13 @@ export function textScopeOf(path: string, { requestType }: RouteClass): TextScop
 const SYSTEM_MEMBERS = new Set(["instructions", "system"]);
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 const TOOL_ROLES = new Set(["tool", "function"]);
+/** The members of a message that say who speaks. */
+const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
 const MESSAGE_TEXT = new Set(["content", "text", "output"]);
+
+/** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
+const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
 
 /** The texts of a JSON body, which is valid, in the order in which they stand. */
 export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): GuardedTexts {
@@ -85,13 +92,13 @@ export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): Gua
   for (const message of messagesOf(scope, places)) {
     const speaker = message.labels === null ? "user" : speakerOf(body, message.labels);
     if (speaker === "model") continue;
-    const texts = message.texts.map(({ span }) => ({
-      text: stringAt(body, span),
-      user: speaker !== "system" && !SYSTEM_MEMBERS.has(message.member),
-      span,
-    }));
+    const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
+    const texts = message.texts.flatMap(({ path, span }) => {
+      const text = stringAt(body, span);
+      return path.at(-1) === "type" && PART_TYPES.has(text) ? [] : [{ text, user, span }];
+    });
     if (speaker === "tool") toolResults.push(texts);
-    else prompts.push(...texts);
+    else for (const text of texts) prompts.push(text);
   }
   return { prompts, toolResults };
 }
@@ -109,7 +116,7 @@ interface Message {
 function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<Message> {
   const messages = new Map<string, Message>();
   for (const place of places) {
-    const member = String(place.path[0]);
+    const member = nameOf(place.path[0]);
     const inMessages = scope.get(member) === "messages";
     const key = inMessages ? `${member} ${isElement(place.path) ? place.path[1] : ""}` : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
@@ -121,12 +128,17 @@ function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<
 }
 
 function isLookedAt(scope: TextScope, path: JsonPath): boolean {
-  const [member] = path;
-  const rule = typeof member === "string" ? scope.get(member) : undefined;
+  const member = nameOf(path[0]);
+  const rule = scope.get(member);
   if (rule !== "messages") return rule === "all";
   if (isLabel(path)) return true;
-  const inner = path.findLast((step) => typeof step === "string");
-  return inner === member || MESSAGE_TEXT.has(String(inner));
+  const inner = nameOf(path.findLast((step) => typeof step === "string"));
+  return inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output";
+}
+
+/** How the name of a step is compared; that of an element is none. */
+function nameOf(step: string | number | undefined): string {
+  return typeof step === "string" ? foldedName(step) : "";
 }
 
 /** An element of a list of messages, or something in it. */
@@ -136,7 +148,7 @@ function isElement(path: JsonPath): boolean {
 
 /** A string that says who speaks, or what kind of message it is. */
 function isLabel(path: JsonPath): boolean {
-  return isElement(path) && path.length === 3 && (path[2] === "role" || path[2] === "type");
+  return isElement(path) && path.length === 3 && LABELS.has(nameOf(path[2]));
 }
 
 /**
@@ -145,12 +157,22 @@ function isLabel(path: JsonPath): boolean {
  */
 function speakerOf(body: readonly Uint8Array[], labels: readonly StringPlace[]): Speaker {
   const named = (name: string): readonly string[] =>
-    labels.filter(({ path }) => path[2] === name).map(({ span }) => stringAt(body, span));
+    labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
   const roles = named("role");
   const others = roles.filter((role) => role !== "assistant" && !TOOL_ROLES.has(role));
   if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
-  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) ? "tool" : "model";
   const types = named("type");
-  if (types.some((type) => type.endsWith("_output"))) return "tool";
-  return types.length > 0 && types.every((type) => type === "reasoning" || type.endsWith("_call")) ? "model" : "user";
+  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult) ? "tool" : "model";
+  if (types.length === 0 || !types.every((type) => isResult(type) || isOfModel(type))) return "user";
+  return types.some(isResult) ? "tool" : "model";
+}
+
+/** The type of an item that is what a tool said. */
+function isResult(type: string): boolean {
+  return type.endsWith("_output");
+}
+
+/** The type of an item that is what the model said or thought. */
+function isOfModel(type: string): boolean {
+  return type === "reasoning" || type.endsWith("_call");
 }

@@ -44,6 +44,15 @@ describe("string places", () => {
     ]);
   });
 
+  it("carry the start of a name that is too long, wherever it is cut", () => {
+    for (const filler of ["x", "é", "\\\\", "\\u0041"])
+      for (const shift of ["", "-", "--", "---", "----", "-----"]) {
+        const json = `{"prompt\\u0000${shift}${filler.repeat(1100)}":"x"}`;
+        const [place] = stringPlaces([encode(json)], () => true);
+        expect(String(place?.path[0]).startsWith(`prompt\0${shift}`)).toBe(true);
+      }
+  });
+
   it("of a document that is deeper than any honest one are found all the same", () => {
     const deep = `{"messages":${"[".repeat(50_000)}"x"${"]".repeat(50_000)}}`;
     const [place] = stringPlaces([encode(deep)], ([name]) => name === "messages");

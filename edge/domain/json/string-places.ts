@@ -35,8 +35,10 @@ export interface StringPlace {
 
 /** Honest documents are not deeper. */
 const PATH_MAX = 64;
-/** A longer name is cut: no name that means anything is so long. */
+/** A longer name is cut: no name that means anything is so long, unless a NUL ends what means it. */
 const NAME_MAX_BYTES = 1024;
+/** The characters of a string that are whole, from its quote on. */
+const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 
 const decoder = new TextDecoder();
 
@@ -93,8 +95,9 @@ export function stringAt(pieces: readonly Uint8Array[], span: Span): string {
 }
 
 function nameAt(document: BytePieces, { start, end }: Span): string {
-  if (end - start > NAME_MAX_BYTES) return "";
-  return parsedString(document.slice(start, end));
+  if (end - start <= NAME_MAX_BYTES) return parsedString(document.slice(start, end));
+  const cut = decoder.decode(document.slice(start, start + NAME_MAX_BYTES));
+  return String(JSON.parse(`${WHOLE_CHARACTERS.exec(cut)?.[0] ?? '"'}"`));
 }
 
 function parsedString(bytes: Uint8Array): string {

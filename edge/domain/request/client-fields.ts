@@ -24,6 +24,9 @@ interface Bounds {
  */
 export const TOKEN_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
 
+/** Fields of a form whose texts guardrails examine (docs/rules/guardrails.md#where-it-looks). */
+export const GUARDED_FIELDS = ["prompt", "input", "instructions"] as const;
+
 const TOKENS: Bounds = { min: 0, max: 2_147_483_647 };
 const CHOICES: Bounds = { min: 1, max: 1000 };
 
@@ -33,17 +36,23 @@ const NUMBERS: ReadonlyMap<string, Bounds> = new Map([
 ]);
 
 const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input"] as const;
-const sameAs = (pattern: string): RegExp => new RegExp(`^(?:${pattern})(?:\\0|$)`, "iu");
-/** For each field, all names that some parser reads as that field: in any case, also before a NUL. */
-const SAME: ReadonlyMap<string, RegExp> = new Map(FIELDS.map((field) => [field, sameAs(field)]));
-const JUDGED = sameAs(FIELDS.join("|"));
+const JUDGED: ReadonlySet<string> = new Set(FIELDS);
 
 /** The longest name in an error, in characters. */
 const NAME_MAX = 64;
 
+/**
+ * The name in lower case, up to a NUL: some parser reads every name as a field that folds to it, and none another one. The
+ * long s is the only letter besides that some parsers take for an ASCII one.
+ */
+export function foldedName(name: string): string {
+  const end = name.indexOf("\0");
+  return (end === -1 ? name : name.slice(0, end)).toLowerCase().replaceAll("\u017f", "s");
+}
+
 /** True for a name that {@link spellingFault} must see. */
 export function isJudgedName(name: string): boolean {
-  return JUDGED.test(name);
+  return JUDGED.has(foldedName(name));
 }
 
 /** The fields of a route's body that its admission and billing depend on, in the order in which faults are reported. */
@@ -60,8 +69,8 @@ export function decidingFields({ estimate, billedBy }: RouteClass): readonly str
 export function spellingFault(names: readonly string[], fields: readonly string[]): FieldFault | null {
   for (const name of names) {
     if (fields.includes(name)) continue;
-    const field = fields.find((one) => SAME.get(one)?.test(name) === true);
-    if (field === undefined) continue;
+    const field = foldedName(name);
+    if (!fields.includes(field)) continue;
     const param = printable(name, NAME_MAX);
     return { param, message: `field '${param}' must be written '${field}'` };
   }

@@ -133,6 +133,16 @@ describe.each([1, 7, 100_000])("fields that come %i bytes at a time", (chunkByte
       ],
       ["validation_failed", "N"],
     ],
+    [[["Prompt", ""]], ["validation_failed", "Prompt"]],
+    [[["INSTRUCTIONS", ""]], ["validation_failed", "INSTRUCTIONS"]],
+    [
+      [
+        ["model", "m"],
+        ["prompt", "a"],
+        ["prompt", "b"],
+      ],
+      { model: "m" },
+    ],
     [[["MODEL", ""]], ["validation_failed", "MODEL"]],
     [
       [
@@ -162,3 +172,17 @@ it.each([999, 1000, 100_000])(
     expect([long.startsWith(user), user.length > 40_000, user.isWellFormed()]).toEqual([true, true, true]);
   },
 );
+
+it.each([1, 100_000])("every field that guardrails examine is kept by itself (%i bytes at a time)", async (chunkBytes) => {
+  const fields: Field[] = [
+    ["model", "m"],
+    ["prompt", "one"],
+    ["input", "two"],
+    ["instructions", "three"],
+    ["prompt", "four"],
+  ];
+  const reader = new FormReader(sourceOf(requestOf(fields, chunkBytes), 1_000_000), new FormScan("b"), ["model"]);
+  while (await reader.readMore());
+  const texts = reader.prompts.map((prompt) => new TextDecoder().decode(prompt.bytes()));
+  expect(texts).toEqual(["one", "two", "three", "four"]);
+});

@@ -7,7 +7,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { GrowingBytes } from "../../domain/bytes/growing-bytes.ts";
 import type { FormPart } from "../../domain/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/form/form-scan.ts";
-import { numberTextFault, spellingFault, TOKEN_LIMITS } from "../../domain/request/client-fields.ts";
+import { GUARDED_FIELDS, numberTextFault, spellingFault, TOKEN_LIMITS } from "../../domain/request/client-fields.ts";
 import type { BodySource } from "./body-source.ts";
 import { fieldError } from "./field-error.ts";
 
@@ -16,8 +16,7 @@ export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
 
-/** The field of forms that guardrails examine (docs/rules/guardrails.md#where-it-looks). */
-const PROMPT = "prompt";
+const GUARDED = new Set<string>(GUARDED_FIELDS);
 
 /** Smaller pieces are joined to segments of up to this size. */
 const SEGMENT_MAX_BYTES = 64 * 1024;
@@ -33,7 +32,7 @@ export class FormReader {
    * left out.
    */
   readonly fields: Record<string, unknown> = {};
-  /** The values of `prompt` so far, each a segment of its own. */
+  /** The values that guardrails examine so far, each a segment of its own. */
   readonly prompts: GrowingBytes[] = [];
   /** What was read and not yet sent, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
@@ -86,7 +85,7 @@ export class FormReader {
     if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
       throw new GatewayError("invalid_multipart");
     if (piece.kind === "data") {
-      if (name === PROMPT) this.#appendPrompt(piece.bytes);
+      if (GUARDED.has(name)) this.#appendPrompt(piece.bytes);
       else if (!isModel) this.#append(piece.bytes);
       if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
@@ -130,7 +129,8 @@ export class FormReader {
 
   #begin(part: FormPart): void {
     this.#part = part;
-    const fault = spellingFault([...this.#names, part.name], this.#deciding);
+    const fault =
+      spellingFault([...this.#names, part.name], this.#deciding) ?? spellingFault([part.name], GUARDED_FIELDS);
     if (fault !== null) throw fieldError(fault);
     if (this.#deciding.includes(part.name)) this.#names.push(part.name);
   }

@@ -146,7 +146,8 @@ function redacted(
   const edits = editsOf(prompts, redact(prompts));
   for (const [nth, texts] of toolResults.entries()) {
     const blocked = inResults[nth]?.some(({ scanner }) => isBlocking(guards, scanner)) === true;
-    edits.push(...editsOf(texts, blocked ? texts.map((_, at) => (at === 0 ? BLOCKED_RESULT : "")) : redact(texts)));
+    const replaced = blocked ? texts.map((_, at) => (at === 0 ? BLOCKED_RESULT : "")) : redact(texts);
+    for (const edit of editsOf(texts, replaced)) edits.push(edit);
   }
   if (edits.length === 0) return given;
   if (given instanceof FormOutgoing) {

@@ -166,6 +166,14 @@ describe("input guardrails", () => {
     expect(JSON.parse(await sent(redacting)).messages[0].content).toBe(`${HIDDEN}!`);
   });
 
+  it("block a tool's result of very many texts", async () => {
+    const content = Array.from({ length: 200_000 }, () => "x");
+    const body = JSON.stringify({ model: "tiny", messages: [{ role: "tool", content: [INJECTION, ...content] }] });
+    const world = worldOf({ input_scanners: ["prompt_injection"] });
+    expect((await answerOf(world, { body })).status).toBe(200);
+    expect(JSON.parse(await sent(world)).messages[0].content.join("")).toBe("error: blocked by content policy");
+  });
+
   it("judge a form whose prompt follows its file, and redact it", async () => {
     const form = (prompt: string) =>
       [
