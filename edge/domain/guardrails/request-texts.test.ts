@@ -105,7 +105,10 @@ describe("where input guardrails look", () => {
   it("takes every string of a prompt template, and of what a tool of the Responses API answers", () => {
     const prompt = { id: "p", variables: { q: "a", r: { type: "input_text", text: "b" } } };
     expect(textsOf("/v1/responses", { prompt }).prompts).toEqual(["p", "a", "b"]);
-    const output = [{ type: "input_text", text: "c" }, { stdout: "d", outcome: { type: "e" } }];
+    const output = [
+      { type: "input_text", text: "c" },
+      { stdout: "d", outcome: { type: "e" } },
+    ];
     const input = [{ type: "shell_call_output", output, call_id: "x" }];
     expect(textsOf("/v1/responses", { input }).tools).toEqual([["c", "d", "e"]]);
   });

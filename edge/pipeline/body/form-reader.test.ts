@@ -173,16 +173,19 @@ it.each([999, 1000, 100_000])(
   },
 );
 
-it.each([1, 100_000])("every field that guardrails examine is kept by itself (%i bytes at a time)", async (chunkBytes) => {
-  const fields: Field[] = [
-    ["model", "m"],
-    ["prompt", "one"],
-    ["input", "two"],
-    ["instructions", "three"],
-    ["prompt", "four"],
-  ];
-  const reader = new FormReader(sourceOf(requestOf(fields, chunkBytes), 1_000_000), new FormScan("b"), ["model"]);
-  while (await reader.readMore());
-  const texts = reader.prompts.map((prompt) => new TextDecoder().decode(prompt.bytes()));
-  expect(texts).toEqual(["one", "two", "three", "four"]);
-});
+it.each([1, 100_000])(
+  "every field that guardrails examine is kept by itself (%i bytes at a time)",
+  async (chunkBytes) => {
+    const fields: Field[] = [
+      ["model", "m"],
+      ["prompt", "one"],
+      ["input", "two"],
+      ["instructions", "three"],
+      ["prompt", "four"],
+    ];
+    const reader = new FormReader(sourceOf(requestOf(fields, chunkBytes), 1_000_000), new FormScan("b"), ["model"]);
+    while (await reader.readMore());
+    const texts = reader.prompts.map((prompt) => new TextDecoder().decode(prompt.bytes()));
+    expect(texts).toEqual(["one", "two", "three", "four"]);
+  },
+);
