@@ -54,7 +54,7 @@ describe.concurrent("the usage of a budget", () => {
     expect([await ofTenant(minted), await ofKey(minted)]).toEqual([NONE, NONE]);
   });
 
-  it("is counted for tenant and key without a budget too", { tags: ["long"] }, async () => {
+  it("is counted for tenant and key without a budget too", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await serve(minted);
     const used = { ...NONE, used_tokens: TOKENS, used_cost_usd: USD };

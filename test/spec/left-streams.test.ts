@@ -34,50 +34,44 @@ async function leaveAfter(minted: Minted, chunks: number, body: Readonly<Record<
   return seen;
 }
 
-const LONG = { tags: ["long"] };
-
 describe.each([
-  ["fast, its usage withheld", "chunks=50000,pace=0", {}, {}],
-  ["fast, its usage asked for", "chunks=50000,pace=0", { stream_options: { include_usage: true } }, LONG],
-  ["calmly, its usage asked for", "chunks=50000,pace=5", { stream_options: { include_usage: true } }, LONG],
-])("a stream that comes %s", (_, upstream, body, kind) => {
-  it(
-    "20 streams with max_tokens 1, max_completion_tokens 100000, closed after 900 chunks each, owe the chunks",
-    kind,
-    async () => {
-      const minted = await fixture.gateway.mint(fixture.upstream.url, upstream);
-      const cap = (STREAMS * CHUNKS) / 2;
-      await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: cap * 1000 });
-      const received = await Promise.all(
-        Array.from({ length: STREAMS }, async () => await leaveAfter(minted, CHUNKS, body)),
-      );
-      const rows = await waitFor(
-        async () => await fixture.gateway.rows(minted.tenant.id),
-        (found) => found.length === STREAMS,
-      );
-      expect(rows.map((row) => row.status_code)).toEqual(received.map(() => 499));
-      const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0);
-      const owed = rows.map((row) => row.output_tokens);
-      expect(sum(owed)).toBeGreaterThanOrEqual(sum(received));
-      expect(Math.min(...owed)).toBeGreaterThanOrEqual(CHUNKS);
-      // So the cap of the tenant holds: it is used up, and no request is served any more.
-      const usage = await waitFor(
-        async () =>
-          await fixture.gateway.must<{ used_tokens: number; reserved_tokens: number }>(
-            "GET",
-            `/tenants/${minted.tenant.id}/budget/usage`,
-          ),
-        ({ reserved_tokens }) => reserved_tokens === 0,
-      );
-      expect(usage.used_tokens).toBe(sum(rows.map((row) => row.total_tokens)));
-      await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: cap });
-      const refused = await fixture.gateway.chat(minted, { stream: true });
-      expect([refused.status, ((await refused.json()) as { error: { code: string } }).error.code]).toEqual([
-        403,
-        "tenant_budget_exhausted",
-      ]);
-    },
-  );
+  ["fast, its usage withheld", "chunks=50000,pace=0", {}],
+  ["fast, its usage asked for", "chunks=50000,pace=0", { stream_options: { include_usage: true } }],
+  ["calmly, its usage asked for", "chunks=50000,pace=5", { stream_options: { include_usage: true } }],
+])("a stream that comes %s", (_, upstream, body) => {
+  it("20 streams with max_tokens 1, max_completion_tokens 100000, closed after 900 chunks each, owe the chunks", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, upstream);
+    const cap = (STREAMS * CHUNKS) / 2;
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: cap * 1000 });
+    const received = await Promise.all(
+      Array.from({ length: STREAMS }, async () => await leaveAfter(minted, CHUNKS, body)),
+    );
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id),
+      (found) => found.length === STREAMS,
+    );
+    expect(rows.map((row) => row.status_code)).toEqual(received.map(() => 499));
+    const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0);
+    const owed = rows.map((row) => row.output_tokens);
+    expect(sum(owed)).toBeGreaterThanOrEqual(sum(received));
+    expect(Math.min(...owed)).toBeGreaterThanOrEqual(CHUNKS);
+    // So the cap of the tenant holds: it is used up, and no request is served any more.
+    const usage = await waitFor(
+      async () =>
+        await fixture.gateway.must<{ used_tokens: number; reserved_tokens: number }>(
+          "GET",
+          `/tenants/${minted.tenant.id}/budget/usage`,
+        ),
+      ({ reserved_tokens }) => reserved_tokens === 0,
+    );
+    expect(usage.used_tokens).toBe(sum(rows.map((row) => row.total_tokens)));
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: cap });
+    const refused = await fixture.gateway.chat(minted, { stream: true });
+    expect([refused.status, ((await refused.json()) as { error: { code: string } }).error.code]).toEqual([
+      403,
+      "tenant_budget_exhausted",
+    ]);
+  });
 });
 
 describe.each([
