@@ -19,6 +19,7 @@ import { createApp } from "./api/app.ts";
 import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
 import { Cells } from "./cells/cells.ts";
+import { createDashboard } from "./dashboard/app.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { checkEncryptionKey } from "./encryption/encryption-check.ts";
 import { importBackupKey } from "./encryption/secret-macs.ts";
@@ -54,6 +55,8 @@ export interface Deps {
   /** Brings every hot copy in line, once; rejects while the store does not answer. */
   readonly syncAtStart: () => Promise<void>;
   readonly app: Api;
+  /** The console's server; null: no variable of the console is set. */
+  readonly dashboard: Hono | null;
   readonly prober: Prober;
   /** Says to what a request has under way that the service ends. */
   readonly end: () => void;
@@ -165,6 +168,18 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs, refusals });
+  const dashboard =
+    env.dashboard === null
+      ? null
+      : createDashboard({
+          env: env.dashboard,
+          db,
+          adminToken: env.adminToken,
+          management: async (request) => await app.fetch(request),
+          now: () => new Date(),
+          randomBytes: (count) => new Uint8Array(randomBytes(count)),
+          log,
+        });
   const end = (): void => ending.abort();
   const { prober } = health;
   return {
@@ -174,6 +189,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     prepare,
     syncAtStart: sync.syncAtStart,
     app,
+    dashboard,
     end,
     metrics,
     jobs,

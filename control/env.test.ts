@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EnvError, parseEnv } from "./env.ts";
+import { parseEnv } from "./env.ts";
+import { EnvError } from "./kernel/env-field.ts";
 
 const token = { GATEWAY_ADMIN_TOKEN: "t" };
 

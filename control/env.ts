@@ -25,19 +25,11 @@ import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
 import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
 import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
 import { clearableName } from "../shared/schema/settings/fields.ts";
+import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
+import { EnvError, type Listen, listenField } from "./kernel/env-field.ts";
 import { dropUndefined } from "./kernel/parse.ts";
 import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
 import type { SettingSeeds } from "./startup/seed-settings.ts";
-
-/** Thrown by {@link parseEnv}: one line that names every invalid variable. */
-export class EnvError extends Error {
-  override readonly name = "EnvError";
-}
-
-export interface Listen {
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface ControlEnv {
   readonly adminListen: Listen;
@@ -79,25 +71,18 @@ export interface ControlEnv {
   };
   /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
+  /** Null: there is no console. */
+  readonly dashboard: DashboardEnv | null;
 }
 
 /** Timers are limited to some 24 days and dates to some 270,000 years: no variable may exceed these. */
 const DAY_SECS = 86_400;
 const KEPT_DAYS_MAX = 36_500;
 
-const listen = (fallback: string) =>
-  envText(fallback).transform((value, context): Listen => {
-    const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(value);
-    const port = Number(match?.[2]);
-    if (match?.[1] !== undefined && port <= 65_535) return { host: match[1].replace(/^\[|\]$/g, ""), port };
-    context.addIssue({ code: "custom", message: "must be host:port" });
-    return z.NEVER;
-  });
-
 const schema = z
   .object({
-    GATEWAY_ADMIN_LISTEN: listen("0.0.0.0:9180"),
-    GATEWAY_METRICS_LISTEN: listen("0.0.0.0:9091"),
+    GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180"),
+    GATEWAY_METRICS_LISTEN: listenField("0.0.0.0:9091"),
     GATEWAY_ADMIN_TOKEN: z
       .string({ error: "is required: set it to a long random text" })
       .min(1, "is required: set it to a long random text"),
@@ -148,6 +133,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
   if (!result.success) throw new EnvError(envErrorText(result.error));
   const env = result.data;
   return {
+    dashboard: parseDashboardEnv(variables),
     adminListen: env.GATEWAY_ADMIN_LISTEN,
     metricsListen: env.GATEWAY_METRICS_LISTEN,
     adminToken: env.GATEWAY_ADMIN_TOKEN,

@@ -7,16 +7,23 @@ import type { AddressInfo, Server } from "node:net";
 import { serve } from "@hono/node-server";
 import { terminalText } from "../shared/printable.ts";
 import { configWarnings } from "./config-warnings.ts";
+import type { DashboardEnv } from "./dashboard/env.ts";
 import { DatabaseLocked } from "./db/folder-lock.ts";
 import { migrate } from "./db/migrate.ts";
 import { compose, type Deps } from "./deps.ts";
 import { EncryptionKeyError } from "./encryption/encryption-check.ts";
-import { type ControlEnv, EnvError, type Listen, parseEnv } from "./env.ts";
+import { type ControlEnv, parseEnv } from "./env.ts";
 import { startJobs } from "./jobs/jobs.ts";
+import { EnvError, type Listen } from "./kernel/env-field.ts";
 import { createLog, type Logger } from "./kernel/log.ts";
 
 const DATABASE_TRIES = 10;
 const DATABASE_WAIT_MS = 2000;
+/** Where the console listens when no variable says it, and how many ports after it are tried. */
+const DASHBOARD_PORT = 3000;
+const DASHBOARD_PORTS = 20;
+
+type Fetch = (request: Request) => Response | Promise<Response>;
 
 try {
   await main(parseEnv(process.env), createLog());
@@ -36,10 +43,11 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   for (const warning of configWarnings(env)) log.warn(warning);
   const admin = await listen(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");
   const metrics = await listen(deps.metrics.fetch, env.metricsListen, "GATEWAY_METRICS_LISTEN");
+  const dashboard = deps.dashboard === null ? null : await listenDashboard(deps.dashboard.fetch, env.dashboard);
   const stopLeases = deps.leases.start();
   const stopJobs = startJobs(deps.jobs, deps.leases, deps.runs);
   process.stdout.write(
-    `${JSON.stringify({ event: "listening", admin: addressOf(admin), metrics: addressOf(metrics) })}\n`,
+    `${JSON.stringify({ event: "listening", admin: addressOf(admin), metrics: addressOf(metrics), ...(dashboard === null ? {} : { dashboard: addressOf(dashboard) }) })}\n`,
   );
 
   let ending = false;
@@ -48,7 +56,10 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
     ending = true;
     setTimeout(() => process.exit(0), env.drainMs).unref();
     deps.end();
-    await Promise.all([deps.prober.stop(), close(admin), close(metrics)]);
+    await Promise.all([
+      deps.prober.stop(),
+      ...[admin, metrics, dashboard].map(async (server) => server && close(server)),
+    ]);
     await stopJobs();
     await stopLeases();
     await deps.analytics.close();
@@ -88,11 +99,20 @@ async function migrateWithRetries(deps: Deps, log: Logger): Promise<void> {
   }
 }
 
-async function listen(
-  fetch: (request: Request) => Response | Promise<Response>,
-  { host, port }: Listen,
-  variable: string,
-): Promise<Server> {
+/** Listens where the console is to be, or on the first free port from the usual one on. */
+async function listenDashboard(fetch: Fetch, env: DashboardEnv | null): Promise<Server> {
+  const variable = "GATEWAY_DASHBOARD_LISTEN";
+  if (env !== null && env.listen !== null) return await listen(fetch, env.listen, variable);
+  for (let port = DASHBOARD_PORT; ; port += 1) {
+    try {
+      return await listen(fetch, { host: "127.0.0.1", port }, variable);
+    } catch (error) {
+      if (!(error instanceof EnvError) || port >= DASHBOARD_PORT + DASHBOARD_PORTS) throw error;
+    }
+  }
+}
+
+async function listen(fetch: Fetch, { host, port }: Listen, variable: string): Promise<Server> {
   return await new Promise((resolve, reject) => {
     const server = serve({ fetch, hostname: host, port }, () => resolve(server as Server));
     server.on("error", (error: NodeJS.ErrnoException) =>

@@ -25,6 +25,7 @@ import { infrastructureSettingsRoutes, settingsRoutes } from "./settings.ts";
 import { tenantRoutes } from "./tenants.ts";
 import type { Api, ApiDeps, ApiTypes } from "./types.ts";
 import { usageRoutes } from "./usage.ts";
+import { userRoutes } from "./users.ts";
 
 /** The application; call it with `app.request()` or serve it. */
 export function createApp(deps: ApiDeps): Api {
@@ -49,6 +50,7 @@ export function createApp(deps: ApiDeps): Api {
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);
   backupRoutes(app, deps);
+  userRoutes(app);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
     const error =

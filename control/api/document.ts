@@ -19,6 +19,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Load: "Capacity, the schedulers and what they are doing now.",
   "MCP servers": "Tool servers that clients reach through the gateway.",
   Usage: "What was used and what it cost.",
+  Users: "Who signs in to the console: approval, roles, tenants.",
   Settings: "Settings of the whole gateway; live, no restart.",
   Provisioning: "Models that the gateway starts and keeps running on a batch scheduler.",
   Backup: "The whole configuration as one file.",

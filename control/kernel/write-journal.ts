@@ -16,6 +16,7 @@ interface AuditDraft {
     | "mcp_server"
     | "settings"
     | "usage"
+    | "user"
     | "gateway";
   readonly entityId: string;
   readonly detail?: Readonly<Record<string, unknown>>;

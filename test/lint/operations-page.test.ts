@@ -12,7 +12,14 @@ const ROOT = join(import.meta.dirname, "../..");
 const PAGE = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
 
 /** The files that state the variables which the parts read. */
-const READERS = ["edge/env.ts", "control/env.ts", "infra/local/env.ts", "control/deps.ts", "control/cli/session.ts"];
+const READERS = [
+  "edge/env.ts",
+  "control/env.ts",
+  "control/dashboard/env.ts",
+  "infra/local/env.ts",
+  "control/deps.ts",
+  "control/cli/session.ts",
+];
 
 /** The names in the first column of the tables below a heading, up to the next heading of the same level. */
 function namesUnder(heading: string): readonly string[] {
@@ -25,7 +32,10 @@ function namesUnder(heading: string): readonly string[] {
 
 it("lists every variable that is read, in the table or below it", () => {
   const read = READERS.flatMap(
-    (file) => readFileSync(join(ROOT, file), "utf8").match(/\bGATEWAY_[A-Z_]+[A-Z]\b/g) ?? [],
+    (file) =>
+      readFileSync(join(ROOT, file), "utf8").match(
+        /\b(?:(?:GATEWAY|DASHBOARD)_[A-Z_]+[A-Z]|TRUSTED_ORIGINS|OIDC_PROVIDERS)\b/g,
+      ) ?? [],
   );
   const missing = [...new Set(read)].filter((name) => !PAGE.includes(`\`${name}\``));
   expect(missing).toEqual([]);

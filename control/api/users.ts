@@ -1,0 +1,44 @@
+/**
+ * Routes for the people who sign in to the console.
+ */
+import { z } from "zod";
+import { updateUserSchema, userSchema, usersFilterSchema } from "../../shared/schema/user.ts";
+import { deleteUser } from "../services/users/delete-user.ts";
+import { listUsers } from "../services/users/list-users.ts";
+import { updateUser } from "../services/users/update-user.ts";
+import { endpoint } from "./endpoint.ts";
+import type { Api } from "./types.ts";
+
+const tag = "Users";
+const one = "/api/v1/users/{id}";
+
+export function userRoutes(app: Api): void {
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/users",
+    summary: "List the people who have signed in to the console, newest first",
+    tag,
+    query: usersFilterSchema,
+    answer: z.array(userSchema),
+    handler: async ({ ctx, query }) => await listUsers(ctx, query),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: one,
+    summary: "Approve a user, or change status, role and tenant",
+    tag,
+    body: updateUserSchema,
+    answer: userSchema,
+    handler: async ({ ctx, path, body }) => await updateUser(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "delete",
+    path: one,
+    summary: "Delete a user and all sessions",
+    tag,
+    handler: async ({ ctx, path }) => await deleteUser(ctx, path.id),
+  });
+}

@@ -1,0 +1,247 @@
+/**
+ * The console's server: sign-in, sessions, and the Management API behind them (docs/rules/console.md). Nothing that it
+ * answers may be stored on the way, and no page of another site may frame, script or write.
+ */
+import { getConnInfo } from "@hono/node-server/conninfo";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
+import { NONCE, secureHeaders } from "hono/secure-headers";
+import { z } from "zod";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Database } from "../db/connect.ts";
+import type { UserRow } from "../db/schema/users.ts";
+import type { Logger } from "../kernel/log.ts";
+import { parse } from "../kernel/parse.ts";
+import { userRecord } from "../resources/user-record.ts";
+import { DashboardError } from "./dashboard-error.ts";
+import type { DashboardEnv } from "./env.ts";
+import { Live, type LiveOptions } from "./live/live.ts";
+import { isOriginAllowed, ownOrigin, ownPath } from "./origins.ts";
+import { SESSION_SECS, Sessions } from "./sessions.ts";
+import { isBreakGlass } from "./sign-in/break-glass.ts";
+import { OidcSignIn } from "./sign-in/oidc.ts";
+import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
+import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
+import { signInBreakGlass, signInIdentity } from "./users.ts";
+
+const SESSION_COOKIE = "gateway_session";
+const SIGN_IN_COOKIE = "gateway_sign_in";
+const SIGN_IN_BODY_MAX_BYTES = 16 * 1024;
+const LIVE = "/api/live";
+
+/** What the console needs from the control service. */
+interface DashboardOptions {
+  readonly env: DashboardEnv;
+  readonly db: Database;
+  readonly adminToken: string;
+  readonly management: LiveOptions["management"];
+  readonly now: () => Date;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly log: Logger;
+}
+
+const credentialsSchema = z.object({
+  email: z.string({ error: "must be a text" }).max(1000, "must be at most 1000 characters"),
+  password: z.string({ error: "must be a text" }).max(1000, "must be at most 1000 characters"),
+});
+
+/** The application; serve it on an address of its own. */
+export function createDashboard(options: DashboardOptions): Hono {
+  const { env, db, now, log } = options;
+  const nowMs = (): number => now().getTime();
+  const sessions = new Sessions(options);
+  const states = new SignInStates(env.sessionSecret, now);
+  const attempts = new SignInAttempts(nowMs);
+  const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
+  const live = new Live({ ...options, nowMs });
+  const app = new Hono();
+
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        defaultSrc: ["'none'"],
+        scriptSrc: [NONCE],
+        styleSrc: ["'self'"],
+        imgSrc: ["'self'", "data:"],
+        connectSrc: ["'self'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+        baseUri: ["'none'"],
+      },
+      referrerPolicy: "same-origin",
+      xFrameOptions: "DENY",
+      strictTransportSecurity: env.publicOrigin?.startsWith("https:") === true,
+    }),
+    async (c, next) => {
+      if (!isOriginAllowed(c.req.raw, env)) throw new DashboardError("origin_not_allowed");
+      await next();
+      c.header("cache-control", "no-store");
+    },
+  );
+
+  app.get("/api/session", async (c) => {
+    const user = await signedIn(c);
+    return c.json({
+      user: user === null ? null : shownUser(user),
+      providers: env.providers.map(({ id, name }) => ({ id, name })),
+    });
+  });
+
+  app.post("/auth/local", bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
+    const address = addressOf(c);
+    const waitMs = attempts.waitMs(address);
+    if (waitMs > 0) throw new DashboardError("too_many_sign_ins", { "retry-after": String(Math.ceil(waitMs / 1000)) });
+    const given = parse(credentialsSchema, await jsonOf(c));
+    // No other request may come between the judgement and its count.
+    if (attempts.waitMs(address) > 0 || !isBreakGlass(env, given)) {
+      attempts.failed(address);
+      log.warn({ event: "sign_in_failed", address });
+      throw new DashboardError("sign_in_failed");
+    }
+    attempts.succeeded(address);
+    const user = await signInBreakGlass(db, env.adminEmail, now());
+    await begin(c, user);
+    return c.json({ user: shownUser(user) });
+  });
+
+  app.get("/auth/oidc/:provider", async (c) => {
+    const provider = providerOf(c);
+    try {
+      const { url, state } = await provider.depart(callbackOf(c), ownPath(c.req.query("return_to")));
+      setCookie(c, SIGN_IN_COOKIE, await states.seal(state), {
+        ...cookieRules(c),
+        path: "/auth",
+        maxAge: SIGN_IN_SECS,
+      });
+      return c.redirect(url.href);
+    } catch (error) {
+      log.warn({ event: "sign_in_provider_failed", provider: c.req.param("provider"), reason: reasonOf(error) });
+      return refused(c, "provider_unavailable");
+    }
+  });
+
+  app.get("/auth/oidc/:provider/callback", async (c) => {
+    const provider = providerOf(c);
+    const state = await states.open(getCookie(c, SIGN_IN_COOKIE) ?? "");
+    deleteCookie(c, SIGN_IN_COOKIE, { ...cookieRules(c), path: "/auth" });
+    if (state === null || state.provider !== c.req.param("provider")) return refused(c, "sign_in_expired");
+    let identity: Awaited<ReturnType<OidcSignIn["arrive"]>>;
+    try {
+      const came = new URL(callbackOf(c));
+      came.search = new URL(c.req.url).search;
+      identity = await provider.arrive(came, state);
+    } catch (error) {
+      log.warn({ event: "sign_in_failed", provider: state.provider, reason: reasonOf(error) });
+      return refused(c, "sign_in_failed");
+    }
+    const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now() });
+    if (signed.kind === "refused") return refused(c, signed.reason);
+    await begin(c, signed.user);
+    return c.redirect(state.returnTo);
+  });
+
+  app.post("/auth/sign-out", async (c) => {
+    const token = await tokenOf(c);
+    if (token !== null) await sessions.end(token);
+    deleteCookie(c, SESSION_COOKIE, cookieRules(c));
+    return c.body(null, 204);
+  });
+
+  app.all(`${LIVE}/*`, async (c) => {
+    const user = await signedIn(c);
+    if (user === null) throw new DashboardError("signed_out");
+    if (user.status === "pending") throw new DashboardError("account_pending");
+    if (user.status !== "active") throw new DashboardError("account_disabled");
+    return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), user);
+  });
+
+  app.notFound(() => {
+    throw new GatewayError("not_found");
+  });
+  app.onError((error, c) => {
+    const known =
+      error instanceof DashboardError || error instanceof GatewayError
+        ? error
+        : new GatewayError("internal_error", { cause: error });
+    if (known.status >= 500) log.error({ event: "request_failed", code: known.code, reason: reasonOf(error) });
+    const { "www-authenticate": _, ...headers } = known.headers as Record<string, string>;
+    c.header("cache-control", "no-store");
+    return c.json(known.body, known.status as 500, headers);
+  });
+  return app;
+
+  async function begin(c: Context, user: UserRow): Promise<void> {
+    const before = await tokenOf(c);
+    if (before !== null) await sessions.end(before);
+    const token = await sessions.begin(user.id);
+    await setSignedCookie(c, SESSION_COOKIE, token, env.sessionSecret, { ...cookieRules(c), maxAge: SESSION_SECS });
+  }
+
+  /** The user of the session; null: nobody has signed in. A disabled user stays signed in, and may do nothing. */
+  async function signedIn(c: Context): Promise<UserRow | null> {
+    const token = await tokenOf(c);
+    return token === null ? null : await sessions.userOf(token);
+  }
+
+  async function tokenOf(c: Context): Promise<string | null> {
+    return (await getSignedCookie(c, env.sessionSecret, SESSION_COOKIE)) || null;
+  }
+
+  function cookieRules(c: Context) {
+    const secure = ownOrigin(c.req.raw, env).startsWith("https:");
+    return { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
+  }
+
+  function providerOf(c: Context): OidcSignIn {
+    const provider = providers.get(c.req.param("provider") ?? "");
+    if (provider === undefined) throw new GatewayError("not_found");
+    return provider;
+  }
+
+  function callbackOf(c: Context): string {
+    return `${ownOrigin(c.req.raw, env)}/auth/oidc/${c.req.param("provider")}/callback`;
+  }
+}
+
+/** Back to the page that offers to sign in, which says why. */
+function refused(c: Context, reason: string): Response {
+  return c.redirect(`/sign-in?error=${reason}`);
+}
+
+function shownUser(row: UserRow) {
+  const { id, email, name, provider, role, status, tenant_id } = userRecord(row);
+  return { id, email, name, provider, role, status, tenant_id };
+}
+
+/** The path as it stands in the address, nothing of it decoded. */
+function pathOf(request: Request): string {
+  return new URL(request.url).pathname;
+}
+
+async function jsonOf(c: Context): Promise<unknown> {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await c.req.arrayBuffer()));
+  } catch {
+    throw new GatewayError("invalid_json");
+  }
+}
+
+function tooLarge(): never {
+  throw new GatewayError("request_too_large");
+}
+
+function addressOf(c: Context): string {
+  try {
+    return getConnInfo(c).remote.address ?? "unknown";
+  } catch {
+    return "unknown"; // not served over a connection
+  }
+}
+
+/** The kind of an error, never its text: it may quote a token or a statement. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? `${error.name}: ${code}` : error.name;
+}

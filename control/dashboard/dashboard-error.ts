@@ -1,0 +1,35 @@
+/** What the console's server answers when it refuses (docs/rules/console.md#errors). */
+import { errorType } from "../../shared/errors.ts";
+
+/** Code -> status and message. */
+const DASHBOARD_ERRORS = {
+  sign_in_failed: { status: 401, message: "email or password is wrong" },
+  signed_out: { status: 401, message: "sign in first" },
+  account_pending: { status: 403, message: "an admin has not approved this account yet" },
+  account_disabled: { status: 403, message: "this account is disabled" },
+  no_tenant: { status: 403, message: "this account belongs to no tenant" },
+  forbidden: { status: 403, message: "this account may not do this" },
+  origin_not_allowed: { status: 403, message: "the Origin header is missing or of another site" },
+  too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
+} as const;
+
+type DashboardErrorCode = keyof typeof DASHBOARD_ERRORS;
+
+/** Thrown in the console's server; becomes an error body of the same form as the Management API's. */
+export class DashboardError extends Error {
+  override readonly name = "DashboardError";
+  readonly status: (typeof DASHBOARD_ERRORS)[DashboardErrorCode]["status"];
+  readonly code: DashboardErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: DashboardErrorCode, headers: Readonly<Record<string, string>> = {}) {
+    super(DASHBOARD_ERRORS[code].message);
+    this.code = code;
+    this.status = DASHBOARD_ERRORS[code].status;
+    this.headers = headers;
+  }
+
+  get body(): object {
+    return { error: { message: this.message, type: errorType(this.status), code: this.code, param: null } };
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The Management API as the console's browser reaches it (docs/rules/console.md#live): by the closed list of
+ * {@link LIVE_RULES}, as the signed-in user, whose role and tenant are judged with every request. The admin token is added
+ * here and never leaves the server.
+ */
+import { Buffer } from "node:buffer";
+import { eq } from "drizzle-orm";
+import { isModelPermitted } from "../../../shared/access-window.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { Database } from "../../db/connect.ts";
+import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import type { UserRow } from "../../db/schema/users.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
+import { UUID } from "../../kernel/parse.ts";
+import { tenantRecord } from "../../resources/tenant-record.ts";
+import { DashboardError } from "../dashboard-error.ts";
+import { type MatchedRule, managementPath, ruleFor } from "./live-path.ts";
+import type { LiveRule } from "./live-rules.ts";
+import { SharedReads, type WholeAnswer } from "./shared-reads.ts";
+
+/** What is passed on of a request, and of an answer. */
+const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key"];
+const ANSWER_HEADERS = [
+  "allow",
+  "content-disposition",
+  "content-type",
+  "idempotency-replayed",
+  "retry-after",
+  "x-gateway-sync",
+];
+
+export interface LiveOptions {
+  readonly db: Database;
+  readonly adminToken: string;
+  /** The Management API; the address has its path and query, its host means nothing. */
+  readonly management: (request: Request) => Promise<Response>;
+  readonly nowMs: () => number;
+}
+
+export class Live {
+  readonly #options: LiveOptions;
+  readonly #shared: SharedReads;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+    this.#shared = new SharedReads(options.nowMs);
+  }
+
+  /**
+   * The answer to a request of an active user; `path` is that below /api/live, as it stands in the address. Throws
+   * DashboardError 403, GatewayError 404.
+   */
+  async answer(request: Request, path: string, user: UserRow): Promise<Response> {
+    const matched = ruleFor(request.method === "HEAD" ? "GET" : request.method, path);
+    if (matched === null) throw new GatewayError("not_found");
+    if (user.role === "admin") return await this.#call(request, matched, new URL(request.url).searchParams, user);
+    const { rule } = matched;
+    if (rule.user === undefined) throw new DashboardError("forbidden");
+    if (user.tenant_id === null) throw new DashboardError("no_tenant");
+    const query = new URL(request.url).searchParams;
+    await this.#bind(matched, query, user.tenant_id);
+    const answer = await this.#call(request, matched, query, user);
+    return answer.ok ? await this.#narrowed(answer, rule, user.tenant_id) : answer;
+  }
+
+  /** Binds a request to a tenant. Throws 404 for what is another's, as if it did not exist. */
+  async #bind({ rule, values }: MatchedRule, query: URLSearchParams, tenantId: string): Promise<void> {
+    const id = (values[0] ?? "").toLowerCase();
+    if (rule.user === "tenant in query") query.set("tenant_id", tenantId);
+    else if (rule.user === "tenant in path" && id !== tenantId) throw new GatewayError("not_found");
+    else if (rule.user === "key in path" && (await this.#tenantOfKey(id)) !== tenantId)
+      throw new GatewayError("not_found");
+  }
+
+  async #tenantOfKey(id: string): Promise<string | null> {
+    if (!UUID.test(id)) return null;
+    const { db } = this.#options;
+    const [key] = await withDatabaseErrors(async () =>
+      db.select({ tenant_id: apiKeys.tenant_id }).from(apiKeys).where(eq(apiKeys.id, id)),
+    );
+    return key?.tenant_id ?? null;
+  }
+
+  /** What a `user` may see of an answer. */
+  async #narrowed(answer: Response, rule: LiveRule, tenantId: string): Promise<Response> {
+    const wholeRecords =
+      rule.user !== "tenant in answer" && rule.user !== "allowed models" && rule.fields === undefined;
+    if (wholeRecords || answer.status === 204) return answer;
+    if (!/^application\/json\b/.test(answer.headers.get("content-type") ?? "")) throw new GatewayError("not_found");
+    const value: unknown = await answer.json();
+    if (rule.user === "tenant in answer" && recordOf(value)["tenant_id"] !== tenantId)
+      throw new GatewayError("not_found");
+    const isAllowed = rule.user === "allowed models" ? await this.#allowedModels(tenantId) : () => true;
+    const { fields } = rule;
+    const narrow = (record: unknown): unknown =>
+      fields === undefined
+        ? record
+        : Object.fromEntries(Object.entries(recordOf(record)).filter(([name]) => fields.includes(name)));
+    const narrowed: unknown = Array.isArray(value)
+      ? value.filter((record) => isAllowed(recordOf(record)["model_name"])).map(narrow)
+      : narrow(value);
+    return new Response(JSON.stringify(narrowed), { status: answer.status, headers: answer.headers });
+  }
+
+  async #allowedModels(tenantId: string): Promise<(name: unknown) => boolean> {
+    const { db } = this.#options;
+    const [row] = await withDatabaseErrors(async () => db.select().from(tenants).where(eq(tenants.id, tenantId)));
+    if (row === undefined) return () => false;
+    const tenant = tenantRecord(row);
+    return (name) => isModelPermitted(tenant, String(name));
+  }
+
+  async #call(request: Request, matched: MatchedRule, query: URLSearchParams, user: UserRow): Promise<Response> {
+    const search = query.size === 0 ? "" : `?${query.toString()}`;
+    const address = `${managementPath(matched)}${search}`;
+    if (matched.rule.shared !== true) return shown(await this.#send(request, address, user));
+    const { status, headers, body } = await this.#shared.get(address, async () => {
+      // The call serves others too: it does not end with the one who made it.
+      const answer = await this.#send(new Request(request.url, { headers: request.headers }), address, user);
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        body: new Uint8Array(await answer.arrayBuffer()),
+      } satisfies WholeAnswer;
+    });
+    return shown(new Response(body, { status, headers }));
+  }
+
+  async #send(request: Request, address: string, user: UserRow): Promise<Response> {
+    const headers = new Headers({
+      authorization: `Bearer ${this.#options.adminToken}`,
+      "x-gateway-audit-actor": headerText(user.email),
+    });
+    for (const name of REQUEST_HEADERS) {
+      const value = request.headers.get(name);
+      if (value !== null) headers.set(name, value);
+    }
+    const hasBody = request.method !== "GET" && request.method !== "HEAD" && request.body !== null;
+    return await this.#options.management(
+      new Request(new URL(address, "http://management.invalid"), {
+        method: request.method,
+        headers,
+        body: hasBody ? request.body : null,
+        signal: request.signal,
+        duplex: "half",
+      } as RequestInit),
+    );
+  }
+}
+
+/** The answer without what belongs to the Management API's own callers. */
+function shown(answer: Response): Response {
+  const headers = new Headers();
+  for (const name of ANSWER_HEADERS) {
+    const value = answer.headers.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  const link = answer.headers.get("link");
+  if (link !== null) headers.set("link", link.replace("</api/v1/", "</api/live/"));
+  return new Response(answer.body, { status: answer.status, headers });
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+
+/** A header is bytes: the text in UTF-8, as the Management API reads it. */
+function headerText(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}

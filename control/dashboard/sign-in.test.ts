@@ -1,0 +1,280 @@
+/** Who gets into the console (docs/rules/console.md#break-glass, docs/rules/console.md#providers, docs/rules/users.md). */
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { User } from "../../shared/schema/user.ts";
+import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
+import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
+import { sessions, users } from "../db/schema/users.ts";
+
+let testing: TestConsole;
+
+beforeAll(async () => {
+  testing = await startConsole();
+});
+afterAll(async () => {
+  await testing.close();
+});
+beforeEach(async () => {
+  await testing.reset();
+});
+
+async function userOf(browser: ConsoleBrowser) {
+  const { user } = (await (await browser.get("/api/session")).json()) as { user: Partial<User> | null };
+  return user;
+}
+const codeOf = async (response: Response) => ((await response.json()) as { error: { code: string } }).error.code;
+const why = (response: Response) => [response.status, response.headers.get("location")];
+const rows = async () => await testing.control.connection.db.select().from(users);
+const patch = async (id: string | undefined, body: object) =>
+  await testing.control.request("PATCH", `/api/v1/users/${id}`, body);
+
+describe("the break-glass admin", () => {
+  it("signs in with a session of 12 hours, in a cookie that no script reads", async () => {
+    const browser = testing.browser();
+    expect(await userOf(browser)).toBeNull();
+    const answer = await browser.send("POST", "/auth/local", { ...ADMIN, email: " ADMIN@example.org " });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /^gateway_session=[^;]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    expect(await userOf(browser)).toMatchObject({ email: "admin@example.org", role: "admin", provider: "local" });
+    expect((await browser.get("/api/live/tenants")).status).toBe(200);
+    testing.aheadMs = 12 * 3_600_000 + 1;
+    expect(await userOf(browser)).toBeNull();
+    expect((await browser.get("/api/live/tenants")).status).toBe(401);
+  });
+
+  it("is one row, however often, which neither another identity nor an admin changes", async () => {
+    await testing.admin();
+    const admin = await testing.admin();
+    const [row] = await rows();
+    expect(await rows()).toHaveLength(1);
+    for (const answer of [
+      await admin.send("PATCH", `/api/live/users/${row?.id}`, { status: "disabled" }),
+      await admin.send("DELETE", `/api/live/users/${row?.id}`),
+    ])
+      expect([answer.status, await codeOf(answer)]).toEqual([400, "validation_failed"]);
+    testing.provider.claims = { sub: "x", email: "ADMIN@example.org" };
+    expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=email_taken"]);
+  });
+
+  it("gets in though another identity has the email, under a label of its own", async () => {
+    const { db } = testing.control.connection;
+    const taken = {
+      email: "admin@example.org",
+      name: "x",
+      provider: "corp",
+      subject: "x",
+      role: "user",
+      status: "active",
+    };
+    await db.insert(users).values(taken as typeof users.$inferInsert);
+    expect(await userOf(await testing.admin())).toMatchObject({ email: "local:admin@example.org", role: "admin" });
+  });
+
+  it.each([
+    ["email", { ...ADMIN, email: "other@example.org" }],
+    ["password", { ...ADMIN, password: "correct horse " }],
+  ])("is refused with a wrong %s, and the address for 15 minutes after five", async (_, wrong) => {
+    const browser = testing.browser();
+    for (let nth = 0; nth < 5; nth += 1) {
+      const answer = await browser.send("POST", "/auth/local", wrong);
+      expect([answer.status, await codeOf(answer)]).toEqual([401, "sign_in_failed"]);
+    }
+    const locked = await browser.send("POST", "/auth/local", ADMIN);
+    expect([locked.status, await codeOf(locked)]).toEqual([429, "too_many_sign_ins"]);
+    expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(800);
+    testing.aheadMs = 15 * 60_000 + 1;
+    expect((await browser.send("POST", "/auth/local", ADMIN)).status).toBe(200);
+  });
+
+  it("is not guessed by many requests at once", async () => {
+    const guesses = Array.from({ length: 20 }, async (_, nth) =>
+      testing.browser().send("POST", "/auth/local", { ...ADMIN, password: nth === 19 ? ADMIN.password : "x" }),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toEqual([]);
+  });
+
+  it.each([
+    ["no JSON", "{", 400],
+    ["another shape", { email: 1, password: null }, 400],
+    ["a large body", { ...ADMIN, more: "x".repeat(20_000) }, 413],
+  ])("is refused with %s", async (_, body, status) => {
+    expect((await testing.browser().send("POST", "/auth/local", body)).status).toBe(status);
+  });
+});
+
+describe("a session", () => {
+  it("ends with its sign-out for everyone who has its cookie", async () => {
+    const browser = await testing.admin();
+    const stolen = testing.browser();
+    stolen.cookies = browser.cookies;
+    expect(await userOf(stolen)).not.toBeNull();
+    expect((await browser.send("POST", "/auth/sign-out")).status).toBe(204);
+    expect(browser.cookies).toBe("");
+    expect(await userOf(stolen)).toBeNull();
+  });
+
+  it("is another one after each sign-in, and the one before has ended", async () => {
+    const browser = await testing.admin();
+    const before = testing.browser();
+    before.cookies = browser.cookies;
+    await browser.send("POST", "/auth/local", ADMIN);
+    expect(browser.cookies).not.toBe(before.cookies);
+    expect(await userOf(before)).toBeNull();
+    expect(await testing.control.connection.db.select().from(sessions)).toHaveLength(1);
+  });
+
+  it("is not found by a cookie that was changed, and its token is not stored", async () => {
+    const browser = await testing.admin();
+    const token = decodeURIComponent(browser.cookies).split(/[=.]/)[1] ?? "";
+    const [row] = await testing.control.connection.db.select().from(sessions);
+    expect(row?.token_hash).not.toContain(token);
+    const good = browser.cookies;
+    for (const cookie of [
+      good.replace(/.$/, ""),
+      good.replace(/=../, "=xx"),
+      `gateway_session=${token}`,
+      "gateway_session=",
+    ]) {
+      browser.cookies = cookie;
+      expect(await userOf(browser)).toBeNull();
+    }
+  });
+});
+
+describe("a person from a provider", () => {
+  it("waits for approval, and then sees the own tenant", async () => {
+    const browser = testing.browser();
+    expect(why(await testing.signIn(browser, "/logs?x=1"))).toEqual([302, "/logs?x=1"]);
+    const user = await userOf(browser);
+    expect(user).toMatchObject({ email: "ann@example.org", name: "Ann", role: "user", status: "pending" });
+    expect(await codeOf(await browser.get("/api/live/keys"))).toBe("account_pending");
+    const tenant = (await (await testing.control.request("POST", "/api/v1/tenants", { name: "t" })).json()) as User;
+    expect((await patch(user?.id, { status: "active" })).status).toBe(200);
+    expect(await codeOf(await browser.get("/api/live/keys"))).toBe("no_tenant");
+    expect((await patch(user?.id, { tenant_id: tenant.id })).status).toBe(200);
+    expect((await browser.get("/api/live/keys")).status).toBe(200);
+    const audit = (await (await testing.control.request("GET", "/api/v1/audit?entity_type=user")).json()) as object[];
+    expect(audit).toMatchObject([
+      { action: "update_user", detail: { changed: { tenant_id: [null, tenant.id] } } },
+      { action: "approve_user", entity_id: user?.id, detail: { email: "ann@example.org" } },
+    ]);
+  });
+
+  it("is out at once when disabled or deleted in the middle of a session", async () => {
+    const browser = testing.browser();
+    await testing.signIn(browser);
+    const user = await userOf(browser);
+    await patch(user?.id, { status: "active", role: "admin" });
+    expect((await browser.get("/api/live/tenants")).status).toBe(200);
+    await patch(user?.id, { status: "disabled" });
+    expect(await codeOf(await browser.get("/api/live/tenants"))).toBe("account_disabled");
+    await testing.control.request("DELETE", `/api/v1/users/${user?.id}`);
+    expect(await codeOf(await browser.get("/api/live/tenants"))).toBe("signed_out");
+    await testing.signIn(browser);
+    expect(await userOf(browser)).toMatchObject({ status: "pending", role: "user" });
+  });
+
+  it("is the same one with another email or name, and another one with another subject", async () => {
+    await testing.signIn(testing.browser());
+    testing.provider.claims = { sub: "ann", email: "Ann.B@example.org", name: "Ann\nB" };
+    await testing.signIn(testing.browser());
+    expect(await rows()).toMatchObject([{ subject: "ann", email: "ann.b@example.org", name: "Ann B" }]);
+    testing.provider.claims = { sub: "eve", email: "ANN.b@example.org" };
+    expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=email_taken"]);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["another nonce", { nonce: "other" }],
+    ["no nonce", { nonce: undefined }],
+    ["another audience", { aud: "someone else" }],
+    ["another issuer", { iss: "https://other.example" }],
+    ["a token of yesterday", { exp: 1_000_000_000, iat: 999_999_000 }],
+    ["no email", { email: undefined }],
+    ["an email that is not verified", { email_verified: false }],
+    ["no subject", { sub: undefined }],
+  ])("is refused with %s", async (_, claims) => {
+    testing.provider.claims = { ...testing.provider.claims, ...claims };
+    const browser = testing.browser();
+    expect(why(await testing.signIn(browser))).toEqual([302, "/sign-in?error=sign_in_failed"]);
+    expect([await userOf(browser), await rows()]).toEqual([null, []]);
+  });
+
+  it("is refused with a token of another key", async () => {
+    testing.provider.forged = true;
+    expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=sign_in_failed"]);
+  });
+
+  it("is refused with another state, without the cookie, with that of another provider, or too late", async () => {
+    const begun = async () => {
+      const browser = testing.browser();
+      const departure = await browser.get("/auth/oidc/corp");
+      const back = testing.provider.consent(departure.headers.get("location") ?? "");
+      return { browser, back };
+    };
+    const forged = await begun();
+    forged.back.searchParams.set("state", "x");
+    expect(why(await forged.browser.get(`${forged.back.pathname}${forged.back.search}`))).toEqual([
+      302,
+      "/sign-in?error=sign_in_failed",
+    ]);
+    const stranger = await begun();
+    for (const browser of [testing.browser(), forged.browser])
+      expect(why(await browser.get(`${stranger.back.pathname}${stranger.back.search}`))).toEqual([
+        302,
+        "/sign-in?error=sign_in_expired",
+      ]);
+    const late = await begun();
+    testing.aheadMs = 601_000;
+    expect(why(await late.browser.get(`${late.back.pathname}${late.back.search}`))).toEqual([
+      302,
+      "/sign-in?error=sign_in_expired",
+    ]);
+    expect((await late.browser.get("/auth/oidc/none")).status).toBe(404);
+  });
+
+  it("cannot come back twice, not even with the cookie of the first time", async () => {
+    const browser = testing.browser();
+    const departure = await browser.get("/auth/oidc/corp");
+    const back = testing.provider.consent(departure.headers.get("location") ?? "");
+    const kept = browser.cookies;
+    expect((await browser.get(`${back.pathname}${back.search}`)).headers.get("location")).toBe("/");
+    const replay = testing.browser();
+    replay.cookies = kept;
+    expect(why(await replay.get(`${back.pathname}${back.search}`))).toEqual([302, "/sign-in?error=sign_in_failed"]);
+  });
+
+  it("is told when the provider is away, and gets in when it is back", async () => {
+    testing.provider.away = true;
+    const browser = testing.browser();
+    expect(why(await browser.get("/auth/oidc/corp"))).toEqual([302, "/sign-in?error=provider_unavailable"]);
+    testing.provider.away = false;
+    expect(why(await testing.signIn(browser))).toEqual([302, "/"]);
+  });
+
+  it.each(["//evil.example/x", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "\\\\evil", "x"])(
+    "is not led away by return_to %s",
+    async (returnTo) => {
+      expect(why(await testing.signIn(testing.browser(), returnTo))[1]).toMatch(/^\/(?![/\\])/);
+    },
+  );
+
+  it("does not wait in a list without end", async () => {
+    const { db } = testing.control.connection;
+    const pending = Array.from({ length: 1000 }, (_, nth) => ({
+      email: `p${nth}@example.org`,
+      name: "",
+      provider: "corp",
+      subject: `p${nth}`,
+      role: "user" as const,
+      status: "pending" as const,
+    }));
+    await db.insert(users).values(pending);
+    expect(why(await testing.signIn(testing.browser()))[1]).toBe("/sign-in?error=too_many_pending");
+    await db.delete(users).where(eq(users.subject, "p0"));
+    expect(why(await testing.signIn(testing.browser()))[1]).toBe("/");
+  });
+});

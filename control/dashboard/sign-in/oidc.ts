@@ -1,0 +1,120 @@
+/**
+ * Sign-in at a provider by OpenID Connect: authorization code with PKCE, state and nonce (OpenID Connect Core 3.1,
+ * RFC 7636, RFC 9207). The checks are those of openid-client.
+ */
+import * as oidc from "openid-client";
+import { isLoopback, type OidcProvider } from "../env.ts";
+import type { Identity } from "../users.ts";
+import type { SignInState } from "./sign-in-state.ts";
+
+/** How long a provider may take to answer, in seconds. */
+const TIMEOUT_SECS = 10;
+/** What a provider says of itself is read again after this time. */
+const DISCOVERY_MAX_AGE_MS = 3_600_000;
+
+/** Where the browser goes, and what it keeps meanwhile. */
+interface Departure {
+  readonly url: URL;
+  readonly state: SignInState;
+}
+
+interface Discovered {
+  readonly atMs: number;
+  readonly configuration: Promise<oidc.Configuration>;
+}
+
+export class OidcSignIn {
+  readonly #provider: OidcProvider;
+  readonly #nowMs: () => number;
+  #discovered: Discovered | null = null;
+
+  constructor(provider: OidcProvider, nowMs: () => number) {
+    this.#provider = provider;
+    this.#nowMs = nowMs;
+  }
+
+  /** Rejects when the provider cannot be reached. */
+  async depart(redirectUri: string, returnTo: string): Promise<Departure> {
+    const configuration = await this.#configuration();
+    const verifier = oidc.randomPKCECodeVerifier();
+    const state = {
+      provider: this.#provider.id,
+      state: oidc.randomState(),
+      nonce: oidc.randomNonce(),
+      verifier,
+      returnTo,
+    };
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: this.#provider.scopes,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+      state: state.state,
+      nonce: state.nonce,
+    });
+    return { url, state };
+  }
+
+  /**
+   * Who comes back; `callback` is the address, with its query, to which the provider has sent the browser. Rejects when
+   * anything about it is not as this sign-in began, or the provider does not say the email or says that it is not verified.
+   */
+  async arrive(callback: URL, state: SignInState): Promise<Identity> {
+    const configuration = await this.#configuration();
+    const tokens = await oidc.authorizationCodeGrant(configuration, callback, {
+      pkceCodeVerifier: state.verifier,
+      expectedState: state.state,
+      expectedNonce: state.nonce,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new Error("the provider gave no ID token");
+    const told =
+      typeof claims["email"] === "string" || configuration.serverMetadata().userinfo_endpoint === undefined
+        ? claims
+        : { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
+    const { email, email_verified: verified, name } = told;
+    if (typeof email !== "string") throw new Error("the provider gave no email");
+    if (verified === false || verified === "false") throw new Error("the email is not verified");
+    return {
+      provider: this.#provider.id,
+      subject: claims.sub,
+      email,
+      name: typeof name === "string" ? name : "",
+    };
+  }
+
+  async #configuration(): Promise<oidc.Configuration> {
+    const nowMs = this.#nowMs();
+    const age = this.#discovered === null ? Number.NaN : nowMs - this.#discovered.atMs;
+    if (this.#discovered !== null && age >= 0 && age < DISCOVERY_MAX_AGE_MS)
+      return await this.#discovered.configuration;
+    const discovered = { atMs: nowMs, configuration: this.#discover() };
+    this.#discovered = discovered;
+    try {
+      return await discovered.configuration;
+    } catch (error) {
+      if (this.#discovered === discovered) this.#discovered = null;
+      throw error;
+    }
+  }
+
+  async #discover(): Promise<oidc.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#provider;
+    return await oidc.discovery(new URL(issuer), clientId, clientSecret, clientAuthentication(clientSecret), {
+      timeout: TIMEOUT_SECS,
+      // The token's signature counts too, not only the connection by which it came.
+      execute: [oidc.enableNonRepudiationChecks, ...(isLoopback(issuer) ? [oidc.allowInsecureRequests] : [])],
+    });
+  }
+}
+
+/** The secret in the body where the provider takes it so, else in a header, which every provider takes (RFC 6749 2.3.1). */
+function clientAuthentication(secret: string): oidc.ClientAuth {
+  const post = oidc.ClientSecretPost(secret);
+  const basic = oidc.ClientSecretBasic(secret);
+  return (server, client, body, headers) => {
+    const methods = server.token_endpoint_auth_methods_supported;
+    (methods?.includes("client_secret_post") === true ? post : basic)(server, client, body, headers);
+  };
+}

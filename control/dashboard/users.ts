@@ -1,0 +1,105 @@
+/**
+ * The rows of people who sign in (docs/rules/users.md#identity). An identity is a provider and its subject: an email is
+ * only a label, and the same email from another identity is refused, never linked.
+ */
+import { and, count, eq, not } from "drizzle-orm";
+import { oneLine } from "../../shared/printable.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { type UserRow, users } from "../db/schema/users.ts";
+import { isUniqueViolation, withDatabaseErrors } from "../kernel/database-errors.ts";
+import { LOCAL_PROVIDER } from "../resources/user-record.ts";
+
+/** Users that wait for approval: whoever has an account at a public provider could otherwise fill the table. */
+const PENDING_MAX = 1000;
+const EMAIL_MAX = 320;
+const NAME_MAX = 200;
+
+/** Who a provider says has signed in. */
+export interface Identity {
+  readonly provider: string;
+  readonly subject: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+/** The user, or why there is none. */
+type SignedIn =
+  | { readonly kind: "user"; readonly user: UserRow }
+  | { readonly kind: "refused"; readonly reason: "email_taken" | "email_invalid" | "too_many_pending" };
+
+/**
+ * The user of an identity of a provider, who is pending when new. `reserved` is the email of the break-glass admin, which
+ * no other identity may have.
+ */
+export async function signInIdentity(
+  db: Database,
+  identity: Identity,
+  { reserved, now }: { readonly reserved: string; readonly now: Date },
+): Promise<SignedIn> {
+  const email = identity.email.trim().toLowerCase();
+  if (email === "" || email.length > EMAIL_MAX || oneLine(email) !== email)
+    return { kind: "refused", reason: "email_invalid" };
+  if (email === reserved) return { kind: "refused", reason: "email_taken" };
+  const name = oneLine(identity.name).trim().slice(0, NAME_MAX).toWellFormed();
+  try {
+    return await withDatabaseErrors(async () =>
+      db.transaction(async (tx) => {
+        const known = await signInKnown(tx, identity, { email, name, now });
+        if (known !== null) return { kind: "user", user: known };
+        const [pending] = await tx.select({ rows: count() }).from(users).where(eq(users.status, "pending"));
+        if ((pending?.rows ?? 0) >= PENDING_MAX) return { kind: "refused", reason: "too_many_pending" };
+        const { provider, subject } = identity;
+        const fresh = { email, name, provider, subject, role: "user", status: "pending", last_login_at: now } as const;
+        const [user] = await tx.insert(users).values(fresh).returning();
+        if (user === undefined) throw new Error("no row was made");
+        return { kind: "user", user };
+      }),
+    );
+  } catch (error) {
+    if (isUniqueViolation(error)) return { kind: "refused", reason: "email_taken" };
+    throw error;
+  }
+}
+
+/** The user whom this identity already has, with the name and email of today. */
+async function signInKnown(
+  tx: Transaction,
+  { provider, subject }: Identity,
+  { email, name, now }: { readonly email: string; readonly name: string; readonly now: Date },
+): Promise<UserRow | null> {
+  const same = and(eq(users.provider, provider), eq(users.subject, subject));
+  const [user] = await tx.update(users).set({ email, name, last_login_at: now }).where(same).returning();
+  return user ?? null;
+}
+
+/** The subject of the break-glass admin. */
+const SUBJECT = "break-glass";
+
+/**
+ * The row of the break-glass admin, made when it is missing. An email that another identity has got does not keep the
+ * admin out: the row then has a label of its own.
+ */
+export async function signInBreakGlass(db: Database, email: string, now: Date): Promise<UserRow> {
+  return await withDatabaseErrors(async () =>
+    db.transaction(async (tx) => {
+      const others = and(eq(users.email, email), not(eq(users.provider, LOCAL_PROVIDER)));
+      const taken = await tx.select({ id: users.id }).from(users).where(others);
+      const row = {
+        email: taken.length === 0 ? email : `${LOCAL_PROVIDER}:${email}`,
+        name: "Admin",
+        provider: LOCAL_PROVIDER,
+        subject: SUBJECT,
+        role: "admin",
+        status: "active",
+        last_login_at: now,
+      } as const;
+      const [user] = await tx
+        .insert(users)
+        .values(row)
+        .onConflictDoUpdate({ target: [users.provider, users.subject], set: row })
+        .returning();
+      if (user === undefined) throw new Error("no row was made");
+      return user;
+    }),
+  );
+}

@@ -1,0 +1,80 @@
+/** The console's server before a control service of a test's own, with one provider of sign-ins. */
+import type { Hono } from "hono";
+import { pino } from "pino";
+import { createDashboard } from "../../control/dashboard/app.ts";
+import { type DashboardEnv, parseDashboardEnv } from "../../control/dashboard/env.ts";
+import { users } from "../../control/db/schema/users.ts";
+import { ConsoleBrowser } from "./console-browser.ts";
+import { ADMIN_TOKEN, startControl, type TestControl } from "./control.ts";
+import { ANN, CLIENT_ID, CLIENT_SECRET, type SignInProvider, startSignInProvider } from "./sign-in-provider.ts";
+
+export const ADMIN = { email: "Admin@Example.org", password: "correct horse" };
+
+export interface TestConsole {
+  readonly control: TestControl;
+  readonly provider: SignInProvider;
+  app: Hono;
+  /** Epoch milliseconds that the console's clock is ahead. */
+  aheadMs: number;
+  browser(): ConsoleBrowser;
+  /** A browser in which the break-glass admin has signed in. */
+  admin(): Promise<ConsoleBrowser>;
+  /** Signs in at the provider; the answer to the callback. */
+  signIn(browser: ConsoleBrowser, returnTo?: string): Promise<Response>;
+  /** As at the start: nobody has signed in or failed to. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts everything; `variables` replace those of the console. */
+export async function startConsole(variables: Readonly<Record<string, string>> = {}): Promise<TestConsole> {
+  const control = await startControl();
+  const provider = await startSignInProvider();
+  const env = parseDashboardEnv({
+    DASHBOARD_ADMIN_EMAIL: ADMIN.email,
+    DASHBOARD_PASSWORD: ADMIN.password,
+    DASHBOARD_SESSION_SECRET: "s".repeat(32),
+    OIDC_PROVIDERS: JSON.stringify([
+      { id: "corp", name: "Corp", issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
+    ]),
+    ...variables,
+  }) as DashboardEnv;
+  const server = () =>
+    createDashboard({
+      env,
+      db: control.connection.db,
+      adminToken: ADMIN_TOKEN,
+      management: async (request) => await control.app.fetch(request),
+      now: () => new Date(Date.now() + testing.aheadMs),
+      randomBytes: control.ctx.randomBytes,
+      log: pino({ level: "silent" }),
+    });
+  const testing: TestConsole = {
+    control,
+    provider,
+    app: server(),
+    aheadMs: 0,
+    browser: () => new ConsoleBrowser(testing.app),
+    admin: async () => {
+      const browser = new ConsoleBrowser(testing.app);
+      await browser.send("POST", "/auth/local", ADMIN);
+      return browser;
+    },
+    signIn: async (browser, returnTo = "/") => {
+      const departure = await browser.get(`/auth/oidc/corp?return_to=${encodeURIComponent(returnTo)}`);
+      const back = provider.consent(departure.headers.get("location") ?? "");
+      return await browser.get(`${back.pathname}${back.search}`);
+    },
+    reset: async () => {
+      await control.connection.db.delete(users);
+      testing.app = server();
+      testing.aheadMs = 0;
+      Object.assign(provider, { claims: ANN, forged: false, away: false });
+    },
+    close: async () => {
+      await provider.close();
+      await control.close();
+    },
+  };
+  return testing;
+}
