@@ -58,20 +58,36 @@ function start(change: Record<string, string> = {}): Service {
   return { child, ended };
 }
 
-async function listening({ child, ended }: Service): Promise<{ admin: string; metrics: string }> {
+/** Where a service listens. */
+type Addresses = Readonly<Record<"admin" | "metrics" | "dashboard", string>>;
+
+async function listening({ child, ended }: Service): Promise<Addresses> {
   if (child.stdout === null) throw new Error("standard output is not piped");
   const line = once(createInterface(child.stdout), "line").then(([text]) => text as string);
   const first = await Promise.race([line, ended]);
   if (typeof first !== "string") throw new Error(`ended instead of listening: ${first.errors}`);
-  return JSON.parse(first) as { admin: string; metrics: string };
+  return JSON.parse(first) as Addresses;
 }
 
 const request = async (url: string) => await fetch(url, { headers: { authorization: "Bearer token" } });
 
 describe("the control service", () => {
   const servesUntil = async (signal: "SIGTERM" | "SIGINT"): Promise<void> => {
-    const service = start();
-    const { admin, metrics } = await listening(service);
+    const service = start({
+      GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
+      DASHBOARD_ADMIN_EMAIL: "ops@example.org",
+      DASHBOARD_PASSWORD: "12345678",
+      DASHBOARD_SESSION_SECRET: "s".repeat(32),
+    });
+    const { admin, metrics, dashboard } = await listening(service);
+    const credentials = JSON.stringify({ email: "ops@example.org", password: "12345678" });
+    const signedIn = await fetch(`${dashboard}/auth/local`, {
+      method: "POST",
+      body: credentials,
+      headers: { origin: dashboard },
+    });
+    const cookie = signedIn.headers.get("set-cookie") ?? "";
+    expect((await fetch(`${dashboard}/api/live/tenants`, { headers: { cookie } })).status).toBe(200);
     expect((await request(`${admin}/api/v1/tenants`)).status).toBe(200);
     expect((await request(`${admin}/api/v1/usage/logs`)).status).toBe(503);
     expect(await (await fetch(`${metrics}/metrics`)).text()).toContain('gateway_cell_up{cell="local"} 0');
