@@ -257,10 +257,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
         /**
-         * Update name, description and budget of a key
-         * @description Update name, description and budget of a key. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Get a key
+         * @description Get a key.
+         */
+        get: operations["getKeysId"];
+        /**
+         * Update name, description, end, models and budget of a key
+         * @description Update name, description, end, models and budget of a key. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putKeysId"];
         post?: never;
@@ -308,6 +312,26 @@ export interface paths {
          */
         put: operations["putKeysIdDisabled"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a key another secret; it is in this answer only
+         * @description Id, budgets and everything else stay. The secret before it is admitted for `grace_secs`, every earlier one ends at once. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         */
+        post: operations["postKeysIdRotate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1742,6 +1766,7 @@ export interface components {
             }[];
         };
         ApiKey: {
+            allowed_models: string[] | null;
             budget_cost_usd: number | null;
             /** @enum {string|null} */
             budget_period: "lifetime" | "monthly" | "term" | null;
@@ -1750,9 +1775,11 @@ export interface components {
             created_at: string;
             description: string;
             disabled: boolean;
+            expires_at: string | null;
             id: string;
             key_prefix: string;
             name: string;
+            previous_secret_until: string | null;
             tenant_id: string;
             tracing_enabled: boolean;
             updated_at: string;
@@ -1834,6 +1861,8 @@ export interface components {
                 /** @default [] */
                 api_keys?: {
                     /** @default null */
+                    allowed_models?: string[] | null;
+                    /** @default null */
                     budget_cost_usd?: number | null;
                     /**
                      * @default null
@@ -1853,11 +1882,23 @@ export interface components {
                     description?: string;
                     /** @default false */
                     disabled?: boolean;
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
+                    expires_at?: string | null;
                     id: string;
                     key_hash: string;
                     key_prefix: string;
                     /** @default  */
                     name?: string;
+                    /** @default null */
+                    previous_key_hash?: string | null;
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
+                    previous_secret_until?: string | null;
                     tenant_id: string;
                     /** @default false */
                     tracing_enabled?: boolean;
@@ -2171,6 +2212,7 @@ export interface components {
             url: string;
         };
         CreateApiKey: {
+            allowed_models?: string[] | null;
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
@@ -2179,6 +2221,8 @@ export interface components {
             budget_tokens?: number | null;
             /** @default  */
             description?: string;
+            /** Format: date-time */
+            expires_at?: string | null;
             /** @default  */
             name?: string;
         };
@@ -2534,6 +2578,7 @@ export interface components {
             total_tokens: number;
         };
         ListedApiKey: {
+            allowed_models: string[] | null;
             budget_cost_usd: number | null;
             /** @enum {string|null} */
             budget_period: "lifetime" | "monthly" | "term" | null;
@@ -2542,9 +2587,11 @@ export interface components {
             created_at: string;
             description: string;
             disabled: boolean;
+            expires_at: string | null;
             id: string;
             key_prefix: string;
             name: string;
+            previous_secret_until: string | null;
             tenant_id: string;
             tenant_name: string;
             tracing_enabled: boolean;
@@ -2831,6 +2878,13 @@ export interface components {
             removed: number;
             settings: number;
         };
+        RotateApiKey: {
+            /**
+             * @description For how long the secret before this one is still admitted
+             * @default 0
+             */
+            grace_secs?: number;
+        };
         SetAlerts: {
             clear_slack_webhook?: boolean;
             clear_smtp_password?: boolean;
@@ -3079,6 +3133,7 @@ export interface components {
             tracing_enabled: boolean;
         };
         UpdateApiKey: {
+            allowed_models?: string[] | null;
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
@@ -3086,6 +3141,8 @@ export interface components {
             budget_started_at?: string | null;
             budget_tokens?: number | null;
             description?: string;
+            /** Format: date-time */
+            expires_at?: string | null;
             name?: string;
         };
         UpdateMcpServer: {
@@ -3825,6 +3882,31 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getKeysId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     putKeysId: {
         parameters: {
             query?: never;
@@ -3949,6 +4031,47 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postKeysIdRotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                "idempotency-key"?: string;
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateApiKey"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `true` when this is the stored answer of an earlier request. */
+                    "idempotency-replayed"?: "true";
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };

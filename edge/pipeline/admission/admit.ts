@@ -5,8 +5,8 @@
  * built again once. One that waited keeps its place meanwhile, and is refused when the new records refuse it
  * (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the permit.
  */
-import { openUntilMs } from "../../../shared/access-window.ts";
 import { issues } from "../../../shared/alerts.ts";
+import { servedUntilMs } from "../../../shared/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { AdmissionRequest, Decision, Grant, PermitHandle, Stale } from "../../domain/admission/rpc.ts";
@@ -279,7 +279,7 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
     costTokens: estimate.totalTokens,
     revs: subjectRevs(call, request),
-    openUntilMs: openUntilMs(tenant, call.ports.clock()),
+    openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs: waitedMs(call, waiting),
     limits: limitsOf(key, tenant),
     need: {
