@@ -9,15 +9,17 @@ import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
 import { costUsd, type Measure } from "../../../shared/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
+import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
 import type { SeenUsage } from "./usage-scan.ts";
 
-export interface Billed {
+/** Parts never exceed their wholes: cached tokens the input, reasoning tokens the output. */
+export interface Billed extends UsageParts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
 }
 
-export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0, ...NO_PARTS };
 
 /** An answer, as far as it came. */
 export interface BilledAnswer {
@@ -42,7 +44,25 @@ export function bill(
   const inputTokens = inputOf(estimate, answered);
   const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
   const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
-  return { inputTokens, outputTokens, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
+  const parts = partsWithin({ inputTokens, outputTokens }, measure, answered);
+  return { inputTokens, outputTokens, ...parts, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
+}
+
+/**
+ * The reported parts of what is billed (docs/rules/settlement-and-rows.md#parts-of-tokens). Seconds count where audio is
+ * read; elsewhere a `duration` of an answer is about something else.
+ */
+function partsWithin(
+  { inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">,
+  measure: Measure,
+  answered: BilledAnswer | null,
+): UsageParts {
+  const { cachedTokens, reasoningTokens, inputSeconds } = answered?.usage.parts ?? NO_PARTS;
+  return {
+    cachedTokens: Math.min(cachedTokens, inputTokens),
+    reasoningTokens: Math.min(reasoningTokens, outputTokens),
+    inputSeconds: measure.kind === "free" ? inputSeconds : 0,
+  };
 }
 
 function inputOf(estimate: TokenEstimate, answered: BilledAnswer | null): number {
