@@ -1969,11 +1969,14 @@ export interface components {
                     cache_enabled?: boolean;
                     /** @description 1 to 2592000 while cache_enabled is true */
                     cache_ttl_secs?: number;
+                    /** @description null: the price of other input tokens */
+                    cached_input_cost_per_token?: number | null;
                     /** @enum {string} */
                     capacity_mode?: "static" | "tuned";
                     /** Format: date-time */
                     capacity_tuned_at?: string | null;
                     context_window?: number;
+                    /** @description Stored only: input_cost_per_second is what audio is billed by */
                     cost_per_audio_second?: number;
                     cost_per_character?: number;
                     cost_per_image?: number;
@@ -1993,6 +1996,8 @@ export interface components {
                     /** Format: date-time */
                     health_maintenance_until?: string | null;
                     id: string;
+                    /** @description Per second of audio that is transcribed or translated */
+                    input_cost_per_second?: number;
                     input_cost_per_token?: number;
                     max_in_flight?: number | null;
                     max_retries?: number;
@@ -2000,6 +2005,8 @@ export interface components {
                     /** @enum {string} */
                     model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
                     output_cost_per_token?: number;
+                    /** @description null: the price of other output tokens */
+                    reasoning_output_cost_per_token?: number | null;
                     request_timeout_secs?: number | null;
                     retry_backoff_ms?: number;
                     supports_function_calling?: boolean;
@@ -2252,9 +2259,12 @@ export interface components {
             cache_enabled?: boolean;
             /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
+            /** @description null: the price of other input tokens */
+            cached_input_cost_per_token?: number | null;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
             context_window?: number;
+            /** @description Stored only: input_cost_per_second is what audio is billed by */
             cost_per_audio_second?: number;
             cost_per_character?: number;
             cost_per_image?: number;
@@ -2273,6 +2283,8 @@ export interface components {
                 /** Format: date-time */
                 maintenance_until?: string | null;
             };
+            /** @description Per second of audio that is transcribed or translated */
+            input_cost_per_second?: number;
             input_cost_per_token?: number;
             max_in_flight?: number | null;
             max_retries?: number;
@@ -2280,6 +2292,8 @@ export interface components {
             /** @enum {string} */
             model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
             output_cost_per_token?: number;
+            /** @description null: the price of other output tokens */
+            reasoning_output_cost_per_token?: number | null;
             request_timeout_secs?: number | null;
             retry_backoff_ms?: number;
             supports_function_calling?: boolean;
@@ -2615,6 +2629,7 @@ export interface components {
             boons: string[];
             cache_enabled: boolean;
             cache_ttl_secs: number;
+            cached_input_cost_per_token: number | null;
             /** @enum {string} */
             capacity_mode: "static" | "tuned";
             capacity_tuned_at: string | null;
@@ -2639,6 +2654,7 @@ export interface components {
             };
             health_status: string;
             id: string;
+            input_cost_per_second: number;
             input_cost_per_token: number;
             max_in_flight: number | null;
             max_retries: number;
@@ -2646,6 +2662,7 @@ export interface components {
             /** @enum {string} */
             model_type: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
             output_cost_per_token: number;
+            reasoning_output_cost_per_token: number | null;
             request_timeout_secs: number | null;
             retry_backoff_ms: number;
             supports_function_calling: boolean;
@@ -3159,9 +3176,12 @@ export interface components {
             cache_enabled?: boolean;
             /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
+            /** @description null: the price of other input tokens */
+            cached_input_cost_per_token?: number | null;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
             context_window?: number;
+            /** @description Stored only: input_cost_per_second is what audio is billed by */
             cost_per_audio_second?: number;
             cost_per_character?: number;
             cost_per_image?: number;
@@ -3180,6 +3200,8 @@ export interface components {
                 /** Format: date-time */
                 maintenance_until?: string | null;
             };
+            /** @description Per second of audio that is transcribed or translated */
+            input_cost_per_second?: number;
             input_cost_per_token?: number;
             max_in_flight?: number | null;
             max_retries?: number;
@@ -3187,6 +3209,8 @@ export interface components {
             /** @enum {string} */
             model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
             output_cost_per_token?: number;
+            /** @description null: the price of other output tokens */
+            reasoning_output_cost_per_token?: number | null;
             request_timeout_secs?: number | null;
             retry_backoff_ms?: number;
             supports_function_calling?: boolean;

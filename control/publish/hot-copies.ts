@@ -83,6 +83,9 @@ export async function buildModels(
           image: model.cost_per_image,
           character: model.cost_per_character,
           audio_second: model.cost_per_audio_second,
+          cached_input: model.cached_input_cost_per_token,
+          reasoning_output: model.reasoning_output_cost_per_token,
+          input_second: model.input_cost_per_second,
         },
         supports: {
           function_calling: model.supports_function_calling,

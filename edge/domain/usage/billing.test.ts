@@ -8,7 +8,18 @@ import { NO_PARTS } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 describe("what is billed", () => {
-  const model = { prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0 } };
+  const model = {
+    prices: {
+      input: 0.5,
+      output: 2,
+      image: 0,
+      character: 0,
+      audio_second: 0,
+      cached_input: null,
+      reasoning_output: null,
+      input_second: 0,
+    },
+  };
   const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
   const answered = (changes: Partial<SeenUsage>, complete: boolean): BilledAnswer => ({
@@ -95,7 +106,7 @@ describe("what is billed", () => {
           expect(owed.cachedTokens).toBe(Math.min(parts.cachedTokens, owed.inputTokens));
           expect(owed.reasoningTokens).toBe(Math.min(parts.reasoningTokens, owed.outputTokens));
           expect(owed.inputSeconds).toBe(0);
-          expect(bill(model, estimate, { kind: "free" }, seen).inputSeconds).toBe(parts.inputSeconds);
+          expect(bill(model, estimate, { kind: "seconds" }, seen).inputSeconds).toBe(parts.inputSeconds);
         },
       ),
     );
@@ -150,7 +161,18 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
   const stated = fc.oneof(fc.maxSafeNat(), fc.constant(1e308));
   fc.assert(
     fc.property(price, price, reported, reported, stated, (input, output, inputTokens, outputTokens, statedTokens) => {
-      const model = { prices: { input, output, image: 0, character: 0, audio_second: 0 } };
+      const model = {
+        prices: {
+          input,
+          output,
+          image: 0,
+          character: 0,
+          audio_second: 0,
+          cached_input: null,
+          reasoning_output: null,
+          input_second: 0,
+        },
+      };
       const estimate = {
         inputTokens: 7,
         outputTokens: statedTokens,

@@ -6,7 +6,7 @@
  * their sum, whatever an upstream reports.
  */
 import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
-import { costUsd, type Measure } from "../../../shared/cost.ts";
+import { costUsd, dearestPrices, type Measure } from "../../../shared/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
@@ -45,7 +45,24 @@ export function bill(
   const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
   const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
   const parts = partsWithin({ inputTokens, outputTokens }, measure, answered);
-  return { inputTokens, outputTokens, ...parts, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
+  const used = { inputTokens, outputTokens, ...parts };
+  return { ...used, costUsd: costUsd(model.prices, made, used) };
+}
+
+/** Seconds of audio that are reserved before its length is known: upstreams tell it only when they have read it. */
+const RESERVED_SECONDS = 60;
+
+/**
+ * The cost that term budgets reserve for a request: that of its estimate at the dearest prices, because what part of its
+ * tokens will come from a cache or be reasoning is not known yet (docs/rules/budgets.md#settlement).
+ */
+export function reservedCostUsd(
+  model: Pick<ModelRecord, "prices">,
+  { inputTokens, outputTokens }: Pick<TokenEstimate, "inputTokens" | "outputTokens">,
+  measure: Measure,
+): number {
+  const used = { ...NO_PARTS, inputTokens, outputTokens, inputSeconds: RESERVED_SECONDS };
+  return costUsd(dearestPrices(model.prices), measure, used);
 }
 
 /**
@@ -61,7 +78,7 @@ function partsWithin(
   return {
     cachedTokens: Math.min(cachedTokens, inputTokens),
     reasoningTokens: Math.min(reasoningTokens, outputTokens),
-    inputSeconds: measure.kind === "free" ? inputSeconds : 0,
+    inputSeconds: measure.kind === "seconds" ? inputSeconds : 0,
   };
 }
 

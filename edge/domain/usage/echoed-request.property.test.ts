@@ -90,7 +90,18 @@ function seen(pieces: readonly Uint8Array[], content = true): SeenUsage {
 }
 
 describe.each(Object.entries(answers))("an echo of the request in %s", (_, answerWith) => {
-  const model = { prices: { input: 1, output: 1, image: 0, character: 0, audio_second: 0 } };
+  const model = {
+    prices: {
+      input: 1,
+      output: 1,
+      image: 0,
+      character: 0,
+      audio_second: 0,
+      cached_input: null,
+      reasoning_output: null,
+      input_second: 0,
+    },
+  };
   const estimate = { inputTokens: 50, outputTokens: 100, totalTokens: 150, statedOutputTokens: 100 };
   const parts = { cachedTokens: 4, reasoningTokens: 0, inputSeconds: 0 };
   const whole = { reported: { inputTokens: 7, outputTokens: 6 }, parts, upToDate: true, final: true };

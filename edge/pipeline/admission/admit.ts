@@ -12,7 +12,7 @@ import type { RevItem } from "../../../shared/internal.ts";
 import type { AdmissionRequest, Decision, Grant, PermitHandle, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
-import { bill, totalTokens } from "../../domain/usage/billing.ts";
+import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
 import type { AdmissionOutcome } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -285,7 +285,7 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     need: {
       bucketTokens: estimate.totalTokens,
       termTokens: Math.max(totalTokens(stated), 1),
-      nanoUsd: nanoUsdOf(bill(model, stated, measure, null).costUsd),
+      nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },
     row: usageRowOf(call, request, { statusCode: 499, admission: "queued" }),
     estimate: billed,
