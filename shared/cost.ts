@@ -73,7 +73,7 @@ export function costUsd(prices: Prices, measure: Measure, used: Used): number {
 /**
  * Prices at which no use of so many tokens costs more, whatever parts of them come from a cache or are reasoning: a part
  * may be dearer than the rest. What is reserved before the parts are known is reserved at these
- * (docs/rules/budgets.md#settlement).
+ * (docs/rules/budgets.md#reserved-cost).
  */
 export function dearestPrices<P extends Prices>(prices: P): P {
   const { input, output, cached_input, reasoning_output } = prices;

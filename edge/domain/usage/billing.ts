@@ -54,7 +54,7 @@ const RESERVED_SECONDS = 60;
 
 /**
  * The cost that term budgets reserve for a request: that of its estimate at the dearest prices, because what part of its
- * tokens will come from a cache or be reasoning is not known yet (docs/rules/budgets.md#settlement).
+ * tokens will come from a cache or be reasoning is not known yet (docs/rules/budgets.md#reserved-cost).
  */
 export function reservedCostUsd(
   model: Pick<ModelRecord, "prices">,

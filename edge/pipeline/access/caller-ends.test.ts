@@ -24,7 +24,7 @@ async function outcome(world: TestPipeline, init: RequestInit = {}) {
 }
 
 /** A body after whose first byte an hour passes. */
-const slowBody = (world: TestPipeline): RequestInit => ({
+const slowBody = (world: TestPipeline): RequestInit & { readonly duplex: "half" } => ({
   body: new ReadableStream<Uint8Array>({
     pull: (controller) => {
       world.nowMs += 3_600_000;
@@ -32,7 +32,7 @@ const slowBody = (world: TestPipeline): RequestInit => ({
       controller.close();
     },
   }),
-  ...{ duplex: "half" },
+  duplex: "half",
 });
 
 const ENDS: readonly (readonly [string, (untilMs: number) => Partial<ResolvedKey>, number, string])[] = [
