@@ -70,19 +70,3 @@ it("bills each part at its own price, and at the plain price without one", async
   await gateway.must("PUT", `/models/${minted.model.id}`, { upstream_model, api_base, ...plain });
   expect(await chat("openai")).toBe(2);
 });
-
-it("reserves at the dearest price, so that a dear part cannot pass a budget of money", async () => {
-  const { gateway } = fixture;
-  const minted = await gateway.mint(upstream.url, "plain", {
-    input_cost_per_token: 0,
-    output_cost_per_token: 0,
-    reasoning_output_cost_per_token: 0.001,
-  });
-  const at = `/tenants/${minted.tenant.id}/budget`;
-  const ask = async (): Promise<number> =>
-    (await gateway.chat(minted, { body: { messages: [{ role: "user", content: "openai" }], max_tokens: 100 } })).status;
-  await gateway.must("PATCH", at, { budget_cost_usd: 0.0999, budget_period: "lifetime" });
-  expect(await ask()).toBe(403);
-  await gateway.must("PATCH", at, { budget_cost_usd: 0.1001, budget_period: "lifetime" });
-  expect(await ask()).toBe(200);
-});
