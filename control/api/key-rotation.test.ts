@@ -218,4 +218,28 @@ describe("a restored backup", () => {
     expect(told()).toContain(hashOf(third.secret));
     expect(control.cell.items.map(({ kind }) => kind)).toContain("all");
   });
+
+  it("ends a secret before a rotation that the file does not have, though the current one is the same", async () => {
+    const { key, secret } = await create();
+    const rotated = await rotate(key.id, { grace_secs: 3600 });
+    const file = await send<Backup>("GET", "/backup/export");
+    const api_keys = file.data.api_keys.map((row) =>
+      row.id === key.id ? { ...row, previous_key_hash: null, previous_secret_until: null } : row,
+    );
+    await send("POST", "/backup/restore", { ...file, data: { ...file.data, api_keys } });
+    expect([await copy(secret), (await copy(rotated.secret))?.key_id]).toEqual([null, key.id]);
+    expect(told()).toContain(hashOf(secret));
+  });
+
+  it("of an older gateway, whose keys have none of these fields, makes keys that never end", async () => {
+    const { key, secret } = await create({ expires_at: "2027-01-01T00:00:00Z", allowed_models: ["a"] });
+    const file = await send<Backup>("GET", "/backup/export");
+    const newer = ["expires_at", "allowed_models", "previous_key_hash", "previous_secret_until"];
+    const api_keys = file.data.api_keys.map((row) =>
+      Object.fromEntries(Object.entries(row).filter(([name]) => !newer.includes(name))),
+    );
+    await send("POST", "/backup/restore", { ...file, data: { ...file.data, api_keys } });
+    expect(await send("GET", `/keys/${key.id}`)).toMatchObject({ expires_at: null, allowed_models: null });
+    expect(await copy(secret)).toMatchObject({ expires_at_ms: null, allowed_models: null, secret_until_ms: null });
+  });
 });

@@ -23,15 +23,18 @@ async function outcome(world: TestPipeline, init: RequestInit = {}) {
   return { status: response.status, code: error?.code, rows: [...world.recorded, ...world.orphans] };
 }
 
-/** A body after whose first byte an hour passes. */
+/** A body that comes an hour after somebody begins to read it, and not before. */
 const slowBody = (world: TestPipeline): RequestInit & { readonly duplex: "half" } => ({
-  body: new ReadableStream<Uint8Array>({
-    pull: (controller) => {
-      world.nowMs += 3_600_000;
-      controller.enqueue(new TextEncoder().encode(BODY));
-      controller.close();
+  body: new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        world.nowMs += 3_600_000;
+        controller.enqueue(new TextEncoder().encode(BODY));
+        controller.close();
+      },
     },
-  }),
+    { highWaterMark: 0 },
+  ),
   duplex: "half",
 });
 
