@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { ResolvedKey } from "../../../shared/records.ts";
 import { run } from "../run.ts";
 import { listModels } from "../run-models.ts";
+import { GUARD_POLICY } from "../testing/guarded-pipeline.ts";
 import { keyOf, modelOf, tenantOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";
 
@@ -23,20 +24,19 @@ async function outcome(world: TestPipeline, init: RequestInit = {}) {
   return { status: response.status, code: error?.code, rows: [...world.recorded, ...world.orphans] };
 }
 
-/** A body that comes an hour after somebody begins to read it, and not before. */
-const slowBody = (world: TestPipeline): RequestInit & { readonly duplex: "half" } => ({
-  body: new ReadableStream<Uint8Array>(
-    {
-      pull: (controller) => {
-        world.nowMs += 3_600_000;
-        controller.enqueue(new TextEncoder().encode(BODY));
-        controller.close();
-      },
+/** A body that comes two seconds after the request. */
+function slowBody(world: TestPipeline): RequestInit {
+  const body = new ReadableStream({
+    type: "bytes",
+    pull: (controller) => {
+      world.nowMs += 2000;
+      controller.enqueue(new TextEncoder().encode(BODY));
+      controller.close();
+      controller.byobRequest?.respond(0);
     },
-    { highWaterMark: 0 },
-  ),
-  duplex: "half",
-});
+  });
+  return { body, duplex: "half" } as RequestInit;
+}
 
 const ENDS: readonly (readonly [string, (untilMs: number) => Partial<ResolvedKey>, number, string])[] = [
   ["key", (untilMs) => ({ expires_at_ms: untilMs }), 403, "api_key_expired"],
@@ -75,6 +75,20 @@ describe.each(ENDS)("the end of a %s", (_, ending, status, code) => {
     expect(await outcome(world, slowBody(world))).toMatchObject({ status, code });
     expect([world.requests, world.hits, world.upstreamCalls]).toEqual([[], [], []]);
   });
+});
+
+it("the end of a key counts when it comes while a guard model examines the input", async () => {
+  const guardrails_policy = { ...GUARD_POLICY, input_scanners: ["harm" as const], guard_model: "guard" };
+  const world = new TestPipeline();
+  world.otherModels.set("guard", modelOf({ model_name: "guard" }));
+  world.key = keyOf({ expires_at_ms: world.nowMs + 1000, tenant: tenantOf({ guardrails_policy }) });
+  const answered = outcome(world);
+  world.upstream = async () => {
+    world.nowMs += 2000;
+    return Response.json({ choices: [{ message: { content: "safe" } }] });
+  };
+  expect(await answered).toMatchObject({ status: 403, code: "api_key_expired" });
+  expect([world.requests.length, world.upstreamCalls.length]).toEqual([0, 1]);
 });
 
 it("an ended secret stands for nobody: its row has neither tenant nor key", async () => {
