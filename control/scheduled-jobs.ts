@@ -14,6 +14,7 @@ import type { Job } from "./jobs/jobs.ts";
 import type { VerbContext } from "./kernel/context.ts";
 import type { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import type { Resync } from "./publish/resync.ts";
+import { forgetEndedSecrets } from "./services/keys/forget-ended-secrets.ts";
 import { pruneUsage } from "./services/usage/compact-usage.ts";
 import type { startSync } from "./startup/sync-at-start.ts";
 
@@ -23,6 +24,7 @@ const BUDGETS_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
+const ENDED_SECRETS_EVERY_MS = 60_000;
 const ANALYTICS_EVERY_MS = 2000;
 const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
@@ -72,6 +74,12 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       run: async () => await watch.run(Date.now()),
     },
     { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
+    {
+      name: "ended_secrets",
+      replicas: "one",
+      everyMs: ENDED_SECRETS_EVERY_MS,
+      run: async () => await forgetEndedSecrets(ctx),
+    },
     { name: "outbox_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
     { name: "alerts", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
     {

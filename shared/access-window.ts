@@ -65,11 +65,13 @@ export function isWithinWindows(windows: readonly WeeklyWindow[], zone: string, 
 }
 
 /**
- * True when a tenant may use a model; no list and an empty list permit every model
+ * True when the list of a tenant or key permits a model; no list and an empty list permit every model
  * (docs/rules/tenants.md#allowed-models).
  */
-export function isModelPermitted(tenant: Pick<ResolvedTenant, "allowed_models">, modelName: string): boolean {
-  const { allowed_models: names } = tenant;
+export function isModelPermitted(
+  { allowed_models: names }: Pick<ResolvedTenant, "allowed_models">,
+  modelName: string,
+): boolean {
   return names === null || names.length === 0 || names.includes(modelName);
 }
 

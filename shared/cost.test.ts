@@ -1,10 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX, saturated } from "./amount.ts";
-import { costUsd, MAX_COST_USD, type Measure } from "./cost.ts";
+import { costUsd, dearestPrices, MAX_COST_USD, type Measure } from "./cost.ts";
 
-const prices = { input: 0.000_000_15, output: 0.000_000_6, image: 0.04, character: 0.000_015 };
-const tokens = { inputTokens: 1_000_001, outputTokens: 3 };
+const prices = {
+  input: 0.000_000_15,
+  output: 0.000_000_6,
+  image: 0.04,
+  character: 0.000_015,
+  cached_input: null as number | null,
+  reasoning_output: null as number | null,
+  input_second: 0.000_1,
+};
+const NO_PARTS = { cachedTokens: 0, reasoningTokens: 0, inputSeconds: 0 };
+const tokens = { ...NO_PARTS, inputTokens: 1_000_001, outputTokens: 3, inputSeconds: 12.345 };
 
 describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => {
   it.each<[Measure, number]>([
@@ -14,6 +23,7 @@ describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => 
     [{ kind: "images", count: 0 }, 0.04],
     [{ kind: "characters", count: 11 }, 0.000_165],
     [{ kind: "characters", count: 0 }, 0],
+    [{ kind: "seconds" }, 0.001_234_5],
     [{ kind: "free" }, 0],
   ])("%j is %d USD", (measure, expected) => {
     expect(costUsd(prices, measure, tokens)).toBe(expected);
@@ -21,7 +31,7 @@ describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => 
 
   it("has no rounding errors of binary fractions", () => {
     const cost = (inputTokens: number) =>
-      costUsd({ ...prices, input: 0.1 }, { kind: "input-tokens" }, { inputTokens, outputTokens: 0 });
+      costUsd({ ...prices, input: 0.1 }, { kind: "input-tokens" }, { ...NO_PARTS, inputTokens, outputTokens: 0 });
     expect([cost(3), 0.1 * 3]).toEqual([0.3, 0.300_000_000_000_000_04]);
   });
 
@@ -30,14 +40,15 @@ describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => 
     const count = fc.oneof(fc.maxSafeNat(), fc.constantFrom(0, 1, 1e308, Number.MAX_VALUE));
     fc.assert(
       fc.property(price, price, count, count, (input, output, inputTokens, outputTokens) => {
-        const at = { input, output, image: input, character: output };
+        const at = { ...prices, input, output, image: input, character: output, input_second: input };
         const kinds: readonly Measure[] = [
           { kind: "tokens" },
           { kind: "images", count: inputTokens },
           { kind: "characters", count: outputTokens },
+          { kind: "seconds" },
         ];
         for (const measure of kinds) {
-          const cost = costUsd(at, measure, { inputTokens, outputTokens });
+          const cost = costUsd(at, measure, { ...NO_PARTS, inputTokens, outputTokens, inputSeconds: outputTokens });
           expect(cost).toBeGreaterThanOrEqual(0);
           expect(cost).toBeLessThanOrEqual(MAX_COST_USD);
         }
@@ -53,8 +64,75 @@ describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => 
       fc.property(count, count, fc.nat(1_000_000), (a, b, priceNano) => {
         const at = { ...prices, input: priceNano / 1e9 };
         const nano = (inputTokens: number) =>
-          Math.round(costUsd(at, { kind: "input-tokens" }, { inputTokens, outputTokens: 0 }) * 1e9);
+          Math.round(costUsd(at, { kind: "input-tokens" }, { ...NO_PARTS, inputTokens, outputTokens: 0 }) * 1e9);
         expect(nano(a) + nano(b)).toBe(nano(a + b));
+      }),
+    );
+  });
+});
+
+describe("parts of tokens (docs/rules/settlement-and-rows.md#parts-of-tokens)", () => {
+  const small = fc.nat(10_000_000);
+  const priceNano = fc.nat(1_000_000).map((nano) => nano / 1e9);
+  const partPrice = fc.option(priceNano);
+  const at = fc.record({ input: priceNano, output: priceNano, cached_input: partPrice, reasoning_output: partPrice });
+  const used = fc.record({
+    inputTokens: small,
+    outputTokens: small,
+    cachedTokens: small,
+    reasoningTokens: small,
+    inputSeconds: fc.constant(0),
+  });
+  const pico = (of: Partial<typeof prices>, kind: "tokens" | "input-tokens", by: typeof tokens): number =>
+    Math.round(costUsd({ ...prices, ...of }, { kind }, by) * 1e12);
+
+  it("cost their own price, and the rest the plain price, exactly", () => {
+    const by = { ...tokens, inputTokens: 1000, cachedTokens: 900, outputTokens: 50, reasoningTokens: 20 };
+    const of = { cached_input: 0.000_000_015, reasoning_output: 0.000_000_9 };
+    expect(costUsd({ ...prices, ...of }, { kind: "tokens" }, by)).toBe(0.000_064_5);
+    expect(costUsd({ ...prices, ...of }, { kind: "input-tokens" }, by)).toBe(0.000_028_5);
+    expect(costUsd(prices, { kind: "tokens" }, by)).toBe(0.000_18);
+  });
+
+  it("cost what each token costs at its price, added up; a part counts as its whole at most", () => {
+    fc.assert(
+      fc.property(at, used, (of, by) => {
+        const cached = Math.min(by.cachedTokens, by.inputTokens);
+        const reasoning = Math.min(by.reasoningTokens, by.outputTokens);
+        const each = (count: number, usd: number): bigint => BigInt(count) * BigInt(Math.round(usd * 1e12));
+        const input = each(by.inputTokens - cached, of.input) + each(cached, of.cached_input ?? of.input);
+        const output = each(by.outputTokens - reasoning, of.output) + each(reasoning, of.reasoning_output ?? of.output);
+        expect(costUsd({ ...prices, ...of }, { kind: "tokens" }, by)).toBe(Number(input + output) / 1e12);
+        expect(costUsd({ ...prices, ...of }, { kind: "input-tokens" }, by)).toBe(Number(input) / 1e12);
+      }),
+    );
+  });
+
+  it("never cost more than as many tokens at the dearest prices, and as much when nothing is a part", () => {
+    fc.assert(
+      fc.property(at, used, (of, by) => {
+        const plain = { ...by, cachedTokens: 0, reasoningTokens: 0 };
+        for (const kind of ["tokens", "input-tokens"] as const) {
+          const reserved = pico(dearestPrices({ ...prices, ...of }), kind, plain);
+          expect(pico(of, kind, by)).toBeLessThanOrEqual(reserved);
+          expect(pico(dearestPrices({ ...prices, ...of }), kind, by)).toBe(reserved);
+          const without = { ...of, cached_input: null, reasoning_output: null };
+          expect(pico(without, kind, by)).toBe(pico(without, kind, plain));
+        }
+      }),
+    );
+  });
+
+  it("of hostile numbers never pass what was reserved for them", () => {
+    const price = fc.option(fc.double());
+    const count = fc.oneof(fc.double(), fc.nat());
+    fc.assert(
+      fc.property(price, price, count, count, (input, cached_input, inputTokens, cachedTokens) => {
+        const of = { ...prices, input: input ?? 0, cached_input };
+        const by = { ...tokens, inputTokens, cachedTokens };
+        expect(costUsd(of, { kind: "input-tokens" }, by)).toBeLessThanOrEqual(
+          costUsd(dearestPrices(of), { kind: "input-tokens" }, by),
+        );
       }),
     );
   });
@@ -80,11 +158,20 @@ describe("an amount (docs/rules/budgets.md#amounts)", () => {
   it("is the value of any cost in nano-USD, whatever the counts and prices", () => {
     fc.assert(
       fc.property(
-        fc.record({ input: fc.double(), output: fc.double(), image: fc.double(), character: fc.double() }),
-        fc.constantFrom("tokens", "input-tokens", "images", "characters", "free"),
+        fc.record({
+          input: fc.double(),
+          output: fc.double(),
+          image: fc.double(),
+          character: fc.double(),
+          cached_input: fc.option(fc.double()),
+          reasoning_output: fc.option(fc.double()),
+          input_second: fc.double(),
+        }),
+        fc.constantFrom("tokens", "input-tokens", "images", "characters", "seconds", "free"),
         fc.tuple(fc.double(), fc.double(), fc.double()),
-        (of, kind, [count, inputTokens, outputTokens]) => {
-          const cost = costUsd(of, { kind, count } as Measure, { inputTokens, outputTokens });
+        fc.record({ cachedTokens: fc.double(), reasoningTokens: fc.double(), inputSeconds: fc.double() }),
+        (of, kind, [count, inputTokens, outputTokens], parts) => {
+          const cost = costUsd(of, { kind, count } as Measure, { ...parts, inputTokens, outputTokens });
           expect(cost >= 0 && Number.isSafeInteger(Math.round(cost * 1e9))).toBe(true);
         },
       ),
@@ -97,7 +184,7 @@ describe("an amount (docs/rules/budgets.md#amounts)", () => {
     fc.assert(
       fc.property(fc.tuple(count, count), fc.tuple(price, price), (counts, ofEach) => {
         const cost = (inputTokens: number, input: number) =>
-          costUsd({ ...prices, input }, { kind: "input-tokens" }, { inputTokens, outputTokens: 0 });
+          costUsd({ ...prices, input }, { kind: "input-tokens" }, { ...NO_PARTS, inputTokens, outputTokens: 0 });
         const [low, high] = [Math.min, Math.max];
         expect(cost(low(...counts), low(...ofEach))).toBeLessThanOrEqual(cost(high(...counts), high(...ofEach)));
       }),

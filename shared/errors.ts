@@ -38,6 +38,7 @@ export const ERROR_TABLE = {
   invalid_api_key: { status: 401, message: "invalid api key" },
   invalid_token: { status: 401, message: "invalid token" },
   api_key_disabled: { status: 403, message: "api key disabled" },
+  api_key_expired: { status: 403, message: "api key expired" },
   tenant_not_found: { status: 403, message: "tenant not found" },
   tenant_not_active: { status: 403, message: "tenant is not active" },
   tenant_not_started: { status: 403, message: "tenant is not active yet" },

@@ -15,6 +15,7 @@ export const SECRET_FIELDS = [
   "password",
   "token",
   "key_hash",
+  "previous_key_hash",
   "prompt",
   "messages",
   "input",

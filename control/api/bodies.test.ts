@@ -34,6 +34,7 @@ describe("a POST whose fields are all optional", () => {
     const document = readDocument(await (await control.app.request("/api/v1/openapi.json")).text());
     const optional = document.operations.filter(({ requestBody }) => requestBody?.required === false);
     expect(optional.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      "post /api/v1/keys/{id}/rotate",
       "post /api/v1/models/{id}/autotune",
       "post /api/v1/settings/energy/test",
       "post /api/v1/tenants/{id}/keys",

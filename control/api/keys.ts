@@ -8,12 +8,15 @@ import {
   createdKeySchema,
   createKeySchema,
   listedKeySchema,
+  rotateKeySchema,
 } from "../../shared/schema/api-key.ts";
 import { createKey } from "../services/keys/create-key.ts";
 import { deleteKey } from "../services/keys/delete-key.ts";
+import { getKey } from "../services/keys/get-key.ts";
 import { keyChanges } from "../services/keys/key-changes.ts";
 import { listAllKeys } from "../services/keys/list-all-keys.ts";
 import { listKeys } from "../services/keys/list-keys.ts";
+import { rotateKey } from "../services/keys/rotate-key.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
 
@@ -21,7 +24,7 @@ const tag = "API keys";
 
 /** The routes that each change some fields of a key, all made in the same way; `at` is the path below the key's own. */
 const CHANGES = [
-  { at: "", change: keyChanges.details, summary: "Update name, description and budget of a key" },
+  { at: "", change: keyChanges.details, summary: "Update name, description, end, models and budget of a key" },
   { at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key" },
   { at: "/tracing", change: keyChanges.tracing, summary: "Turn span tracing of a key on or off" },
 ];
@@ -55,6 +58,27 @@ export function keyRoutes(app: Api): void {
     query: allKeysFilterSchema,
     answer: z.array(listedKeySchema),
     handler: async ({ ctx, query }) => await listAllKeys(ctx, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/keys/{id}",
+    summary: "Get a key",
+    tag,
+    answer: apiKeySchema,
+    handler: async ({ ctx, path }) => await getKey(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "create",
+    method: "post",
+    path: "/api/v1/keys/{id}/rotate",
+    summary: "Give a key another secret; it is in this answer only",
+    description:
+      "Id, budgets and everything else stay. The secret before it is admitted for `grace_secs`, every earlier one ends at once.",
+    tag,
+    body: rotateKeySchema,
+    answer: createdKeySchema,
+    handler: async ({ ctx, path, body }) => await rotateKey(ctx, path.id, body),
   });
   for (const { at, change, summary } of CHANGES) {
     endpoint(app, {

@@ -18,7 +18,7 @@ interface MergeResult {
   readonly inserted: number;
   /** Rows whose primary key existed already, whether or not a value differed. */
   readonly updated: number;
-  /** The previous versions of rows whose name changes: the copies under their old names have to be removed. */
+  /** The previous versions of rows whose names change: the copies under their old names have to be removed. */
   readonly renamed: readonly BackupRow[];
 }
 
@@ -71,16 +71,17 @@ async function refuseMissingReferences(
 /** Gives rows whose name changes a temporary name first, because two rows may exchange their names. */
 async function parkRenamed(
   tx: Transaction,
-  { table, id, unique }: EntityKind,
+  { table, id, unique, outdates }: EntityKind,
   rows: readonly BackupRow[],
 ): Promise<{ known: number; renamed: readonly BackupRow[] }> {
   const renamed: BackupRow[] = [];
+  const names = [...new Set([...unique, ...outdates.columns])].filter((column) => column !== id);
   let known = 0;
   for (const batch of batches(rows)) {
     const before = await currentRows(
       tx,
       table,
-      [id, ...unique],
+      [id, ...names],
       inArray(
         columnOf(table, id),
         batch.map((row) => row[id]),
@@ -88,8 +89,9 @@ async function parkRenamed(
     );
     known += before.length;
     const wanted = new Map(batch.map((row) => [row[id], row]));
-    const moving = before.filter((row) => unique.some((column) => row[column] !== wanted.get(row[id])?.[column]));
-    renamed.push(...moving);
+    const differs = (row: BackupRow, column: string): boolean => row[column] !== wanted.get(row[id])?.[column];
+    renamed.push(...before.filter((row) => names.some((column) => differs(row, column))));
+    const moving = before.filter((row) => unique.some((column) => differs(row, column)));
     const last = unique.at(-1);
     if (last === undefined || moving.length === 0) continue;
     await tx

@@ -71,17 +71,8 @@ async function restoreEntity(
   const ids = rows.map((row) => String(row["id"]));
   const { inserted, updated, renamed } =
     entity === "models" ? await resetHealthOfMoved(tx, ids, ctx.now(), merge) : await merge();
-  outdate(
-    journal,
-    outdates.kind,
-    renamed.map((row) => String(row[outdates.column])),
-  );
-  if (outdates.kind !== "key")
-    outdate(
-      journal,
-      outdates.kind,
-      rows.map((row) => String(row[outdates.column])),
-    );
+  outdate(journal, outdates, renamed);
+  if (outdates.kind !== "key") outdate(journal, outdates, rows);
   if (entity === "model_endpoints")
     await touchModels(
       tx,
@@ -97,11 +88,12 @@ async function restoreEntity(
  */
 function outdate(
   journal: WriteJournal,
-  kind: (typeof ENTITIES)[BackupEntity]["outdates"]["kind"],
-  ids: readonly string[],
+  { kind, columns }: (typeof ENTITIES)[BackupEntity]["outdates"],
+  rows: readonly BackupRow[],
 ): void {
-  for (const id of new Set(ids)) {
-    if (kind === "key") journal.keyChanged(id);
+  const ids = rows.flatMap((row) => columns.map((column) => row[column])).filter((id) => id != null);
+  for (const id of new Set(ids.map(String))) {
+    if (kind === "key") journal.secretChanged(id);
     else if (kind === "model") journal.modelChanged(id);
     else if (kind === "mcp") journal.mcpServerChanged(id);
     else if (kind === "settings" && HOT_SETTINGS.some((name) => name === id)) journal.settingChanged(id);

@@ -55,12 +55,13 @@ export async function findModel(session: Session, word: string): Promise<Schemas
 }
 
 /** The key with this id, prefix or name. Throws CliError, also when several keys match. */
-export async function findKey(session: Session, word: string): Promise<Schemas["ListedApiKey"]> {
-  const query = (cursor: string | undefined) => (UUID.test(word) ? page(cursor) : { ...page(cursor), q: word });
+export async function findKey(session: Session, word: string): Promise<Schemas["ApiKey"]> {
+  if (UUID.test(word))
+    return await session.bodyOf(session.client.GET("/api/v1/keys/{id}", { params: { path: { id: word } } }));
   const all = await session.rowsOfAllPages((cursor) =>
-    session.client.GET("/api/v1/keys", { params: { query: query(cursor) } }),
+    session.client.GET("/api/v1/keys", { params: { query: { ...page(cursor), q: word } } }),
   );
-  return named(all, word, "key", (key) => (key.id === word || key.key_prefix === word ? word : key.name));
+  return named(all, word, "key", (key) => (key.key_prefix === word ? word : key.name));
 }
 
 /** The query of one page of a list. */

@@ -2,14 +2,17 @@
  * `gateway keys`
  */
 import type { Command } from "commander";
-import { findKey, findTenant, page, toNumber } from "./arguments.ts";
-import { sessionOf } from "./session.ts";
+import type { Schemas } from "../client/client.ts";
+import { findKey, findTenant, page, toList, toNumber, toPeriodMs } from "./arguments.ts";
+import { type Session, sessionOf } from "./session.ts";
 
 interface CreateOptions {
   readonly name?: string;
   readonly description?: string;
   readonly tokens?: number;
   readonly usd?: number;
+  readonly expires?: string;
+  readonly models?: string;
 }
 
 export function keyCommands(program: Command): void {
@@ -25,7 +28,24 @@ export function keyCommands(program: Command): void {
       const rows = await session.rowsOfAllPages((cursor) =>
         session.client.GET("/api/v1/keys", { params: { query: { ...page(cursor), ...only } } }),
       );
-      session.list(rows, ["key_prefix", "name", "tenant_name", "disabled", "budget_tokens", "created_at", "id"]);
+      session.list(rows, [
+        "key_prefix",
+        "name",
+        "tenant_name",
+        "disabled",
+        "expires_at",
+        "budget_tokens",
+        "created_at",
+        "id",
+      ]);
+    });
+  keys
+    .command("show <key>")
+    .description("show a key, by id, prefix or name")
+    .action(async (key: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const at = await keyAt(session, key);
+      session.record(await session.bodyOf(session.client.GET("/api/v1/keys/{id}", at)));
     });
   keys
     .command("create <tenant>")
@@ -34,24 +54,47 @@ export function keyCommands(program: Command): void {
     .option("--description <text>", "what it is for")
     .option("--tokens <n>", "cap in tokens", toNumber)
     .option("--usd <n>", "cap in USD", toNumber)
+    .option("--expires <time>", "when it ends, such as 2027-01-31T00:00:00Z; without it never")
+    .option("--models <names>", "the models it may use, between commas; without it those of the tenant")
     .action(async (tenant: string, options: CreateOptions, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findTenant(session, tenant);
-      const { name, description, tokens, usd } = options;
+      const { name, description, tokens, usd, expires, models } = options;
       const body = {
         ...(name === undefined ? {} : { name }),
         ...(description === undefined ? {} : { description }),
         ...(tokens === undefined ? {} : { budget_tokens: tokens }),
         ...(usd === undefined ? {} : { budget_cost_usd: usd }),
+        ...(expires === undefined ? {} : { expires_at: expires }),
+        ...(models === undefined ? {} : { allowed_models: toList(models) }),
       };
       const created = await session.bodyOf(
         session.client.POST("/api/v1/tenants/{id}/keys", { params: { path: { id } }, body }),
       );
-      session.record(
-        command.optsWithGlobals<{ json?: boolean }>().json === true
-          ? created
-          : { secret: created.secret, ...created.key },
-      );
+      showSecret(session, command, created);
+    });
+  keys
+    .command("rotate <key>")
+    .description("give a key another secret, which is shown this once; the key is named by id, prefix or name")
+    .option("--grace <period>", "for how long the secret before it still works, such as 30m, 24h or 7d", toPeriodMs)
+    .action(async (key: string, options: { grace?: number }, command: Command) => {
+      const session = sessionOf(command);
+      const at = await keyAt(session, key);
+      const body = { grace_secs: (options.grace ?? 0) / 1000 };
+      const rotated = session.client.POST("/api/v1/keys/{id}/rotate", { ...at, body });
+      showSecret(session, command, await session.bodyOf(rotated));
+    });
+  keys
+    .command("expire <key> <time>")
+    .description("when a key ends, such as 2027-01-31T00:00:00Z; `never` for no end")
+    .action(async (key: string, time: string, _options: object, command: Command) => {
+      await change(sessionOf(command), key, { expires_at: time === "never" ? null : time });
+    });
+  keys
+    .command("models <key> <names>")
+    .description("the models it may use, between commas; `all` for those of its tenant")
+    .action(async (key: string, names: string, _options: object, command: Command) => {
+      await change(sessionOf(command), key, { allowed_models: names === "all" ? null : toList(names) });
     });
   for (const [word, disabled] of [
     ["disable", true],
@@ -76,4 +119,20 @@ export function keyCommands(program: Command): void {
       await session.bodyOf(session.client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } }));
       session.say(`key ${key_prefix}... is deleted`);
     });
+}
+
+/** Where a key is, by its id, prefix or name. */
+async function keyAt(session: Session, key: string): Promise<{ readonly params: { readonly path: { id: string } } }> {
+  return { params: { path: { id: (await findKey(session, key)).id } } };
+}
+
+async function change(session: Session, key: string, body: Schemas["UpdateApiKey"]): Promise<void> {
+  const at = await keyAt(session, key);
+  session.record(await session.bodyOf(session.client.PUT("/api/v1/keys/{id}", { ...at, body })));
+}
+
+/** Shows a key with its secret; the secret first where people read it. */
+function showSecret(session: Session, command: Command, { secret, key }: Schemas["CreatedApiKey"]): void {
+  const asJson = command.optsWithGlobals<{ json?: boolean }>().json === true;
+  session.record(asJson ? { key, secret } : { secret, ...key });
 }

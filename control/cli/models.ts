@@ -3,7 +3,7 @@
  */
 import type { Command } from "commander";
 import type { Schemas } from "../client/client.ts";
-import { findModel, page, toNumber } from "./arguments.ts";
+import { findModel, page, toNumber, toNumberOrNone } from "./arguments.ts";
 import { autotuneCommand } from "./autotune.ts";
 import { modelHealthCommands } from "./model-health.ts";
 import { sessionOf } from "./session.ts";
@@ -15,6 +15,9 @@ interface ModelOptions {
   readonly type?: Schemas["Model"]["model_type"];
   readonly inputCost?: number;
   readonly outputCost?: number;
+  readonly cachedInputCost?: number | null;
+  readonly reasoningOutputCost?: number | null;
+  readonly secondCost?: number;
   readonly contextWindow?: number;
   readonly disabled?: boolean;
 }
@@ -101,11 +104,15 @@ function withFields(command: Command): Command {
     .option("--type <type>", "chat, embedding, image, audio_speech or audio_transcription")
     .option("--input-cost <usd>", "USD per input token", toNumber)
     .option("--output-cost <usd>", "USD per output token", toNumber)
+    .option("--cached-input-cost <usd>", "USD per input token from a cache; `none`: as the others", toNumberOrNone)
+    .option("--reasoning-output-cost <usd>", "USD per output token of reasoning; `none`: as the others", toNumberOrNone)
+    .option("--second-cost <usd>", "USD per second of audio that is transcribed", toNumber)
     .option("--context-window <tokens>", "tokens, 0 for unknown", toNumber);
 }
 
 function fieldsOf(options: ModelOptions): Omit<Schemas["CreateModel"], "model_name"> {
   const { base, upstream, key, type, inputCost, outputCost, contextWindow } = options;
+  const { cachedInputCost, reasoningOutputCost, secondCost } = options;
   return {
     ...(base === undefined ? {} : { api_base: base }),
     ...(upstream === undefined ? {} : { upstream_model: upstream }),
@@ -113,6 +120,9 @@ function fieldsOf(options: ModelOptions): Omit<Schemas["CreateModel"], "model_na
     ...(type === undefined ? {} : { model_type: type }),
     ...(inputCost === undefined ? {} : { input_cost_per_token: inputCost }),
     ...(outputCost === undefined ? {} : { output_cost_per_token: outputCost }),
+    ...(cachedInputCost === undefined ? {} : { cached_input_cost_per_token: cachedInputCost }),
+    ...(reasoningOutputCost === undefined ? {} : { reasoning_output_cost_per_token: reasoningOutputCost }),
+    ...(secondCost === undefined ? {} : { input_cost_per_second: secondCost }),
     ...(contextWindow === undefined ? {} : { context_window: contextWindow }),
   };
 }

@@ -257,10 +257,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
         /**
-         * Update name, description and budget of a key
-         * @description Update name, description and budget of a key. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Get a key
+         * @description Get a key.
+         */
+        get: operations["getKeysId"];
+        /**
+         * Update name, description, end, models and budget of a key
+         * @description Update name, description, end, models and budget of a key. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putKeysId"];
         post?: never;
@@ -308,6 +312,26 @@ export interface paths {
          */
         put: operations["putKeysIdDisabled"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a key another secret; it is in this answer only
+         * @description Id, budgets and everything else stay. The secret before it is admitted for `grace_secs`, every earlier one ends at once. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         */
+        post: operations["postKeysIdRotate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1786,6 +1810,7 @@ export interface components {
             }[];
         };
         ApiKey: {
+            allowed_models: string[] | null;
             budget_cost_usd: number | null;
             /** @enum {string|null} */
             budget_period: "lifetime" | "monthly" | "term" | null;
@@ -1794,9 +1819,11 @@ export interface components {
             created_at: string;
             description: string;
             disabled: boolean;
+            expires_at: string | null;
             id: string;
             key_prefix: string;
             name: string;
+            previous_secret_until: string | null;
             tenant_id: string;
             tracing_enabled: boolean;
             updated_at: string;
@@ -1878,6 +1905,8 @@ export interface components {
                 /** @default [] */
                 api_keys?: {
                     /** @default null */
+                    allowed_models?: string[] | null;
+                    /** @default null */
                     budget_cost_usd?: number | null;
                     /**
                      * @default null
@@ -1897,11 +1926,23 @@ export interface components {
                     description?: string;
                     /** @default false */
                     disabled?: boolean;
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
+                    expires_at?: string | null;
                     id: string;
                     key_hash: string;
                     key_prefix: string;
                     /** @default  */
                     name?: string;
+                    /** @default null */
+                    previous_key_hash?: string | null;
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
+                    previous_secret_until?: string | null;
                     tenant_id: string;
                     /** @default false */
                     tracing_enabled?: boolean;
@@ -1972,11 +2013,14 @@ export interface components {
                     cache_enabled?: boolean;
                     /** @description 1 to 2592000 while cache_enabled is true */
                     cache_ttl_secs?: number;
+                    /** @description null: the price of other input tokens */
+                    cached_input_cost_per_token?: number | null;
                     /** @enum {string} */
                     capacity_mode?: "static" | "tuned";
                     /** Format: date-time */
                     capacity_tuned_at?: string | null;
                     context_window?: number;
+                    /** @description Stored only: input_cost_per_second is what audio is billed by */
                     cost_per_audio_second?: number;
                     cost_per_character?: number;
                     cost_per_image?: number;
@@ -1996,6 +2040,8 @@ export interface components {
                     /** Format: date-time */
                     health_maintenance_until?: string | null;
                     id: string;
+                    /** @description Per second of audio that is transcribed or translated */
+                    input_cost_per_second?: number;
                     input_cost_per_token?: number;
                     max_in_flight?: number | null;
                     max_retries?: number;
@@ -2003,6 +2049,8 @@ export interface components {
                     /** @enum {string} */
                     model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
                     output_cost_per_token?: number;
+                    /** @description null: the price of other output tokens */
+                    reasoning_output_cost_per_token?: number | null;
                     request_timeout_secs?: number | null;
                     retry_backoff_ms?: number;
                     supports_function_calling?: boolean;
@@ -2215,6 +2263,7 @@ export interface components {
             url: string;
         };
         CreateApiKey: {
+            allowed_models?: string[] | null;
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
@@ -2223,6 +2272,8 @@ export interface components {
             budget_tokens?: number | null;
             /** @default  */
             description?: string;
+            /** Format: date-time */
+            expires_at?: string | null;
             /** @default  */
             name?: string;
         };
@@ -2252,9 +2303,12 @@ export interface components {
             cache_enabled?: boolean;
             /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
+            /** @description null: the price of other input tokens */
+            cached_input_cost_per_token?: number | null;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
             context_window?: number;
+            /** @description Stored only: input_cost_per_second is what audio is billed by */
             cost_per_audio_second?: number;
             cost_per_character?: number;
             cost_per_image?: number;
@@ -2273,6 +2327,8 @@ export interface components {
                 /** Format: date-time */
                 maintenance_until?: string | null;
             };
+            /** @description Per second of audio that is transcribed or translated */
+            input_cost_per_second?: number;
             input_cost_per_token?: number;
             max_in_flight?: number | null;
             max_retries?: number;
@@ -2280,6 +2336,8 @@ export interface components {
             /** @enum {string} */
             model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
             output_cost_per_token?: number;
+            /** @description null: the price of other output tokens */
+            reasoning_output_cost_per_token?: number | null;
             request_timeout_secs?: number | null;
             retry_backoff_ms?: number;
             supports_function_calling?: boolean;
@@ -2578,6 +2636,7 @@ export interface components {
             total_tokens: number;
         };
         ListedApiKey: {
+            allowed_models: string[] | null;
             budget_cost_usd: number | null;
             /** @enum {string|null} */
             budget_period: "lifetime" | "monthly" | "term" | null;
@@ -2586,9 +2645,11 @@ export interface components {
             created_at: string;
             description: string;
             disabled: boolean;
+            expires_at: string | null;
             id: string;
             key_prefix: string;
             name: string;
+            previous_secret_until: string | null;
             tenant_id: string;
             tenant_name: string;
             tracing_enabled: boolean;
@@ -2612,6 +2673,7 @@ export interface components {
             boons: string[];
             cache_enabled: boolean;
             cache_ttl_secs: number;
+            cached_input_cost_per_token: number | null;
             /** @enum {string} */
             capacity_mode: "static" | "tuned";
             capacity_tuned_at: string | null;
@@ -2636,6 +2698,7 @@ export interface components {
             };
             health_status: string;
             id: string;
+            input_cost_per_second: number;
             input_cost_per_token: number;
             max_in_flight: number | null;
             max_retries: number;
@@ -2643,6 +2706,7 @@ export interface components {
             /** @enum {string} */
             model_type: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
             output_cost_per_token: number;
+            reasoning_output_cost_per_token: number | null;
             request_timeout_secs: number | null;
             retry_backoff_ms: number;
             supports_function_calling: boolean;
@@ -2874,6 +2938,13 @@ export interface components {
             models: number;
             removed: number;
             settings: number;
+        };
+        RotateApiKey: {
+            /**
+             * @description For how long the secret before this one is still admitted
+             * @default 0
+             */
+            grace_secs?: number;
         };
         SetAlerts: {
             clear_slack_webhook?: boolean;
@@ -3123,6 +3194,7 @@ export interface components {
             tracing_enabled: boolean;
         };
         UpdateApiKey: {
+            allowed_models?: string[] | null;
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
@@ -3130,6 +3202,8 @@ export interface components {
             budget_started_at?: string | null;
             budget_tokens?: number | null;
             description?: string;
+            /** Format: date-time */
+            expires_at?: string | null;
             name?: string;
         };
         UpdateMcpServer: {
@@ -3146,9 +3220,12 @@ export interface components {
             cache_enabled?: boolean;
             /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
+            /** @description null: the price of other input tokens */
+            cached_input_cost_per_token?: number | null;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
             context_window?: number;
+            /** @description Stored only: input_cost_per_second is what audio is billed by */
             cost_per_audio_second?: number;
             cost_per_character?: number;
             cost_per_image?: number;
@@ -3167,6 +3244,8 @@ export interface components {
                 /** Format: date-time */
                 maintenance_until?: string | null;
             };
+            /** @description Per second of audio that is transcribed or translated */
+            input_cost_per_second?: number;
             input_cost_per_token?: number;
             max_in_flight?: number | null;
             max_retries?: number;
@@ -3174,6 +3253,8 @@ export interface components {
             /** @enum {string} */
             model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
             output_cost_per_token?: number;
+            /** @description null: the price of other output tokens */
+            reasoning_output_cost_per_token?: number | null;
             request_timeout_secs?: number | null;
             retry_backoff_ms?: number;
             supports_function_calling?: boolean;
@@ -3890,6 +3971,31 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getKeysId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     putKeysId: {
         parameters: {
             query?: never;
@@ -4014,6 +4120,47 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postKeysIdRotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                "idempotency-key"?: string;
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateApiKey"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `true` when this is the stored answer of an earlier request. */
+                    "idempotency-replayed"?: "true";
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };

@@ -22,6 +22,12 @@ interface AuditDraft {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
+/** The hashes under which the copies of a key are stored. */
+interface KeyHashes {
+  readonly key_hash: string;
+  readonly previous_key_hash: string | null;
+}
+
 /** The change fills it in, and the write saves it with the change. */
 export class WriteJournal {
   readonly audits: AuditDraft[] = [];
@@ -45,9 +51,15 @@ export class WriteJournal {
     this.audits.push(entry);
   }
 
-  /** The copy of one key has changed or is gone. */
-  keyChanged(keyHash: string): void {
+  /** The copy under one hash of a key has changed or is gone. */
+  secretChanged(keyHash: string): void {
     this.hot.push({ hotKey: storeKeys.key(keyHash), item: { kind: "key", id: keyHash, rev: this.rev } });
+  }
+
+  /** The copies of one key have changed or are gone: it has two while the secret before a rotation is admitted. */
+  keyChanged({ key_hash, previous_key_hash }: KeyHashes): void {
+    this.secretChanged(key_hash);
+    if (previous_key_hash !== null) this.secretChanged(previous_key_hash);
   }
 
   /**
@@ -79,8 +91,8 @@ export class WriteJournal {
   }
 
   /** The key copies of a tenant that is about to be removed. */
-  keysRemoved(keyHashes: readonly string[]): void {
-    for (const hash of keyHashes) this.keyChanged(hash);
+  keysRemoved(keys: readonly KeyHashes[]): void {
+    for (const key of keys) this.keyChanged(key);
   }
 
   /** A group has changed: one item covers all keys of its tenants, whose copies are all written again. */

@@ -2,7 +2,7 @@
  * The fixed steps of every write (docs/rules/freshness.md#write-path): one transaction with the change, its audit entry and
  * its outbox rows; then the publisher, for which the write waits up to a second.
  */
-import { eq, inArray, or, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, or, sql } from "drizzle-orm";
 import type { Transaction } from "../db/connect.ts";
 import { auditLog, outbox } from "../db/schema/journal.ts";
 import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
@@ -79,14 +79,15 @@ async function saveOutbox(tx: Transaction, journal: WriteJournal): Promise<reado
     chosen.push(sql`(${apiKeys.rev} = ${journal.rev} OR ${inArray(apiKeys.tenant_id, ofTenants)})`);
     journal.hot.push({ hotKey: "", item: { kind: "all", id: "*", rev: journal.rev } });
   }
-  for (const keys of chosen) {
+  const hashes = [apiKeys.key_hash, apiKeys.previous_key_hash];
+  for (const [keys, hash] of chosen.flatMap((each) => hashes.map((hash) => [each, hash] as const))) {
     const saved = await tx
       .insert(outbox)
       .select(
         tx
           .select({
             id: sql<number>`nextval('outbox_id_seq')`.as("id"),
-            hot_key: sql<string>`'key:' || ${apiKeys.key_hash}`.as("hot_key"),
+            hot_key: sql<string>`'key:' || ${hash}`.as("hot_key"),
             payload: sql`null::jsonb`.as("payload"),
             rev: sql<number>`${journal.rev}::bigint`.as("rev"),
             invalidation: sql<string>`'[]'`.as("invalidation"),
@@ -97,7 +98,7 @@ async function saveOutbox(tx: Transaction, journal: WriteJournal): Promise<reado
             created_at: sql<Date>`now()`.as("created_at"),
           })
           .from(apiKeys)
-          .where(keys),
+          .where(and(keys, isNotNull(hash))),
       )
       .returning({ id: outbox.id });
     ids.push(...saved.map((row) => row.id));

@@ -27,7 +27,7 @@ interface CopyKind {
 const BATCH = 200;
 
 export const COPY_KINDS: readonly CopyKind[] = [
-  { counted: "keys", prefix: "key", build: buildKeys, ids: everyRow(apiKeys, apiKeys.key_hash) },
+  { counted: "keys", prefix: "key", build: buildKeys, ids: everyKeyHash },
   { counted: "models", prefix: "model", build: buildModels, ids: everyRow(models, models.model_name) },
   { counted: "mcp_servers", prefix: "mcp", build: buildMcpServers, ids: everyRow(mcpServers, mcpServers.name) },
   { counted: "settings", prefix: "settings", build: buildSettings, ids: settingsNames },
@@ -48,7 +48,15 @@ export async function buildCopies(
   return texts;
 }
 
-/** The values of a unique text column, in batches, so that 50,000 keys need no more memory than a hundred. */
+/** The hashes of all secrets that are admitted. */
+async function* everyKeyHash(db: Database): AsyncGenerator<readonly string[]> {
+  yield* everyRow(apiKeys, apiKeys.key_hash)(db);
+  yield* everyRow(apiKeys, apiKeys.previous_key_hash)(db);
+}
+
+/**
+ * The values of a unique text column, without null, in batches, so that 50,000 keys need no more memory than a hundred.
+ */
 function everyRow(table: PgTable, column: PgColumn): CopyKind["ids"] {
   return async function* ids(db) {
     let after = "";

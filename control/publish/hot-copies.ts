@@ -2,7 +2,7 @@
  * Builds hot copies from the rows as they are now (docs/rules/storage-layouts.md#key-value-keys). Null means that the row
  * is gone and its copy must be removed.
  */
-import { asc, eq, inArray } from "drizzle-orm";
+import { asc, eq, inArray, or } from "drizzle-orm";
 import {
   type McpServerRecord,
   type ModelRecord,
@@ -26,19 +26,34 @@ import {
   tenants,
 } from "../db/schema/tenancy.ts";
 
-/** Copies of keys by their hashes; hashes without a row are absent. */
+/**
+ * Copies of keys by the hashes of their secrets, of the current one and of the one before a rotation; hashes without a
+ * row are absent (docs/rules/keys.md#rotation).
+ */
 export async function buildKeys(
   db: Database | Transaction,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, ResolvedKey>> {
   if (hashes.length === 0) return new Map();
+  const asked = [...hashes];
   const rows = await db
     .select({ key: apiKeys, tenant: tenants, group: fairshareGroups })
     .from(apiKeys)
     .leftJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
     .leftJoin(fairshareGroups, eq(fairshareGroups.name, tenants.fairshare_group))
-    .where(inArray(apiKeys.key_hash, [...hashes]));
-  return new Map(rows.map((row) => [row.key.key_hash, resolveKey(row.key, row.tenant, row.group)]));
+    .where(or(inArray(apiKeys.key_hash, asked), inArray(apiKeys.previous_key_hash, asked)));
+  const wanted = new Set(hashes);
+  const copies = new Map<string, ResolvedKey>();
+  for (const { key, tenant, group } of rows) {
+    const { key_hash, previous_key_hash, previous_secret_until: until } = key;
+    if (wanted.has(key_hash)) copies.set(key_hash, resolveKey(key, tenant, group, { key_hash, secret_until_ms: null }));
+    // In a restored file two keys may claim one hash: then it is that of the key that has it now.
+    if (previous_key_hash === null || until === null || !wanted.has(previous_key_hash)) continue;
+    if (rows.some((row) => row.key.key_hash === previous_key_hash)) continue;
+    const secret = { key_hash: previous_key_hash, secret_until_ms: until.getTime() };
+    copies.set(previous_key_hash, resolveKey(key, tenant, group, secret));
+  }
+  return copies;
 }
 
 /** Copies of models by their names; names without a row are absent. */
@@ -68,6 +83,9 @@ export async function buildModels(
           image: model.cost_per_image,
           character: model.cost_per_character,
           audio_second: model.cost_per_audio_second,
+          cached_input: model.cached_input_cost_per_token,
+          reasoning_output: model.reasoning_output_cost_per_token,
+          input_second: model.input_cost_per_second,
         },
         supports: {
           function_calling: model.supports_function_calling,
@@ -113,15 +131,22 @@ export async function buildMcpServers(
   return new Map(rows.map((row) => [row.name, mcpServerRecordSchema.parse({ ...row, v: 1 })]));
 }
 
-function resolveKey(key: ApiKeyRow, tenant: TenantRow | null, group: GroupRow | null): ResolvedKey {
+function resolveKey(
+  key: ApiKeyRow,
+  tenant: TenantRow | null,
+  group: GroupRow | null,
+  secret: Pick<ResolvedKey, "key_hash" | "secret_until_ms">,
+): ResolvedKey {
   return resolvedKeySchema.parse({
     v: 1,
-    key_hash: key.key_hash,
+    ...secret,
     key_id: key.id,
     key_name: key.name,
     key_prefix: key.key_prefix,
     disabled: key.disabled,
     tracing_enabled: key.tracing_enabled,
+    expires_at_ms: key.expires_at?.getTime() ?? null,
+    allowed_models: key.allowed_models,
     budget: budgetOf(key),
     tenant:
       tenant === null

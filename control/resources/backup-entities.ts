@@ -44,10 +44,10 @@ export interface EntityKind {
   /** Columns that are not in the file and that the update of a row sets. */
   readonly onUpdate?: Readonly<Record<string, ReturnType<typeof sql>>>;
   /**
-   * The kind of hot copy that a row outdates, and the column that names the copy; `model_id`: the copy of the model with
+   * The kind of hot copy that a row outdates, and the columns that name its copies; `model_id`: the copy of the model with
    * this id.
    */
-  readonly outdates: { readonly kind: RevItem["kind"] | "model_id"; readonly column: string };
+  readonly outdates: { readonly kind: RevItem["kind"] | "model_id"; readonly columns: readonly string[] };
 }
 
 /**
@@ -66,7 +66,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: [],
     name: "name",
     secrets: [],
-    outdates: { kind: "group", column: "name" },
+    outdates: { kind: "group", columns: ["name"] },
   },
   tenants: {
     label: "tenant",
@@ -77,7 +77,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     name: "name",
     secrets: [],
     refers: { column: "fairshare_group", to: fairshareGroups.name, what: "fairshare group" },
-    outdates: { kind: "tenant", column: "id" },
+    outdates: { kind: "tenant", columns: ["id"] },
   },
   api_keys: {
     label: "api key",
@@ -88,7 +88,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     name: "key_prefix",
     secrets: [],
     refers: { column: "tenant_id", to: tenants.id, what: "tenant" },
-    outdates: { kind: "key", column: "key_hash" },
+    outdates: { kind: "key", columns: ["key_hash", "previous_key_hash"] },
   },
   models: {
     label: "model",
@@ -99,7 +99,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     name: "model_name",
     secrets: ["api_key"],
     address: "api_base",
-    outdates: { kind: "model", column: "model_name" },
+    outdates: { kind: "model", columns: ["model_name"] },
   },
   model_endpoints: {
     label: "model endpoint",
@@ -118,7 +118,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
       failing_since: unlessMoved(modelEndpoints.failing_since, sql`null`),
       next_check_at: unlessMoved(modelEndpoints.next_check_at, sql`now()`),
     },
-    outdates: { kind: "model_id", column: "model_id" },
+    outdates: { kind: "model_id", columns: ["model_id"] },
   },
   mcp_servers: {
     label: "mcp server",
@@ -129,7 +129,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     name: "name",
     secrets: ["auth_header"],
     address: "upstream_url",
-    outdates: { kind: "mcp", column: "name" },
+    outdates: { kind: "mcp", columns: ["name"] },
   },
   app_settings: {
     label: "setting",
@@ -139,7 +139,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: [],
     name: "key",
     secrets: [],
-    outdates: { kind: "settings", column: "key" },
+    outdates: { kind: "settings", columns: ["key"] },
   },
 };
 

@@ -79,7 +79,17 @@ const price = fc.oneof(
   fc.constantFrom(0, 5e-324, 1e-6, 1e308),
   fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
 );
-const prices = fc.record({ input: price, output: price, image: price, character: price, audio_second: price });
+const optional = fc.option(price, { nil: null });
+const prices = fc.record({
+  input: price,
+  output: price,
+  image: price,
+  character: price,
+  audio_second: price,
+  cached_input: optional,
+  reasoning_output: optional,
+  input_second: price,
+});
 
 const isAmount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 const isCost = (usd: number): boolean => usd >= 0 && isAmount(Math.round(usd * 1e9));

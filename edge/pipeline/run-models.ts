@@ -4,6 +4,7 @@
  * current records like an admission (docs/rules/freshness.md#every-use-compares). The list writes no row; a probe
  * writes one that costs nothing.
  */
+import { isModelPermitted } from "../../shared/access-window.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { NOTHING_BILLED } from "../domain/usage/billing.ts";
@@ -81,7 +82,9 @@ async function listing(call: Call, caller: Authenticated): Promise<CallAnswer> {
   const again = async (before: Known): Promise<Registry> => await read(await authenticate(call, before));
   const registry = await readUntilCurrent(call, await read(caller), revsOf, again);
   const known = { ...registry, level: await readLevel(call, registry) };
-  const data = registry.models.map((model) => ({
+  // The tenant's own list does not shorten the answer (docs/rules/routes.md#model-listing).
+  const shown = registry.models.filter(({ model_name }) => isModelPermitted(registry.principal.key, model_name));
+  const data = shown.map((model) => ({
     id: model.model_name,
     object: "model",
     created: Math.floor(model.created_at_ms / 1000),

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { isPassedThrough } from "../domain/routing/path-rules.ts";
-import { authenticate } from "./access/authenticate.ts";
+import { authenticate, checkTime } from "./access/authenticate.ts";
 import { beforeAdmission } from "./access/authenticate-now.ts";
 import { checkPath, resolveModel } from "./access/resolve-model.ts";
 import { admit } from "./admission/admit.ts";
@@ -78,6 +78,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   let examined: Prepared | null = null;
   const guard = async (request: Prepared): Promise<Prepared> => {
     examined = await guardInput(call, request);
+    await checkTime(call, examined);
     return examined;
   };
   const reload = async (request: Prepared): Promise<Prepared> =>

@@ -1,4 +1,4 @@
-/** The fields of an API key (docs/rules/keys.md#fields). No record shows the hash. */
+/** The fields of an API key (docs/rules/keys.md#fields). No record shows a hash. */
 import * as z from "zod";
 import { BUDGET_FIELDS, ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
@@ -12,6 +12,24 @@ export const KEY_FIELDS = {
   key_prefix: { column: "text", value: z.string(), hot: true },
   disabled: { column: "boolean", value: z.boolean(), hot: true },
   tracing_enabled: { column: "boolean", value: z.boolean(), hot: true },
+  expires_at: {
+    column: "instant",
+    value: z.string().nullable(),
+    hot: { expires_at_ms: z.number().int().nullable().default(null) },
+  },
+  allowed_models: {
+    column: "json",
+    value: z.array(z.string()).nullable(),
+    hot: { allowed_models: z.array(z.string()).nullable().default(null) },
+  },
+  /** The hash of the secret before the last rotation; a copy of the key is stored under it too. */
+  previous_key_hash: { column: "text", unique: true, value: z.string().nullable(), record: false },
+  /** Until when that secret is admitted. Only the copy under its hash has the time; the copy under `key_hash` has null. */
+  previous_secret_until: {
+    column: "instant",
+    value: z.string().nullable(),
+    hot: { secret_until_ms: z.number().int().nullable().default(null) },
+  },
   ...BUDGET_FIELDS,
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

@@ -14,7 +14,18 @@ const count = z.number().int();
 
 /** Columns that the hot copy contains as one object each. */
 const prices = {
-  prices: z.object({ input: amount, output: amount, image: amount, character: amount, audio_second: amount }),
+  prices: z.object({
+    input: amount,
+    output: amount,
+    image: amount,
+    character: amount,
+    audio_second: amount,
+    /** Null: the price of every other token in. */
+    cached_input: amount.nullable().default(null),
+    /** Null: the price of every other token out. */
+    reasoning_output: amount.nullable().default(null),
+    input_second: amount.default(0),
+  }),
 };
 const supports = {
   supports: z.object({
@@ -53,9 +64,12 @@ export const MODEL_FIELDS = {
   enabled: { column: "boolean", value: z.boolean(), hot: true },
   input_cost_per_token: { column: "double", value: amount, hot: prices },
   output_cost_per_token: { column: "double", value: amount, hot: prices },
+  cached_input_cost_per_token: { column: "double", value: amount.nullable(), hot: prices },
+  reasoning_output_cost_per_token: { column: "double", value: amount.nullable(), hot: prices },
   cost_per_image: { column: "double", value: amount, hot: prices },
   cost_per_character: { column: "double", value: amount, hot: prices },
   cost_per_audio_second: { column: "double", value: amount, hot: prices },
+  input_cost_per_second: { column: "double", value: amount, hot: prices },
   context_window: { column: "bigint", value: count, hot: true },
   admission_weight: { column: "integer", value: count, hot: true },
   supports_function_calling: { column: "boolean", value: z.boolean(), hot: supports },

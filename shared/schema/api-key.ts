@@ -10,13 +10,16 @@ import {
   descriptionField,
   flag,
   freeText,
+  modelNames,
   oneOf,
   optionalName,
   queryText,
   storedBudget,
   storedId,
   storedTimes,
+  timestamp,
   uuidQuery,
+  whole,
 } from "./common.ts";
 
 export const apiKeySchema = z.object(recordShape(KEY_FIELDS)).meta({ id: "ApiKey" });
@@ -34,6 +37,11 @@ export const allKeysFilterSchema = z.object({
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
+/** The longest time for which the secret before a rotation is still admitted: a week. */
+const GRACE_MAX_SECS = 604_800;
+
+const keyHash = z.string({ error: "must be a text" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key");
+
 /** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedKey = {
   id: storedId,
@@ -41,22 +49,48 @@ export const storedKey = {
   name: freeText(200).default(""),
   description: descriptionField.default(""),
   key_prefix: freeText(18),
-  key_hash: z.string({ error: "must be a text" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key"),
+  key_hash: keyHash,
   disabled: flag.default(false),
   tracing_enabled: flag.default(false),
+  expires_at: timestamp.nullable().default(null),
+  allowed_models: z.array(freeText(200)).nullable().default(null),
+  previous_key_hash: keyHash.nullable().default(null),
+  previous_secret_until: timestamp.nullable().default(null),
   ...storedBudget,
   ...storedTimes,
 } satisfies StoredShape<typeof KEY_FIELDS>;
 
+/** What a body says of when a key ends and which models it may use; an omitted field stays undefined. */
+const limitFields = { expires_at: timestamp.nullable().optional(), allowed_models: modelNames.optional() };
+
 /** POST /tenants/{id}/keys */
 export const createKeySchema = z
-  .object({ name: optionalName.default(""), description: descriptionField.default(""), ...budgetFields })
+  .object({
+    name: optionalName.default(""),
+    description: descriptionField.default(""),
+    ...limitFields,
+    ...budgetFields,
+  })
   .meta({ id: "CreateApiKey" });
 
 /** PUT /keys/{id}: what is omitted keeps its value, null clears. */
 export const updateKeySchema = z
-  .object({ name: optionalName.optional(), description: descriptionField.optional(), ...budgetFields })
+  .object({
+    name: optionalName.optional(),
+    description: descriptionField.optional(),
+    ...limitFields,
+    ...budgetFields,
+  })
   .meta({ id: "UpdateApiKey" });
+
+/** POST /keys/{id}/rotate (docs/rules/keys.md#rotation). */
+export const rotateKeySchema = z
+  .object({
+    grace_secs: whole(0, GRACE_MAX_SECS)
+      .default(0)
+      .meta({ description: "For how long the secret before this one is still admitted" }),
+  })
+  .meta({ id: "RotateApiKey" });
 
 /** PUT /keys/{id}/disabled */
 export const keyDisabledSchema = z.object({ disabled: flag }).meta({ id: "ApiKeyDisabled" });

@@ -173,6 +173,18 @@ export const storedBudget = {
   budget_started_at: timestamp.nullable().default(null),
 };
 
+/**
+ * Names of models that may be used, as a body gives them: trimmed, without blanks and duplicates; an empty list is null.
+ * The models need not exist (docs/rules/tenants.md#allowed-models).
+ */
+export const modelNames = z
+  .array(freeText(200), { error: "must be null or an array of model names" })
+  .nullable()
+  .transform((names) => {
+    const kept = [...new Set(names ?? [])].filter((name) => name !== "");
+    return kept.length === 0 ? null : kept;
+  });
+
 /** A credential as it is stored: sealed or plain. */
 export const storedSecret = z
   .string({ error: "must be a text or null" })

@@ -6,9 +6,16 @@ import * as z from "zod";
 import { sha256Hex } from "../sha256.ts";
 import { isStorable, knownName } from "./common.ts";
 
+const IDENTITY_PREFIX = "jwt:";
+
 /** `jwt:` and the SHA-256 of issuer, 0x00 and subject in hex. It takes the place of the hash of a secret. */
 export function identityKeyHash(issuer: string, subject: string): string {
-  return `jwt:${sha256Hex(`${issuer}\u0000${subject}`)}`;
+  return `${IDENTITY_PREFIX}${sha256Hex(`${issuer}\u0000${subject}`)}`;
+}
+
+/** True for the hash of an identity's key: it is not the hash of a secret, so there is no secret to replace. */
+export function isIdentityKeyHash(hash: string): boolean {
+  return hash.startsWith(IDENTITY_PREFIX);
 }
 
 /**

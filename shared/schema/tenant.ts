@@ -10,6 +10,7 @@ import {
   flag,
   freeText,
   knownName,
+  modelNames,
   nameField,
   oneOf,
   oneOfLowered,
@@ -137,12 +138,6 @@ export const tenantScheduleSchema = z
 /** PATCH /tenants/{id}/allowlist: null and an empty list allow every model; the names need not exist. */
 export const tenantAllowlistSchema = z
   .object({
-    allowed_models: z
-      .array(freeText(200), { error: "must be null or an array of model names" })
-      .nullable()
-      .transform((names) => {
-        const kept = [...new Set(names ?? [])].filter((name) => name !== "");
-        return kept.length === 0 ? null : kept;
-      }),
+    allowed_models: modelNames,
   })
   .meta({ id: "TenantAllowlist" });

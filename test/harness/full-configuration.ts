@@ -54,7 +54,14 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
   await send("PATCH", `${one}/compression`, { policy: { enabled: true } });
   await send("PUT", `${one}/tracing`, { tracing_enabled: true });
   await send("POST", "/tenants", { name: "Plain" });
-  const key = await send<CreatedKey>("POST", `${one}/keys`, { name: "k", description: "d", budget_tokens: 9 });
+  const before = await send<CreatedKey>("POST", `${one}/keys`, {
+    name: "k",
+    description: "d",
+    budget_tokens: 9,
+    expires_at: "2096-01-01T00:00:00Z",
+    allowed_models: ["a"],
+  });
+  const key = await send<CreatedKey>("POST", `/keys/${before.key.id}/rotate`, { grace_secs: 604_800 });
   await send("PUT", `/keys/${(await send<CreatedKey>("POST", `${one}/keys`, {})).key.id}/disabled`, { disabled: true });
   const model = await send<{ id: string }>("POST", "/models", {
     model_name: "full-model",
@@ -64,6 +71,9 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
     boons: ["vision"],
     tool_servers: ["tools"],
     input_cost_per_token: 0.001,
+    cached_input_cost_per_token: 0.0001,
+    reasoning_output_cost_per_token: 0.002,
+    input_cost_per_second: 0.0003,
     health: { check_interval_secs: 120, maintenance_note: "n", maintenance_until: "2096-01-01T00:00:00Z" },
   });
   await send("PUT", `/models/${model.id}/capacity`, { max_in_flight: 6 });

@@ -66,9 +66,18 @@ describe("the command line", () => {
     expect(created.secret.slice(0, 18)).toBe(created.key.key_prefix);
     expect(await json("keys", "disable", name)).toMatchObject({ id: created.key.id, disabled: true });
     expect(await json("keys", "enable", created.key.key_prefix)).toMatchObject({ disabled: false });
+    expect(await json("keys", "expire", name, "2096-01-01T00:00:00Z")).toMatchObject({
+      expires_at: "2096-01-01T00:00:00.000Z",
+    });
+    expect(await json("keys", "expire", name, "never")).toMatchObject({ expires_at: null });
+    expect(await json("keys", "models", name, "a, b")).toMatchObject({ allowed_models: ["a", "b"] });
+    const rotated = await json<typeof created>("keys", "rotate", name, "--grace", "24h");
+    expect(rotated.secret.slice(0, 18)).toBe(rotated.key.key_prefix);
+    expect(rotated.secret).not.toBe(created.secret);
+    expect(await json("keys", "show", created.key.id)).toEqual(rotated.key);
     expect(await json("keys", "list", "--tenant", name)).toMatchObject([{ id: created.key.id, tenant_name: name }]);
     expect((await gateway(["keys", "delete", created.key.id])).out).toBe(
-      `key ${created.key.key_prefix}... is deleted\n`,
+      `key ${rotated.key.key_prefix}... is deleted\n`,
     );
     expect((await gateway(["tenants", "delete", name])).out).toBe(`tenant '${name}' and its keys are deleted\n`);
     expect(await gateway(["tenants", "show", name])).toEqual({

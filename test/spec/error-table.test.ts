@@ -117,6 +117,12 @@ const TABLE: Readonly<Record<string, Raised>> = {
     message: "api key disabled",
     by: after("PUT", (minted) => `${key(minted)}/disabled`, { disabled: true }),
   },
+  api_key_expired: {
+    ...denied,
+    status: 403,
+    message: "api key expired",
+    by: after("PUT", key, { expires_at: inDays(-1) }),
+  },
   tenant_not_active: {
     ...denied,
     status: 403,

@@ -50,7 +50,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
       entityId: row.id,
       detail: { tenant_id: tenant.id, name: row.name, key_prefix: row.key_prefix, issuer: identity.issuer },
     });
-    journal.keyChanged(hash);
+    journal.keyChanged(row);
     return { key_hash: hash, tenant_created: tenant.created };
   });
 }

@@ -29,6 +29,8 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
         key_hash: hash,
         disabled: false,
         tracing_enabled: false,
+        expires_at: body.expires_at == null ? null : new Date(body.expires_at),
+        allowed_models: body.allowed_models ?? null,
         ...budgetColumns(body, null, now),
         created_at: now,
         updated_at: now,
@@ -42,7 +44,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
       entityId: row.id,
       detail: { tenant_id: tenantId, name: row.name, key_prefix: row.key_prefix },
     });
-    journal.keyChanged(hash);
+    journal.keyChanged(row);
     return { key: keyRecord(row), secret };
   });
 }

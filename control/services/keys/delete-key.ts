@@ -1,4 +1,4 @@
-/** Deletes a key. The next request with it is refused with 401; the audit log keeps the deletion. */
+/** Deletes a key. The next request with any of its secrets is refused with 401; the audit log keeps the deletion. */
 import { eq } from "drizzle-orm";
 import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
@@ -18,7 +18,7 @@ export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<n
       entityId: keyId,
       detail: { tenant_id: row.tenant_id, name: row.name, key_prefix: row.key_prefix },
     });
-    journal.keyChanged(row.key_hash);
+    journal.keyChanged(row);
     return null;
   });
 }

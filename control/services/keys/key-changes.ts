@@ -33,7 +33,7 @@ interface KeyChange {
 }
 
 export const keyChanges = {
-  /** Name, description and budget; what is omitted keeps its value, null clears (docs/rules/keys.md#writes). */
+  /** Name, description, end, models and budget; what is omitted keeps its value, null clears (docs/rules/keys.md#writes). */
   details: change({ body: updateKeySchema, action: "update_key", columns: detailColumns }),
   disabled: change({
     body: keyDisabledSchema,
@@ -59,6 +59,10 @@ function detailColumns(body: z.output<typeof updateKeySchema>, before: ApiKeyRow
   return {
     name: body.name ?? before.name,
     description: body.description ?? before.description,
+    ...(body.expires_at === undefined
+      ? {}
+      : { expires_at: body.expires_at === null ? null : new Date(body.expires_at) }),
+    ...(body.allowed_models === undefined ? {} : { allowed_models: body.allowed_models }),
     ...budgetColumns(budget, before.budget_started_at, now),
   };
 }
@@ -92,7 +96,7 @@ async function applyChange<Body>(
       entityId: id,
       detail: changedFields(before, columns),
     });
-    journal.keyChanged(row.key_hash);
+    journal.keyChanged(row);
     return keyRecord(row);
   });
 }

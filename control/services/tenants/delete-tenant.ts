@@ -13,7 +13,10 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
   const tenantId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockTenant(tx, tenantId);
-    const keys = await tx.delete(apiKeys).where(eq(apiKeys.tenant_id, tenantId)).returning({ hash: apiKeys.key_hash });
+    const keys = await tx
+      .delete(apiKeys)
+      .where(eq(apiKeys.tenant_id, tenantId))
+      .returning({ key_hash: apiKeys.key_hash, previous_key_hash: apiKeys.previous_key_hash });
     await tx.delete(tenants).where(eq(tenants.id, tenantId));
     journal.audit({
       action: "delete_tenant",
@@ -21,7 +24,7 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
       entityId: tenantId,
       detail: { name: row.name, keys_removed: keys.length },
     });
-    journal.keysRemoved(keys.map((key) => key.hash));
+    journal.keysRemoved(keys);
     journal.tenantChanged(tenantId);
     return null;
   });

@@ -20,6 +20,9 @@ const PRICES: readonly PgColumn[] = [
   models.cost_per_image,
   models.cost_per_character,
   models.cost_per_audio_second,
+  models.cached_input_cost_per_token,
+  models.reasoning_output_cost_per_token,
+  models.input_cost_per_second,
 ];
 
 /** Throws 400, 503 `database_unavailable`. */

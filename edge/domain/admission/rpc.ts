@@ -20,7 +20,7 @@ import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 export interface AdmissionRequest extends Arrival {
   /** Revisions of every record that the request was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
-  /** When the tenant's access window ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
+  /** When the caller's access ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
   readonly openUntilMs: number | null;
   /**
    * How long the request has waited before, ms: it has a place in the queue, or lost one to a reset. Null: its first

@@ -127,7 +127,19 @@ describe("a candidate", () => {
 });
 
 const priced = (name: string, input: number, output: number, changes: Partial<ModelRecord> = {}) =>
-  modelNamed(name, { ...changes, prices: { input, output, image: 0, character: 0, audio_second: 0 } });
+  modelNamed(name, {
+    ...changes,
+    prices: {
+      input,
+      output,
+      image: 0,
+      character: 0,
+      audio_second: 0,
+      cached_input: null,
+      reasoning_output: null,
+      input_second: 0,
+    },
+  });
 const scores = (...given: Parameters<typeof rankModels>) =>
   Object.fromEntries(rankModels(...given).map(({ model, score }) => [model.model_name, Number(score.toFixed(6))]));
 const order = (...given: Parameters<typeof rankModels>) => rankModels(...given).map(({ model }) => model.model_name);

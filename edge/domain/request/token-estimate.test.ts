@@ -116,7 +116,7 @@ describe("what a route is billed by (docs/rules/settlement-and-rows.md#cost)", (
     ["images", { n: [7] }, { kind: "images", count: 1 }],
     ["characters", { input: "a😀b" }, { kind: "characters", count: 3 }],
     ["characters", { input: 5 }, { kind: "characters", count: 0 }],
-    ["nothing", {}, { kind: "free" }],
+    ["seconds", {}, { kind: "seconds" }],
   ])("%s of %j is %j", (billedBy, body, measure) => {
     expect(measureOf(billedBy, documentOf(body))).toEqual(measure);
   });

@@ -63,6 +63,7 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
   switch (billedBy) {
     case "tokens":
     case "input-tokens":
+    case "seconds":
       return { kind: billedBy };
     case "images": {
       const n = document.root["n"];
@@ -73,8 +74,6 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
       const input = document.root["input"];
       return { kind: "characters", count: typeof input === "string" ? document.codePoints(input) : 0 };
     }
-    case "nothing":
-      return { kind: "free" };
     default:
       return billedBy satisfies never;
   }

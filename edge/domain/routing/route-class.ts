@@ -10,7 +10,7 @@ import type { RequestType } from "../../../shared/usage-row.ts";
 export type EstimateRule = "messages" | "prompt" | "input" | "responses" | "speech" | "nothing" | "any";
 
 /** What a route is billed by; see shared/cost.ts. */
-export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "nothing";
+export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "seconds";
 
 export interface RouteClass {
   readonly requestType: RequestType;
@@ -88,7 +88,7 @@ function decoded(path: string): string {
 function audioClass(last: string): RouteClass {
   if (last === "speech") return { ...OTHER, requestType: "audio", estimate: "speech", billedBy: "characters" };
   if (last !== "transcriptions" && last !== "translations") return { ...OTHER, requestType: "audio" };
-  return { ...OTHER, requestType: "audio", estimate: "nothing", billedBy: "nothing", form: true };
+  return { ...OTHER, requestType: "audio", estimate: "nothing", billedBy: "seconds", form: true };
 }
 
 /** The classes of the documented paths, which nearly every request has. */

@@ -24,14 +24,26 @@ export const Name = {
   Reasoning: 14,
   ReasoningContent: 15,
   Echo: 16,
-  InputCount: 17,
-  OutputCount: 18,
-  FinishReason: 19,
-  StopReason: 20,
+  FinishReason: 17,
+  StopReason: 18,
   /** Types, not names: of an event whose `delta` is audio, of an event before the answer, of an event at its end. */
-  Sound: 21,
-  Begun: 22,
-  Last: 23,
+  Sound: 19,
+  Begun: 20,
+  Last: 21,
+  /** Objects within a report that contain its parts. */
+  InputDetails: 22,
+  OutputDetails: 23,
+  // from here on: names of counts ({@link isCountName})
+  InputCount: 24,
+  /** An input that may leave out what came from a cache (reported-counts.ts). */
+  InputOrRest: 25,
+  OutputCount: 26,
+  CacheReadCount: 27,
+  CacheWrittenCount: 28,
+  CachedCount: 29,
+  ReasoningCount: 30,
+  Seconds: 31,
+  Duration: 32,
 } as const;
 
 /** Every name that is known. */
@@ -64,9 +76,19 @@ export const NAMES = nameTable({
   tools: Name.Echo,
   input: Name.Echo,
   prompt_tokens: Name.InputCount,
-  input_tokens: Name.InputCount,
+  input_tokens: Name.InputOrRest,
   completion_tokens: Name.OutputCount,
   output_tokens: Name.OutputCount,
+  cache_read_input_tokens: Name.CacheReadCount,
+  cache_creation_input_tokens: Name.CacheWrittenCount,
+  prompt_tokens_details: Name.InputDetails,
+  input_tokens_details: Name.InputDetails,
+  completion_tokens_details: Name.OutputDetails,
+  output_tokens_details: Name.OutputDetails,
+  cached_tokens: Name.CachedCount,
+  reasoning_tokens: Name.ReasoningCount,
+  seconds: Name.Seconds,
+  duration: Name.Duration,
   finish_reason: Name.FinishReason,
   stop_reason: Name.StopReason,
   "response.audio.delta": Name.Sound,
@@ -94,6 +116,45 @@ export function isReport(member: number, depth: number, root: number, list: bool
   if (member !== Name.Usage) return false;
   if (depth === 2) return root === Name.Response || root === Name.Message || root === Name.Groq;
   return depth === 1 || isInChoice(depth, root, list);
+}
+
+/** Whether the value of a member with this name may be a count. */
+export function isCountName(member: number): boolean {
+  return member >= Name.InputCount;
+}
+
+/** Where the scan stands: numbers of objects and lists that are open. */
+interface CountPlace {
+  readonly depth: number;
+  /** Depth within the report under way; 0: none is. */
+  readonly reportFrom: number;
+  /** Depth within the details under way, and which ones; 0: none are. */
+  readonly detailsFrom: number;
+  readonly details: number;
+}
+
+/**
+ * Whether a number, the value of `member` at this place, is a count of the upstream: whole counts stand in a report, or in
+ * the outermost object; parts of them in the details beside them; the duration of audio in the outermost object alone.
+ */
+export function isCount(member: number, { depth, reportFrom, detailsFrom, details }: CountPlace): boolean {
+  switch (member) {
+    case Name.CachedCount:
+      return depth === detailsFrom && details === Name.InputDetails;
+    case Name.ReasoningCount:
+      return depth === detailsFrom && details === Name.OutputDetails;
+    case Name.Duration:
+      return depth === 1;
+    case Name.Seconds:
+      return depth === reportFrom;
+    default:
+      return isCountPlace(depth, reportFrom);
+  }
+}
+
+/** Whether whole counts, and the details of them, may stand at this depth. */
+export function isCountPlace(depth: number, reportFrom: number): boolean {
+  return depth === (reportFrom === 0 ? 1 : reportFrom);
 }
 
 /** Whether a text, the value of `member` at this place, says why the answer ended. */

@@ -10,17 +10,29 @@
 import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from "../bytes/ascii.ts";
 import { JsonStringReader, StringUse } from "../json/string-reader.ts";
 import { numbersEnd } from "../json/top-level.ts";
-import { isContentRoot, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
-import { tokenCount } from "./token-count.ts";
+import { isContentRoot, isCount, isCountName, isCountPlace, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
+import {
+  mergedCounts,
+  NO_COUNTS,
+  NO_PARTS,
+  partsOf,
+  type ReportedCounts,
+  type UsageParts,
+  wholeInput,
+  withCount,
+} from "./reported-counts.ts";
+import { millisecondCount, tokenCount } from "./token-count.ts";
 
 /** What is known of an answer so far. Characters are code points. */
 export interface AnswerProgress {
   /** Documents (events, for a stream) that contained content. */
   readonly events: number;
   readonly characters: number;
-  /** The last reported counts; null: none was reported. */
+  /** The last reported counts, the input with what came from a cache; null: none was reported. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** The parts of them that were reported. */
+  readonly parts: UsageParts;
   /** The output was reported, and not only as it was before the answer began. */
   readonly outputReported: boolean;
   /** The output was reported, and no content has come since. */
@@ -35,6 +47,7 @@ export const NOTHING_SEEN: AnswerProgress = {
   characters: 0,
   inputTokens: null,
   outputTokens: null,
+  parts: NO_PARTS,
   outputReported: false,
   upToDate: false,
   ended: false,
@@ -55,6 +68,7 @@ const NUMBER_MAX = 400;
 export class AnswerScan {
   /** The progress of the documents that have ended. */
   #past = NOTHING_SEEN;
+  #pastCounts: ReportedCounts = NO_COUNTS;
   // state of the current document
   #depth = 0;
   /** The current member of the outermost object. */
@@ -68,14 +82,16 @@ export class AnswerScan {
   /** Depth of the current report (0: none), and of the one around it. */
   #reportFrom = 0;
   #outerReport = 0;
+  /** Depth of the current details within it (0: none), and their name. */
+  #detailsFrom = 0;
+  #details = 0;
   /** Characters; some servers send reasoning twice, under its old name and its new one. */
   #content = 0;
   #reasoning = 0;
   #reasoningContent = 0;
   /** The type that the document states. */
   #type = 0;
-  #documentInput: number | null = null;
-  #documentOutput: number | null = null;
+  #counts: ReportedCounts = NO_COUNTS;
   /** The member of the outermost object that contains that output. */
   #outputRoot = 0;
   /** A choice has come; the list of choices has ended without one. */
@@ -97,15 +113,17 @@ export class AnswerScan {
     const sound = this.#type === Name.Sound;
     const characters = sound ? 0 : this.#content + Math.max(this.#reasoning, this.#reasoningContent);
     const some = characters > 0 || sound;
-    const [input, output] = [this.#documentInput, this.#documentOutput];
+    const { input, output } = this.#counts;
     const past = this.#past;
+    const counts = mergedCounts(this.#pastCounts, this.#counts);
     const reported = output !== null && !this.#isEarly();
     const lasting = past.ended && !some;
     return {
       events: past.events + (some ? 1 : 0),
       characters: past.characters + characters,
-      inputTokens: input ?? past.inputTokens,
-      outputTokens: output ?? past.outputTokens,
+      inputTokens: wholeInput(counts),
+      outputTokens: counts.output,
+      parts: partsOf(counts),
       outputReported: reported || past.outputReported,
       upToDate: reported || (past.upToDate && !some && output === null),
       // a report whose document is open may go on: it is not the last one yet
@@ -137,6 +155,7 @@ export class AnswerScan {
   /** The document has ended; what comes next is another one. */
   end(): void {
     this.#past = this.progress();
+    this.#pastCounts = mergedCounts(this.#pastCounts, this.#counts);
     this.#depth = 0;
     this.#root = 0;
     this.#list = false;
@@ -144,12 +163,12 @@ export class AnswerScan {
     this.#echoFrom = 0;
     this.#reportFrom = 0;
     this.#outerReport = 0;
+    this.#detailsFrom = 0;
     this.#content = 0;
     this.#reasoning = 0;
     this.#reasoningContent = 0;
     this.#type = 0;
-    this.#documentInput = null;
-    this.#documentOutput = null;
+    this.#counts = NO_COUNTS;
     this.#outputRoot = 0;
     this.#choice = false;
     this.#noChoice = false;
@@ -189,8 +208,7 @@ export class AnswerScan {
           break;
         default:
           if (this.#member === 0 && this.#named === 0) at = numbersEnd(bytes, at, to);
-          else if (byte > SPACE && (this.#member === Name.InputCount || this.#member === Name.OutputCount))
-            this.#digit(byte);
+          else if (byte > SPACE && isCountName(this.#member)) this.#digit(byte);
       }
     }
     return at;
@@ -210,6 +228,8 @@ export class AnswerScan {
       this.#outerReport = this.#reportFrom;
       this.#reportFrom = this.#depth + 1;
     }
+    if (byte === OPEN_BRACE && (member === Name.InputDetails || member === Name.OutputDetails))
+      this.#openDetails(member);
     if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
     if (this.#depth === 1) this.#list = byte === OPEN_BRACKET;
     else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
@@ -218,10 +238,17 @@ export class AnswerScan {
     this.#named = 0;
   }
 
+  #openDetails(member: number): void {
+    if (!isCountPlace(this.#depth, this.#reportFrom)) return;
+    this.#detailsFrom = this.#depth + 1;
+    this.#details = member;
+  }
+
   #close(): boolean {
     this.#endValue();
     if (this.#depth === 0) return false;
     if (this.#depth === this.#echoFrom) this.#echoFrom = 0;
+    if (this.#depth === this.#detailsFrom) this.#detailsFrom = 0;
     if (this.#depth === this.#reportFrom) {
       this.#reportFrom = this.#outerReport;
       this.#outerReport = 0;
@@ -240,16 +267,26 @@ export class AnswerScan {
 
   /** A byte of a count; it is read only where counts are reported. */
   #digit(byte: number): void {
-    const isCount = this.#reportFrom === 0 ? this.#depth === 1 : this.#depth === this.#reportFrom;
-    if (isCount && this.#number.length <= NUMBER_MAX) this.#number += String.fromCharCode(byte);
+    if (this.#number.length <= NUMBER_MAX && this.#isCount()) this.#number += String.fromCharCode(byte);
+  }
+
+  #isCount(): boolean {
+    return isCount(this.#member, {
+      depth: this.#depth,
+      reportFrom: this.#reportFrom,
+      detailsFrom: this.#detailsFrom,
+      details: this.#details,
+    });
   }
 
   #endNumber(): void {
-    const count = this.#number.length > NUMBER_MAX ? null : tokenCount(this.#number);
+    const [text, name] = [this.#number, this.#member];
     this.#number = "";
+    if (text.length > NUMBER_MAX) return;
+    const count = name === Name.Seconds || name === Name.Duration ? millisecondCount(text) : tokenCount(text);
     if (count === null) return;
-    if (this.#member === Name.InputCount) this.#documentInput = count;
-    else [this.#documentOutput, this.#outputRoot] = [count, this.#root];
+    this.#counts = withCount(this.#counts, name, count);
+    if (name === Name.OutputCount) this.#outputRoot = this.#root;
   }
 
   #openString(): void {

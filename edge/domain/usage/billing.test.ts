@@ -4,15 +4,28 @@ import { isAmount } from "../../../shared/amount.ts";
 import { MAX_COST_USD } from "../../../shared/cost.ts";
 import { nanoUsdOf } from "../budget/amounts.ts";
 import { type BilledAnswer, bill, clientStatus, totalTokens } from "./billing.ts";
+import { NO_PARTS } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 describe("what is billed", () => {
-  const model = { prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0 } };
+  const model = {
+    prices: {
+      input: 0.5,
+      output: 2,
+      image: 0,
+      character: 0,
+      audio_second: 0,
+      cached_input: null,
+      reasoning_output: null,
+      input_second: 0,
+    },
+  };
   const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
   const answered = (changes: Partial<SeenUsage>, complete: boolean): BilledAnswer => ({
     usage: {
       reported: null,
+      parts: NO_PARTS,
       outputReported: false,
       upToDate: false,
       final: false,
@@ -66,7 +79,7 @@ describe("what is billed", () => {
     ["the estimate of one that was left before its first byte", answered({ empty: true }, false), 10, 20],
   ])("is %s", (_, answer, inputTokens, outputTokens) => {
     const costUsd = inputTokens * 0.5 + outputTokens * 2;
-    expect(bill(model, estimate, tokens, answer)).toEqual({ inputTokens, outputTokens, costUsd });
+    expect(bill(model, estimate, tokens, answer)).toEqual({ ...NO_PARTS, inputTokens, outputTokens, costUsd });
   });
 
   it("is the last report of a complete stream, also when content came after it", () => {
@@ -77,6 +90,26 @@ describe("what is billed", () => {
     const owed = (complete: boolean): object => bill(model, estimate, tokens, { usage: scan.usage(), complete });
     expect(owed(true)).toMatchObject({ inputTokens: 7, outputTokens: 6 });
     expect(owed(false)).toMatchObject({ inputTokens: 10, outputTokens: 20 });
+  });
+
+  it("has parts that never exceed their wholes, and seconds only where audio is read", () => {
+    const count = fc.oneof(fc.nat({ max: 100 }), fc.maxSafeNat());
+    fc.assert(
+      fc.property(
+        fc.option(fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count) })),
+        fc.record({ cachedTokens: count, reasoningTokens: count, inputSeconds: count }),
+        fc.record({ outputReported: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), empty: fc.boolean() }),
+        fc.boolean(),
+        (all, parts, usage, complete) => {
+          const seen = answered({ ...usage, reported: all, parts }, complete);
+          const owed = bill(model, estimate, tokens, seen);
+          expect(owed.cachedTokens).toBe(Math.min(parts.cachedTokens, owed.inputTokens));
+          expect(owed.reasoningTokens).toBe(Math.min(parts.reasoningTokens, owed.outputTokens));
+          expect(owed.inputSeconds).toBe(0);
+          expect(bill(model, estimate, { kind: "seconds" }, seen).inputSeconds).toBe(parts.inputSeconds);
+        },
+      ),
+    );
   });
 
   it("is nothing for images of an answer without a byte, and for images their number, whatever the form of the answer", () => {
@@ -128,7 +161,18 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
   const stated = fc.oneof(fc.maxSafeNat(), fc.constant(1e308));
   fc.assert(
     fc.property(price, price, reported, reported, stated, (input, output, inputTokens, outputTokens, statedTokens) => {
-      const model = { prices: { input, output, image: 0, character: 0, audio_second: 0 } };
+      const model = {
+        prices: {
+          input,
+          output,
+          image: 0,
+          character: 0,
+          audio_second: 0,
+          cached_input: null,
+          reasoning_output: null,
+          input_second: 0,
+        },
+      };
       const estimate = {
         inputTokens: 7,
         outputTokens: statedTokens,
@@ -137,6 +181,7 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
       };
       const usage = {
         reported: { inputTokens, outputTokens },
+        parts: NO_PARTS,
         outputReported: false,
         upToDate: false,
         final: false,

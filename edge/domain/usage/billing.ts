@@ -6,18 +6,20 @@
  * their sum, whatever an upstream reports.
  */
 import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
-import { costUsd, type Measure } from "../../../shared/cost.ts";
+import { costUsd, dearestPrices, type Measure } from "../../../shared/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
+import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
 import type { SeenUsage } from "./usage-scan.ts";
 
-export interface Billed {
+/** Parts never exceed their wholes: cached tokens the input, reasoning tokens the output. */
+export interface Billed extends UsageParts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
 }
 
-export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0, ...NO_PARTS };
 
 /** An answer, as far as it came. */
 export interface BilledAnswer {
@@ -42,7 +44,42 @@ export function bill(
   const inputTokens = inputOf(estimate, answered);
   const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
   const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
-  return { inputTokens, outputTokens, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
+  const parts = partsWithin({ inputTokens, outputTokens }, measure, answered);
+  const used = { inputTokens, outputTokens, ...parts };
+  return { ...used, costUsd: costUsd(model.prices, made, used) };
+}
+
+/** Seconds of audio that are reserved before its length is known: upstreams tell it only when they have read it. */
+const RESERVED_SECONDS = 60;
+
+/**
+ * The cost that term budgets reserve for a request: that of its estimate at the dearest prices, because what part of its
+ * tokens will come from a cache or be reasoning is not known yet (docs/rules/budgets.md#reserved-cost).
+ */
+export function reservedCostUsd(
+  model: Pick<ModelRecord, "prices">,
+  { inputTokens, outputTokens }: Pick<TokenEstimate, "inputTokens" | "outputTokens">,
+  measure: Measure,
+): number {
+  const used = { ...NO_PARTS, inputTokens, outputTokens, inputSeconds: RESERVED_SECONDS };
+  return costUsd(dearestPrices(model.prices), measure, used);
+}
+
+/**
+ * The reported parts of what is billed (docs/rules/settlement-and-rows.md#parts-of-tokens). Seconds count where audio is
+ * read; elsewhere a `duration` of an answer is about something else.
+ */
+function partsWithin(
+  { inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">,
+  measure: Measure,
+  answered: BilledAnswer | null,
+): UsageParts {
+  const { cachedTokens, reasoningTokens, inputSeconds } = answered?.usage.parts ?? NO_PARTS;
+  return {
+    cachedTokens: Math.min(cachedTokens, inputTokens),
+    reasoningTokens: Math.min(reasoningTokens, outputTokens),
+    inputSeconds: measure.kind === "seconds" ? inputSeconds : 0,
+  };
 }
 
 function inputOf(estimate: TokenEstimate, answered: BilledAnswer | null): number {

@@ -9,7 +9,8 @@ import { bill } from "./billing.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 const encoder = new TextEncoder();
-const COUNTS = '{"input_tokens":0,"prompt_tokens":0,"output_tokens":0,"completion_tokens":0}';
+const COUNTS =
+  '{"input_tokens":0,"prompt_tokens":0,"output_tokens":0,"completion_tokens":0,"duration":9,"cache_read_input_tokens":9}';
 const NAMES = [
   "usage",
   String.raw`us\u0061ge`,
@@ -23,6 +24,11 @@ const NAMES = [
   "finish_reason",
   "output_tokens",
   "input_tokens",
+  "input_tokens_details",
+  "output_tokens_details",
+  "cached_tokens",
+  "reasoning_tokens",
+  "seconds",
 ];
 const LEAVES = [
   COUNTS,
@@ -55,13 +61,13 @@ const event = (json: string): string => `data: ${json}\n\n`;
 /** Answers with an echo in each of their places, and a report of 7 and 6 at their end. */
 const answers: Readonly<Record<string, (echo: string) => string>> = {
   "a whole response": (value) =>
-    `{"text":${value},"output":[{"content":[{"type":"output_text","text":"one two"}]}],"tools":[{"parameters":${value}}],"metadata":${value},"usage":{"input_tokens":9,"input_tokens":7,"output_tokens":6},"user":${value}}`,
+    `{"text":${value},"output":[{"content":[{"type":"output_text","text":"one two"}]}],"tools":[{"parameters":${value}}],"metadata":${value},"usage":{"input_tokens":9,"input_tokens":7,"input_tokens_details":{"cached_tokens":4},"output_tokens":6},"user":${value}}`,
   "a stream of a response": (value) =>
     [
       event(`{"type":"response.created","response":{"text":${value},"tools":[${value}],"usage":null}}`),
       ...WORDS.map((delta) => event(JSON.stringify({ type: "response.output_text.delta", delta }))),
       event(
-        `{"type":"response.completed","response":{"text":${value},"tools":[{"parameters":${value}}],"usage":{"input_tokens":7,"output_tokens":8,"output_tokens":6},"metadata":${value}}}`,
+        `{"type":"response.completed","response":{"text":${value},"tools":[{"parameters":${value}}],"usage":{"input_tokens":7,"output_tokens":8,"output_tokens":6,"input_tokens_details":{"cached_tokens":4}},"metadata":${value}}}`,
       ),
     ].join(""),
   "a stream of chat": (value) =>
@@ -69,7 +75,9 @@ const answers: Readonly<Record<string, (echo: string) => string>> = {
       ...WORDS.map((content) =>
         event(`{"request":${value},"choices":[{"delta":{"content":"${content}","x":${value}}}]}`),
       ),
-      event(`{"prompt":[${value}],"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":6}}`),
+      event(
+        `{"prompt":[${value}],"choices":[],"usage":{"prompt_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens":6}}`,
+      ),
       "data: [DONE]\n\n",
     ].join(""),
 };
@@ -82,9 +90,21 @@ function seen(pieces: readonly Uint8Array[], content = true): SeenUsage {
 }
 
 describe.each(Object.entries(answers))("an echo of the request in %s", (_, answerWith) => {
-  const model = { prices: { input: 1, output: 1, image: 0, character: 0, audio_second: 0 } };
+  const model = {
+    prices: {
+      input: 1,
+      output: 1,
+      image: 0,
+      character: 0,
+      audio_second: 0,
+      cached_input: null,
+      reasoning_output: null,
+      input_second: 0,
+    },
+  };
   const estimate = { inputTokens: 50, outputTokens: 100, totalTokens: 150, statedOutputTokens: 100 };
-  const whole = { reported: { inputTokens: 7, outputTokens: 6 }, upToDate: true, final: true };
+  const parts = { cachedTokens: 4, reasoningTokens: 0, inputSeconds: 0 };
+  const whole = { reported: { inputTokens: 7, outputTokens: 6 }, parts, upToDate: true, final: true };
 
   it("changes nothing of what it reports at its end", () => {
     fc.assert(

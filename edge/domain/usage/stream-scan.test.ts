@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import type { AnswerProgress } from "./answer-scan.ts";
+import { NO_PARTS } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";
 
 const encoder = new TextEncoder();
@@ -87,6 +88,7 @@ describe("a stream", () => {
     characters: 15 + 9 + 7 + 3000,
     inputTokens: 11,
     outputTokens: 22,
+    parts: NO_PARTS,
     outputReported: true,
     upToDate: true,
     ended: true,

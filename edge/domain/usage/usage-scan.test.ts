@@ -9,6 +9,149 @@ function scan(text: string, size: number, content = true): SeenUsage {
   return usage.usage();
 }
 
+describe("the parts of usage", () => {
+  const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+  const none = { cachedTokens: 0, reasoningTokens: 0, inputSeconds: 0 };
+
+  it.each<[string, string, number | null, number | null, object]>([
+    [
+      "of chat",
+      JSON.stringify({
+        usage: {
+          prompt_tokens: 50,
+          prompt_tokens_details: { audio_tokens: 3, cached_tokens: 40 },
+          completion_tokens: 30,
+          completion_tokens_details: { reasoning_tokens: 20, accepted_prediction_tokens: 1 },
+        },
+      }),
+      50,
+      30,
+      { cachedTokens: 40, reasoningTokens: 20 },
+    ],
+    [
+      "of a response, streamed",
+      event({ type: "response.created", response: { usage: null } }) +
+        event({
+          type: "response.completed",
+          response: {
+            usage: {
+              input_tokens_details: { cached_tokens: 40 },
+              input_tokens: 50,
+              output_tokens: 30,
+              output_tokens_details: { reasoning_tokens: 20 },
+            },
+          },
+        }),
+      50,
+      30,
+      { cachedTokens: 40, reasoningTokens: 20 },
+    ],
+    [
+      "of a message, whose input leaves out what was cached",
+      JSON.stringify({
+        usage: {
+          input_tokens: 5,
+          cache_creation_input_tokens: 7,
+          cache_read_input_tokens: 40,
+          cache_creation: { ephemeral_5m_input_tokens: 7 },
+          output_tokens: 30,
+        },
+      }),
+      52,
+      30,
+      { cachedTokens: 40 },
+    ],
+    [
+      "of a streamed message, counted once though it is reported twice",
+      event({
+        type: "message_start",
+        message: { usage: { input_tokens: 5, cache_creation_input_tokens: 7, cache_read_input_tokens: 40 } },
+      }) +
+        event({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 3 } }) +
+        event({ usage: { input_tokens: 6, cache_creation_input_tokens: null, output_tokens: 30 } }),
+      53,
+      30,
+      { cachedTokens: 40 },
+    ],
+    [
+      "under both names, where the input is whole",
+      JSON.stringify({ usage: { prompt_tokens: 50, cache_read_input_tokens: 40, cache_creation_input_tokens: 7 } }),
+      50,
+      null,
+      { cachedTokens: 40 },
+    ],
+    [
+      "in details beside them, where the input is whole too",
+      JSON.stringify({
+        usage: { input_tokens: 50, cache_read_input_tokens: 40, input_tokens_details: { cached_tokens: 41 } },
+      }),
+      50,
+      null,
+      { cachedTokens: 41 },
+    ],
+    [
+      "of audio",
+      JSON.stringify({ text: "hi", usage: { type: "duration", seconds: 8.4701 } }),
+      null,
+      null,
+      { inputSeconds: 8.47 },
+    ],
+    [
+      "of audio in detail",
+      JSON.stringify({ duration: 8, usage: { seconds: 9 }, text: "" }),
+      null,
+      null,
+      { inputSeconds: 9 },
+    ],
+    [
+      "of audio without usage",
+      JSON.stringify({ duration: 1e308, words: [{ duration: 3 }] }),
+      null,
+      null,
+      { inputSeconds: (2 ** 53 - 1) / 1000 },
+    ],
+    [
+      "not in the other's details, further in, in a list or as text",
+      JSON.stringify({
+        seconds: 4,
+        cached_tokens: 1,
+        usage: {
+          duration: 4,
+          cached_tokens: 1,
+          reasoning_tokens: 1,
+          prompt_tokens: 9,
+          prompt_tokens_details: { reasoning_tokens: 1, a: { cached_tokens: 1 } },
+          input_tokens_details: [{ cached_tokens: 1 }],
+          completion_tokens_details: { cached_tokens: 1, reasoning_tokens: "1" },
+          output_tokens_details: null,
+        },
+        metadata: { prompt_tokens_details: { cached_tokens: 1 } },
+      }),
+      9,
+      null,
+      {},
+    ],
+    [
+      "not where they are no amounts",
+      `{"usage":{"seconds":-1,"prompt_tokens_details":{"cached_tokens":1.5},"completion_tokens_details":{"reasoning_tokens":-1},"cache_read_input_tokens":1e999}}`,
+      null,
+      null,
+      {},
+    ],
+    [
+      "at most the largest amount",
+      `{"usage":{"input_tokens":1e300,"cache_read_input_tokens":1e300,"output_tokens_details":{"reasoning_tokens":1e300}}}`,
+      2 ** 53 - 1,
+      null,
+      { cachedTokens: 2 ** 53 - 1, reasoningTokens: 2 ** 53 - 1 },
+    ],
+  ])("are read: %s", (_, text, inputTokens, outputTokens, parts) => {
+    const reported = inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
+    for (const size of [1, 7, 10_000])
+      expect(scan(text, size)).toMatchObject({ reported, parts: { ...none, ...parts } });
+  });
+});
+
 describe("the usage of a body", () => {
   it("is the last one reported, however the bytes arrive and however much is around it", () => {
     fc.assert(

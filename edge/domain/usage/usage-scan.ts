@@ -7,6 +7,7 @@
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../bytes/ascii.ts";
 import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
+import type { UsageParts } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";
 
 /** Counts that an upstream reports: safe integers of at least 0; null: not reported. */
@@ -19,6 +20,8 @@ interface ReportedUsage {
 export interface SeenUsage {
   /** Null: nothing was reported. */
   readonly reported: ReportedUsage | null;
+  /** The parts of the tokens, and the time of audio, that were reported. */
+  readonly parts: UsageParts;
   /** The output was reported, and not only as it was known before the answer began. */
   readonly outputReported: boolean;
   /** The output was reported, and the report covers all content seen. */
@@ -67,6 +70,7 @@ export class UsageScan {
     const whole = this.#document !== null && !this.#document.open;
     return {
       reported: reportOf(progress),
+      parts: progress.parts,
       outputReported,
       upToDate,
       final: upToDate && (progress.ended || whole),

@@ -6,7 +6,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, checkTime } from "./authenticate.ts";
 import { principalRevs, readUntilCurrent } from "./freshness.ts";
 
 /**
@@ -21,9 +21,17 @@ export async function authenticateNow<K extends Known>(call: Call, known: K): Pr
 
 /**
  * Runs steps that come after the credential and before admission. The caller gets their refusal only when its own
- * access is still valid; when that cannot be found out, their refusal stands.
+ * access is still valid; when that cannot be found out, their refusal stands. A caller whose time ends meanwhile is
+ * refused for that.
  */
 export async function beforeAdmission<T>(call: Call, caller: Authenticated, steps: () => Promise<T>): Promise<T> {
+  const done = await inOrder(call, caller, steps);
+  await checkTime(call, caller);
+  return done;
+}
+
+/** The steps, or the refusal that comes first (docs/rules/errors.md#refusal-order). */
+async function inOrder<T>(call: Call, caller: Authenticated, steps: () => Promise<T>): Promise<T> {
   try {
     return await steps();
   } catch (error) {

@@ -3,7 +3,7 @@
  * docs/rules/errors.md#refusal-order. A refusal that rests on a copy in memory reads the record again first, so that a
  * re-enabled key works at once.
  */
-import { accessRefusal } from "../../../shared/access-window.ts";
+import { callerRefusal } from "../../../shared/caller-access.ts";
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import type { ResolvedKey } from "../../../shared/records.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
@@ -38,7 +38,7 @@ async function resolve<K extends Known>(call: Call, before: K, span: OpenSpan): 
     }
     const { tenant } = key;
     const refusal = gate(call, key);
-    if (tenant === null) throw new GatewayError(refusal ?? "tenant_not_found");
+    if (tenant === null || refusal === "invalid_api_key") throw new GatewayError(refusal ?? "tenant_not_found");
     const principal = { key, tenant };
     if (refusal !== null) throw new StageFailure(new GatewayError(refusal), { ...known, principal });
     return { ...before, identity, principal };
@@ -47,8 +47,14 @@ async function resolve<K extends Known>(call: Call, before: K, span: OpenSpan): 
   }
 }
 
+/**
+ * Returns while the caller may still be served by the clock; a step before it may have lasted long, such as one that
+ * reads a body. Throws what {@link authenticate} throws.
+ */
+export async function checkTime(call: Call, known: Authenticated): Promise<void> {
+  if (gate(call, known.principal.key) !== null) await authenticate(call, known);
+}
+
 function gate(call: Call, key: ResolvedKey): ErrorCode | null {
-  if (key.disabled) return "api_key_disabled";
-  if (key.tenant === null) return "tenant_not_found";
-  return accessRefusal(key.tenant, call.ports.clock());
+  return callerRefusal(key, call.ports.clock());
 }

@@ -2,7 +2,7 @@
  * Step 3, second half: the model that the request names, its hot copy and its gates (docs/rules/routes.md#model-names,
  * docs/rules/errors.md#refusal-order). A refusal that rests on a copy in memory reads the record again first.
  */
-import { isModelPermitted } from "../../../shared/access-window.ts";
+import { mayUseModel } from "../../../shared/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { isSafePath } from "../../../shared/upstream-url.ts";
@@ -48,12 +48,12 @@ export async function resolveModel<K extends Parsed>(call: Call, request: K): Pr
       model = fresh.record;
       if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, [modelRev(model), epochRev(call)]);
     }
-    if (!model.enabled || !isModelPermitted(caller.principal.tenant, model.model_name)) {
+    if (!model.enabled || !mayUseModel(caller.principal, model.model_name)) {
       known = { ...known, model };
       if (!model.enabled) throw new GatewayError("model_disabled");
       caller = await authenticateNow(call, known);
       known = caller;
-      if (!isModelPermitted(caller.principal.tenant, model.model_name)) throw new GatewayError("model_not_permitted");
+      if (!mayUseModel(caller.principal, model.model_name)) throw new GatewayError("model_not_permitted");
     }
     const energy = await energyTermsOf(call, model);
     const boons = await boonSettingsOf(call, model);

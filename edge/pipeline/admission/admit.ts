@@ -5,14 +5,14 @@
  * built again once. One that waited keeps its place meanwhile, and is refused when the new records refuse it
  * (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the permit.
  */
-import { openUntilMs } from "../../../shared/access-window.ts";
 import { issues } from "../../../shared/alerts.ts";
+import { servedUntilMs } from "../../../shared/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { AdmissionRequest, Decision, Grant, PermitHandle, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
-import { bill, totalTokens } from "../../domain/usage/billing.ts";
+import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
 import type { AdmissionOutcome } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -279,13 +279,13 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
     costTokens: estimate.totalTokens,
     revs: subjectRevs(call, request),
-    openUntilMs: openUntilMs(tenant, call.ports.clock()),
+    openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs: waitedMs(call, waiting),
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: estimate.totalTokens,
       termTokens: Math.max(totalTokens(stated), 1),
-      nanoUsd: nanoUsdOf(bill(model, stated, measure, null).costUsd),
+      nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },
     row: usageRowOf(call, request, { statusCode: 499, admission: "queued" }),
     estimate: billed,

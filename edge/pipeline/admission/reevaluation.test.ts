@@ -75,6 +75,24 @@ describe("a request that is judged again at its turn", () => {
       403,
       "api_key_disabled",
     ],
+    [
+      "its key has another end, which has passed",
+      (world) => Object.assign(world, { key: keyOf({ expires_at_ms: 1 }) }),
+      403,
+      "api_key_expired",
+    ],
+    [
+      "its key got another secret, and the one before it has ended",
+      (world) => Object.assign(world, { key: keyOf({ secret_until_ms: 1 }) }),
+      401,
+      "invalid_api_key",
+    ],
+    [
+      "its model is off the key's list",
+      (world) => Object.assign(world, { key: keyOf({ allowed_models: ["other"] }) }),
+      403,
+      "model_not_permitted",
+    ],
     ["its key was deleted", (world) => Object.assign(world, { key: null }), 401, "invalid_api_key"],
     ["its tenant is gone", (world) => Object.assign(world, { key: keyOf({ tenant: null }) }), 403, "tenant_not_found"],
     [
@@ -124,15 +142,24 @@ describe("a request that is judged again at its turn", () => {
     },
   );
 
-  it("is refused by the clock when its tenant's term has ended meanwhile", async () => {
+  it.each<readonly [string, (untilMs: number) => ReturnType<typeof keyOf>, number, string]>([
+    [
+      "its tenant's term has ended",
+      (untilMs) => keyOf({ tenant: tenantOf({ active_until_ms: untilMs }) }),
+      403,
+      "tenant_expired",
+    ],
+    ["its key has ended", (untilMs) => keyOf({ expires_at_ms: untilMs }), 403, "api_key_expired"],
+    ["the grace of its secret has ended", (untilMs) => keyOf({ secret_until_ms: untilMs }), 401, "invalid_api_key"],
+  ])("is refused by the clock when %s meanwhile", async (_, keyUntil, status, code) => {
     const waiting = new Waiting((world) => {
-      world.key = keyOf({ tenant: tenantOf({ active_until_ms: world.nowMs + 30 }) });
+      world.key = keyUntil(world.nowMs + 30);
     });
     await asked(waiting);
     expect(waiting.world.requests[0]?.openUntilMs).toBe(waiting.world.nowMs + 30);
     waiting.turn([]);
-    expect(await waiting.answered).toMatchObject({ status: 403, code: "tenant_expired" });
-    expect(waiting.place.settlement?.row.status_code).toBe(403);
+    expect(await waiting.answered).toMatchObject({ status, code });
+    expect(waiting.place.settlement?.row.status_code).toBe(status);
   });
 
   it("is refused with 503 when the store does not answer, or still has the old record", async () => {

@@ -118,9 +118,11 @@ describe("a request for auto", () => {
     expect(await ask(world)).toMatchObject({ status: 200, model: "small" });
   });
 
-  it("keeps to the tenant's list", async () => {
-    const tenant = tenantOf({ allowed_models: ["large"] });
-    const world = worldOf({ key: keyOf({ tenant }) });
+  it.each([
+    ["tenant's", keyOf({ tenant: tenantOf({ allowed_models: ["large"] }) })],
+    ["key's", keyOf({ allowed_models: ["large"] })],
+  ])("keeps to the %s list", async (_, key) => {
+    const world = worldOf({ key });
     expect(await ask(world)).toMatchObject({ model: "large", explained: { excluded: ["small: not_permitted"] } });
   });
 

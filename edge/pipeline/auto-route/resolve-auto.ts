@@ -2,7 +2,7 @@
  * Step 3 for the model name `auto` (docs/rules/auto-router.md): the gateway chooses the model. A request that is judged
  * again keeps its model while that is a candidate; otherwise it is chosen anew, among the models as the store has them.
  */
-import { isModelPermitted } from "../../../shared/access-window.ts";
+import { mayUseModel } from "../../../shared/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
@@ -165,7 +165,7 @@ async function rulesOf(
   return {
     needs,
     nowMs: call.ports.clock(),
-    isPermitted: (modelName) => isModelPermitted(principal.tenant, modelName),
+    isPermitted: (modelName) => mayUseModel(principal, modelName),
     isBoonEffective: (model, boon) => isOn[boon] && model.boons.includes(boon),
   };
 }

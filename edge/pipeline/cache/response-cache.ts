@@ -10,6 +10,7 @@ import type { ModelRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
+import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
 import { hasToolLoop, lacksBoonSettings } from "../boons/boon-settings.ts";
@@ -152,7 +153,8 @@ export function originOf({ id, upstream_model, api_base }: ModelRecord): string 
 /** The stored answer, when the Cell confirms that its records are current. `request` notes that it is a hit. */
 async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise<Found> {
   const { key, tenant } = request.principal;
-  const billed = { inputTokens: entry.input_tokens, outputTokens: entry.output_tokens, costUsd: 0 };
+  // parts are of what an upstream has done for a request; for this one, none has done anything
+  const billed = { ...NOTHING_BILLED, inputTokens: entry.input_tokens, outputTokens: entry.output_tokens };
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
   const shown = call.ports.admission.confirmHit({
     revs: subjectRevs(call, request),

@@ -51,6 +51,9 @@ export function keyOf(changes: Partial<ResolvedKey> = {}): ResolvedKey {
     key_prefix: "sk_ab",
     disabled: false,
     tracing_enabled: false,
+    expires_at_ms: null,
+    allowed_models: null,
+    secret_until_ms: null,
     budget,
     tenant: tenantOf(),
     rev: 1,
@@ -74,7 +77,16 @@ export function modelOf(changes: Partial<ModelRecord> = {}): ModelRecord {
   const { supports } = modelNamed("tiny");
   return modelNamed("tiny", {
     upstream_model: "tiny-upstream",
-    prices: { input: 1, output: 1, image: 0, character: 0, audio_second: 0 },
+    prices: {
+      input: 1,
+      output: 1,
+      image: 0,
+      character: 0,
+      audio_second: 0,
+      cached_input: null,
+      reasoning_output: null,
+      input_second: 0,
+    },
     context_window: 8192,
     supports: { ...supports, vision: false },
     health_status: "healthy",

@@ -1,0 +1,106 @@
+/**
+ * The counts that an answer reports, and what they say together (docs/rules/settlement-and-rows.md#parts-of-tokens).
+ * Upstreams write the same things in two ways. Most report the whole input, and beside it, in an object of details, the
+ * part that came from a cache. Anthropic reports the input without that part, and each part beside it: there the whole is
+ * their sum. Every count is that of the last report that has it.
+ */
+import { saturated } from "../../../shared/amount.ts";
+import { Name } from "./answer-names.ts";
+
+/** The last counts under each name; null: none. Tokens are amounts (shared/amount.ts), times are in ms. */
+export interface ReportedCounts {
+  readonly input: number | null;
+  /** The input was written as `input_tokens`, which may leave out what came from a cache. */
+  readonly inputMayBeRest: boolean;
+  readonly output: number | null;
+  /** `cached_tokens` of the details of the input: the input is whole. */
+  readonly cached: number | null;
+  readonly cacheRead: number | null;
+  readonly cacheWritten: number | null;
+  readonly reasoning: number | null;
+  /** `seconds` of the usage, and `duration` of the whole answer: how long the audio was. */
+  readonly usageMs: number | null;
+  readonly durationMs: number | null;
+}
+
+/** No report has come. */
+export const NO_COUNTS: ReportedCounts = {
+  input: null,
+  inputMayBeRest: false,
+  output: null,
+  cached: null,
+  cacheRead: null,
+  cacheWritten: null,
+  reasoning: null,
+  usageMs: null,
+  durationMs: null,
+};
+
+/** Parts of what an answer is billed for, as they were reported: 0 for what was not. */
+export interface UsageParts {
+  /** Tokens of the input that the upstream took from a cache. */
+  readonly cachedTokens: number;
+  /** Tokens of the output that the model spent on reasoning. */
+  readonly reasoningTokens: number;
+  /** Seconds of the audio that was read, in whole milliseconds. */
+  readonly inputSeconds: number;
+}
+
+/** No part was reported. */
+export const NO_PARTS: UsageParts = { cachedTokens: 0, reasoningTokens: 0, inputSeconds: 0 };
+
+/** The counts with one more, which was written under this name (a {@link Name} of a count). */
+export function withCount(counts: ReportedCounts, name: number, value: number): ReportedCounts {
+  switch (name) {
+    case Name.InputCount:
+      return { ...counts, input: value, inputMayBeRest: false };
+    case Name.InputOrRest:
+      return { ...counts, input: value, inputMayBeRest: true };
+    case Name.OutputCount:
+      return { ...counts, output: value };
+    case Name.CachedCount:
+      return { ...counts, cached: value };
+    case Name.CacheReadCount:
+      return { ...counts, cacheRead: value };
+    case Name.CacheWrittenCount:
+      return { ...counts, cacheWritten: value };
+    case Name.ReasoningCount:
+      return { ...counts, reasoning: value };
+    case Name.Seconds:
+      return { ...counts, usageMs: value };
+    case Name.Duration:
+      return { ...counts, durationMs: value };
+    default:
+      return counts;
+  }
+}
+
+/** The counts of an earlier document and a later one: a later count replaces an earlier one of its name. */
+export function mergedCounts(earlier: ReportedCounts, later: ReportedCounts): ReportedCounts {
+  if (later === NO_COUNTS) return earlier;
+  return {
+    input: later.input ?? earlier.input,
+    inputMayBeRest: later.input === null ? earlier.inputMayBeRest : later.inputMayBeRest,
+    output: later.output ?? earlier.output,
+    cached: later.cached ?? earlier.cached,
+    cacheRead: later.cacheRead ?? earlier.cacheRead,
+    cacheWritten: later.cacheWritten ?? earlier.cacheWritten,
+    reasoning: later.reasoning ?? earlier.reasoning,
+    usageMs: later.usageMs ?? earlier.usageMs,
+    durationMs: later.durationMs ?? earlier.durationMs,
+  };
+}
+
+/** The tokens of the whole input, at most the largest amount; null when no input was reported. */
+export function wholeInput({ input, inputMayBeRest, cached, cacheRead, cacheWritten }: ReportedCounts): number | null {
+  if (input === null || !inputMayBeRest || cached !== null) return input;
+  return saturated(input + (cacheRead ?? 0) + (cacheWritten ?? 0));
+}
+
+/** The parts. They may exceed their wholes: an upstream may report anything, and who bills them compares. */
+export function partsOf({ cached, cacheRead, reasoning, usageMs, durationMs }: ReportedCounts): UsageParts {
+  const [cachedTokens, reasoningTokens] = [cached ?? cacheRead ?? 0, reasoning ?? 0];
+  const inputSeconds = (usageMs ?? durationMs ?? 0) / 1000;
+  if (cachedTokens === 0 && reasoningTokens === 0 && inputSeconds === 0) return NO_PARTS;
+  return { cachedTokens, reasoningTokens, inputSeconds };
+}

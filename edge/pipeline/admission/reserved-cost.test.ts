@@ -1,0 +1,39 @@
+/** What an admission request reserves of budgets of money (docs/rules/budgets.md#reserved-cost). */
+import { expect, it } from "vitest";
+import { run } from "../run.ts";
+import { modelOf } from "../testing/records.ts";
+import { TestPipeline } from "../testing/world.ts";
+
+const FREE = { ...modelOf().prices, input: 0, output: 0 };
+const CHAT = { model: "tiny", messages: [{ role: "user", content: "12345678" }], max_tokens: 100 };
+
+/** Nano-USD that a request reserves, and what the Cell would bill it at if its permit were lost. */
+async function reserved(prices: Partial<typeof FREE>, path: string, body: object | FormData) {
+  const world = new TestPipeline();
+  world.model = modelOf({ prices: { ...FREE, ...prices } });
+  world.upstream = async () => new Response(null, { status: 404 });
+  const form = body instanceof FormData;
+  const headers = { authorization: world.received().request.headers.get("authorization") ?? "" };
+  const init = form
+    ? { body, headers }
+    : { body: JSON.stringify(body), headers: { ...headers, "content-type": "application/json" } };
+  await run(world.received(init, path));
+  await world.settled();
+  const [request] = world.requests;
+  return [request?.need.nanoUsd, request?.estimate.costUsd];
+}
+
+it("is the estimate at the dearest price that a part of its tokens may have", async () => {
+  const path = "/v1/chat/completions";
+  expect(await reserved({ output: 0.001 }, path, CHAT)).toEqual([100_000_000, 0.1]);
+  expect(await reserved({ output: 0.001, reasoning_output: 0.0001 }, path, CHAT)).toEqual([100_000_000, 0.1]);
+  expect(await reserved({ output: 0.001, reasoning_output: 0.002 }, path, CHAT)).toEqual([200_000_000, 0.1]);
+  expect(await reserved({ input: 0.001, cached_input: 0.01 }, path, CHAT)).toEqual([60_000_000, 0.006]);
+});
+
+it("is a minute of audio, whose length is not known before it was read", async () => {
+  const form = new FormData();
+  form.set("model", "tiny");
+  form.set("file", new File(["x"], "x.wav"));
+  expect(await reserved({ input_second: 0.002 }, "/v1/audio/transcriptions", form)).toEqual([120_000_000, 0]);
+});
