@@ -2,8 +2,7 @@
  * The events and answers of the scheduler (docs/rules/fairshare.md#choosing-the-next). Pure data. The state machine behind
  * it has two policies, weighted and hierarchical; callers see no difference.
  */
-
-export type FairshareAlgorithm = "weighted" | "hierarchical";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 
 /** A request that wants a slot. Weights, caps and names are those of its own records: the newest value counts. */
 export interface Arrival {
@@ -109,6 +108,28 @@ export interface SchedulerSnapshot {
   readonly modelQueued: Readonly<Record<string, number>>;
 }
 
+/**
+ * The limit that binds a queue now (docs/rules/fairshare.md#why-a-request-waits). `budget`: it has its slot, and waits for
+ * tokens or money.
+ */
+export type WaitReason = "cell_full" | "tenant_cap" | "model_cap" | "group_share" | "tenant_share" | "budget";
+
+/** The requests of one tenant for one model that one limit holds up. */
+export interface WaitingQueue {
+  readonly tenantId: string;
+  readonly tenant: string;
+  readonly group: string;
+  readonly model: string;
+  readonly queued: number;
+  readonly oldestWaitMs: number;
+  readonly reason: WaitReason;
+}
+
+/** The live view with its queues. */
+export interface LiveSnapshot extends SchedulerSnapshot {
+  readonly waiting: readonly WaitingQueue[];
+}
+
 /** One scheduler of one cell. Deterministic: the same events at the same times give the same grants. */
 export interface Scheduler {
   /** Applies one event and dispatches until no head can be granted; returns the grants it caused, in order. */
@@ -127,6 +148,8 @@ export interface Scheduler {
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[];
   readonly maxInFlight: number;
   snapshot(nowMs: number): SchedulerSnapshot;
+  /** Every queue that a limit holds up, in no particular order. A queue whose turn it is has no limit and is left out. */
+  waiting(nowMs: number): readonly WaitingQueue[];
 }
 
 export interface SchedulerOptions {
