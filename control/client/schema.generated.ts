@@ -2394,6 +2394,8 @@ export interface components {
                 weight_share: number;
             }[];
             ts_ms: number;
+            waiting: components["schemas"]["WaitingQueue"][];
+            waiting_cells: string[];
         };
         FairshareSample: {
             global_in_flight: number;
@@ -3306,6 +3308,16 @@ export interface components {
             built_at: string | null;
             git_sha: string | null;
             version: string;
+        };
+        WaitingQueue: {
+            group: string;
+            model: string;
+            oldest_wait_ms: number;
+            queued: number;
+            /** @enum {string} */
+            reason: "cell_full" | "tenant_cap" | "model_cap" | "group_share" | "tenant_share" | "budget";
+            tenant: string;
+            tenant_id: string;
         };
     };
     responses: {

@@ -18,12 +18,12 @@ interface Competitor {
 }
 
 /** A group that may compete. */
-export interface CompetingGroup extends Competitor {
+interface CompetingGroup extends Competitor {
   readonly name: string;
 }
 
 /** A tenant that may compete; its group is named by `group`. */
-export interface CompetingTenant extends Competitor {
+interface CompetingTenant extends Competitor {
   readonly group: string;
 }
 
@@ -41,13 +41,13 @@ export interface Entitlement {
 }
 
 /** A competitor as it was given, with its entitlement. */
-export interface Entitled<T> {
+interface Entitled<T> {
   readonly who: T;
   readonly entitlement: Entitlement;
 }
 
 /** The competition for the slots of one cell. A tenant whose group is not among the groups has no share. */
-export interface SlotCompetition<G extends CompetingGroup, T extends CompetingTenant> {
+interface SlotCompetition<G extends CompetingGroup, T extends CompetingTenant> {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
   readonly groups: readonly G[];

@@ -5,6 +5,7 @@
  * admissible head waits, unless grants are held or the requests of that head's tenant are being judged again.
  */
 
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { Claim, Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
@@ -21,7 +22,6 @@ import type {
   SchedulerGrant,
   SchedulerOptions,
   SchedulerSnapshot,
-  WaitingQueue,
 } from "./types.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
 import { heldUp } from "./why-it-waits.ts";

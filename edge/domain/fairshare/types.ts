@@ -3,6 +3,7 @@
  * it has two policies, weighted and hierarchical; callers see no difference.
  */
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 
 /** A request that wants a slot. Weights, caps and names are those of its own records: the newest value counts. */
 export interface Arrival {
@@ -108,24 +109,7 @@ export interface SchedulerSnapshot {
   readonly modelQueued: Readonly<Record<string, number>>;
 }
 
-/**
- * The limit that binds a queue now (docs/rules/fairshare.md#why-a-request-waits). `budget`: it has its slot, and waits for
- * tokens or money.
- */
-export type WaitReason = "cell_full" | "tenant_cap" | "model_cap" | "group_share" | "tenant_share" | "budget";
-
-/** The requests of one tenant for one model that one limit holds up. */
-export interface WaitingQueue {
-  readonly tenantId: string;
-  readonly tenant: string;
-  readonly group: string;
-  readonly model: string;
-  readonly queued: number;
-  readonly oldestWaitMs: number;
-  readonly reason: WaitReason;
-}
-
-/** The live view with its queues. */
+/** The live view, with the queues that a limit holds up (docs/rules/fairshare.md#why-a-request-waits). */
 export interface LiveSnapshot extends SchedulerSnapshot {
   readonly waiting: readonly WaitingQueue[];
 }

@@ -5,8 +5,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { Arrival, Scheduler, SchedulerEvent, WaitingQueue } from "./types.ts";
+import type { Arrival, Scheduler, SchedulerEvent } from "./types.ts";
 
 const TENANT_CAPS = [1, null, 3, null, null, 2] as const;
 const MODEL_CAPS = [null, 1, 2] as const;
@@ -84,7 +85,7 @@ class Trace {
   }
 }
 
-const isSame = (a: WaitingQueue, b: WaitingQueue): boolean => a.tenantId === b.tenantId && a.model === b.model;
+const isSame = (a: WaitingQueue, b: WaitingQueue): boolean => a.tenant_id === b.tenant_id && a.model === b.model;
 
 function play(
   algorithm: FairshareAlgorithm,
@@ -117,10 +118,10 @@ describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (
       fc.property(traces, fc.array(step, { maxLength: 20 }), (steps, later) => {
         const seen = play(algorithm, steps);
         const rows = seen.scheduler.waiting(1e6);
-        expect(new Set(rows.map(({ tenantId, model }) => `${tenantId} ${model}`)).size).toBe(rows.length);
+        expect(new Set(rows.map(({ tenant_id, model }) => `${tenant_id} ${model}`)).size).toBe(rows.length);
         for (const row of rows) {
           const own = [...seen.waiting.values()].filter(
-            ({ tenant, model }) => tenant.id === row.tenantId && model.name === row.model,
+            ({ tenant, model }) => tenant.id === row.tenant_id && model.name === row.model,
           );
           expect(row.queued).toBe(own.length);
         }
@@ -151,20 +152,20 @@ describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (
         const trace = play(algorithm, steps);
         const isFull = trace.running.size >= trace.slots;
         for (const queue of trace.scheduler.waiting(1e6)) {
-          const ofTenant = ({ tenant }: Arrival): boolean => tenant.id === queue.tenantId;
+          const ofTenant = ({ tenant }: Arrival): boolean => tenant.id === queue.tenant_id;
           const ofModel = ({ model }: Arrival): boolean => model.name === queue.model;
-          const tenantCap = TENANT_CAPS[Number(queue.tenantId.slice(1))] ?? null;
+          const tenantCap = TENANT_CAPS[Number(queue.tenant_id.slice(1))] ?? null;
           const modelCap = MODEL_CAPS[Number(queue.model.slice(1))] ?? null;
           const tenantIsFull = tenantCap !== null && trace.holding(ofTenant) >= tenantCap;
           const modelIsFull = modelCap !== null && trace.holding(ofModel) >= modelCap;
           expect(queue.reason === "tenant_cap").toBe(tenantIsFull);
           expect(queue.reason === "model_cap").toBe(!tenantIsFull && modelIsFull);
           const lifted = {
-            tenant_cap: [{ type: "tenant", id: queue.tenantId, maxInFlight: null }],
+            tenant_cap: [{ type: "tenant", id: queue.tenant_id, maxInFlight: null }],
             model_cap: [{ type: "model", name: queue.model, maxInFlight: null }],
             cell_full: [{ type: "capacity", maxInFlight: 1000 }],
             group_share: [{ type: "group", name: queue.group, weight: MUCH }],
-            tenant_share: [{ type: "tenant", id: queue.tenantId, weight: MUCH }],
+            tenant_share: [{ type: "tenant", id: queue.tenant_id, weight: MUCH }],
             budget: [],
           } satisfies Record<WaitingQueue["reason"], readonly SchedulerEvent[]>;
           // In weighted mode a new weight leaves what was served before settled, so the lead is what counts.
@@ -212,8 +213,24 @@ describe("the reason", () => {
   it("is the group's share for who has borrowed slots, and the full cell for who waits for them", () => {
     const rows = scheduler(4, [...many(6, "a", "A"), ...many(2, "b", "B")]).waiting(1_000);
     expect(rows).toEqual([
-      { tenantId: "a", tenant: "name of a", group: "A", model: "m", queued: 2, oldestWaitMs: 996, reason: "group_share" },
-      { tenantId: "b", tenant: "name of b", group: "B", model: "m", queued: 2, oldestWaitMs: 994, reason: "cell_full" },
+      {
+        tenant_id: "a",
+        tenant: "name of a",
+        group: "A",
+        model: "m",
+        queued: 2,
+        oldest_wait_ms: 996,
+        reason: "group_share",
+      },
+      {
+        tenant_id: "b",
+        tenant: "name of b",
+        group: "B",
+        model: "m",
+        queued: 2,
+        oldest_wait_ms: 994,
+        reason: "cell_full",
+      },
     ]);
   });
 

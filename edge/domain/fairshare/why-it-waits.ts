@@ -3,9 +3,9 @@
  * for one model, by the state that the scheduler decides with. It only reads: no order and no score changes. A queue that
  * no limit holds up has its turn, and has no reason.
  */
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { Claim, ShareLimit } from "./policy.ts";
 import { hasRoom, type ModelState, type TenantState, type Waiter } from "./state.ts";
-import type { WaitingQueue, WaitReason } from "./types.ts";
 
 interface WaitSource {
   readonly waiters: Iterable<Waiter>;
@@ -33,7 +33,7 @@ interface QueueState {
  * The limit that has to be lifted first. The tenant's and the model's own caps bind whatever is free; a share binds only
  * while no slot is free and somebody else competes for it. Null: none, its turn has come.
  */
-function bindingLimit(queue: QueueState): WaitReason | null {
+function bindingLimit(queue: QueueState): WaitingQueue["reason"] | null {
   if (!queue.tenantHasRoom) return "tenant_cap";
   if (!queue.modelHasRoom) return "model_cap";
   if (queue.slotIsFree) return null;
@@ -55,12 +55,12 @@ export function heldUp({ waiters, slotIsFree, shareLimits }: WaitSource, nowMs: 
     });
     if (reason === null) continue;
     held.push({
-      tenantId: tenant.id,
+      tenant_id: tenant.id,
       tenant: tenant.name,
       group: tenant.group.name,
       model: model.name,
       queued: queue.queued,
-      oldestWaitMs: Math.max(0, nowMs - queue.oldestArrivedMs),
+      oldest_wait_ms: Math.max(0, Math.round(nowMs - queue.oldestArrivedMs)),
       reason,
     });
   }
