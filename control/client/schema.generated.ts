@@ -4196,6 +4196,8 @@ export interface operations {
                 cursor?: string;
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
+                /** @description A part of model_name or upstream_model, in any case */
+                q?: string;
             };
             header?: never;
             path?: never;
@@ -5564,8 +5566,13 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description Name of its fairshare group */
+                group?: string;
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
+                /** @description A part of name, organization or contact, in any case */
+                q?: string;
+                status?: "active" | "suspended" | "archived";
             };
             header?: never;
             path?: never;
