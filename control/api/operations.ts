@@ -1,14 +1,16 @@
 /** Routes for operating a gateway: the resync, and the log of what admins have changed. */
 
 import { z } from "zod";
+import { alertsSchema } from "../../shared/schema/alert-log.ts";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
+import { readAlerts } from "../alerts/read-alerts.ts";
 import { resync } from "../publish/resync-verb.ts";
 import { listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
-/** Resync and audit log. */
+/** Resync, audit log and alerts. */
 export function operationRoutes(app: Api, deps: ApiDeps): void {
   const directory = { cells: deps.cells, own: deps.cell };
   endpoint(app, {
@@ -31,5 +33,14 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     query: auditFilterSchema,
     answer: z.array(auditEntrySchema),
     handler: async ({ ctx, query }) => await listAudit(ctx, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/alerts",
+    summary: "What is wrong now, and the last 200 messages",
+    tag: "Operations",
+    answer: alertsSchema,
+    handler: async ({ ctx }) => await readAlerts(ctx),
   });
 }
