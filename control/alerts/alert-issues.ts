@@ -41,9 +41,14 @@ export class AlertIssues {
     this.#db = db;
   }
 
+  /** Waits until no other transaction writes alerts; until this one ends, none will. */
+  async lock(tx: Transaction): Promise<void> {
+    await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
+  }
+
   /** Counts every event into its issue, within the transaction. */
   async record(tx: Transaction, events: readonly AlertEvent[]): Promise<void> {
-    await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
+    await this.lock(tx);
     for (const { issueKey, title, detail, count } of events)
       await tx
         .insert(alertIssues)

@@ -8,6 +8,7 @@
 import type { Database, Transaction } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";
 import { AlertIssues, type DueIssue } from "./alert-issues.ts";
+import { AlertLog } from "./alert-log.ts";
 import { type AlertSink, logAlert, type RaisedAlert } from "./alert-sink.ts";
 import type { AlertChannels } from "./configured-channels.ts";
 
@@ -25,18 +26,25 @@ interface AlertSenderOptions {
 export class AlertSender implements AlertSink {
   readonly #options: AlertSenderOptions;
   readonly #issues: AlertIssues;
+  readonly #log: AlertLog;
 
   constructor(options: AlertSenderOptions) {
     this.#options = options;
     this.#issues = new AlertIssues(options.db);
+    this.#log = new AlertLog(options.db);
   }
 
-  /** Rejects when the settings or the database do not answer. Without a channel an alert is only written to the log. */
+  /**
+   * Rejects when the settings or the database do not answer. Without a channel an alert is only written to the log and kept
+   * for GET /alerts.
+   */
   async take(alerts: readonly RaisedAlert[], also?: (tx: Transaction) => Promise<void>): Promise<void> {
-    const { db, channels: read, logger } = this.#options;
-    const { channels } = await read();
+    const { db, channels: read, now, logger } = this.#options;
+    const { channels, minIntervalSecs } = await read();
     await db.transaction(async (tx) => {
       await also?.(tx);
+      await this.#issues.lock(tx);
+      await this.#log.record(tx, alerts, minIntervalSecs * 1000, now());
       if (channels.length > 0) await this.#issues.record(tx, alerts);
       for (const alert of alerts) logAlert(logger, alert);
     });
@@ -62,9 +70,10 @@ export class AlertSender implements AlertSink {
     }
   }
 
-  /** Removes issues that were last reported long ago. */
-  async prune(): Promise<{ readonly removed: number }> {
-    return await this.#issues.prune(this.#options.now());
+  /** Removes issues that were last reported long ago, and what was raised more than 30 days ago. */
+  async prune(): Promise<{ readonly removed: number; readonly forgotten: number }> {
+    const nowMs = this.#options.now();
+    return { ...(await this.#issues.prune(nowMs)), forgotten: await this.#log.prune(nowMs) };
   }
 
   async #report(due: DueIssue, { channels }: AlertChannels): Promise<void> {

@@ -59,6 +59,10 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   entity_id: [ID],
   detail: [{ name: "research" }, "sent"],
   cell: ["local"],
+  tenant: ["research"],
+  title: ["Model down"],
+  group: ["default"],
+  waiting_cells: [["local"]],
   request_id: ["0193f1d2c3b44a5f"],
   session_id: ["s-1"],
   message: ["validation failed"],
@@ -132,7 +136,7 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
 
 /** Examples by the shape of the name. */
 const BY_SHAPE: readonly (readonly [shape: RegExp, examples: readonly unknown[]])[] = [
-  [/^(ts|read_at|period_start|period_end)$|_(at|from|until)$/, [MOMENT]],
+  [/^(ts|at|since|read_at|period_start|period_end)$|_(at|from|until)$/, [MOMENT]],
   [/^id$|_id$|^device_id$/, [ID, 1]],
   [/_ms$/, [1500]],
 ];

@@ -2,10 +2,16 @@
  * MCP server routes.
  */
 import { z } from "zod";
-import { createMcpServerSchema, mcpServerSchema, updateMcpServerSchema } from "../../shared/schema/mcp-server.ts";
+import {
+  createMcpServerSchema,
+  mcpServerSchema,
+  mcpServerTestSchema,
+  updateMcpServerSchema,
+} from "../../shared/schema/mcp-server.ts";
 import { createMcpServer } from "../services/mcp-servers/create-mcp-server.ts";
 import { deleteMcpServer } from "../services/mcp-servers/delete-mcp-server.ts";
 import { getMcpServer, listMcpServers } from "../services/mcp-servers/read-mcp-servers.ts";
+import { testMcpServer } from "../services/mcp-servers/test-mcp-server.ts";
 import { updateMcpServer } from "../services/mcp-servers/update-mcp-server.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
@@ -60,5 +66,16 @@ export function mcpServerRoutes(app: Api): void {
     summary: "Remove an MCP server",
     tag,
     handler: async ({ ctx, path }) => await deleteMcpServer(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "post",
+    path: `${one}/test`,
+    summary: "Connect to an MCP server and list its tools; changes nothing",
+    description:
+      "Begins a session, lists the tools and ends the session, within 10 seconds. Always 200 for a registered server; what is wrong is in `error`.",
+    tag,
+    answer: mcpServerTestSchema,
+    handler: async ({ ctx, path, signal }) => await testMcpServer(ctx, path.id, signal),
   });
 }

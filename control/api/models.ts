@@ -4,6 +4,7 @@
 import { z } from "zod";
 import {
   createModelSchema,
+  modelFilterSchema,
   modelSchema,
   modelValidationSchema,
   updateModelSchema,
@@ -51,6 +52,7 @@ export function modelRoutes(app: Api): void {
     path: "/api/v1/models",
     summary: "List models",
     tag,
+    query: modelFilterSchema,
     answer: z.array(modelSchema),
     handler: async ({ ctx, query }) => await listModels(ctx, query),
   });

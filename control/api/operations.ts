@@ -1,14 +1,18 @@
 /** Routes for operating a gateway: the resync, and the log of what admins have changed. */
 
 import { z } from "zod";
+import { alertsSchema } from "../../shared/schema/alert-log.ts";
+import { attentionItemSchema } from "../../shared/schema/attention.ts";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
+import { readAlerts } from "../alerts/read-alerts.ts";
 import { resync } from "../publish/resync-verb.ts";
+import { getAttention } from "../services/attention/get-attention.ts";
 import { listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
-/** Resync and audit log. */
+/** Resync, audit log, alerts, and what needs attention. */
 export function operationRoutes(app: Api, deps: ApiDeps): void {
   const directory = { cells: deps.cells, own: deps.cell };
   endpoint(app, {
@@ -31,5 +35,23 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     query: auditFilterSchema,
     answer: z.array(auditEntrySchema),
     handler: async ({ ctx, query }) => await listAudit(ctx, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/overview/attention",
+    summary: "What a person has to act on now, the most urgent first",
+    tag: "Operations",
+    answer: z.array(attentionItemSchema),
+    handler: async ({ ctx }) => await getAttention(ctx, directory, deps.store),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/alerts",
+    summary: "What is wrong now, and the last 200 messages",
+    tag: "Operations",
+    answer: alertsSchema,
+    handler: async ({ ctx }) => await readAlerts(ctx),
   });
 }

@@ -2,7 +2,7 @@
  * Tenant routes.
  */
 import { z } from "zod";
-import { createTenantSchema, tenantSchema } from "../../shared/schema/tenant.ts";
+import { createTenantSchema, tenantFilterSchema, tenantSchema } from "../../shared/schema/tenant.ts";
 import { createTenant } from "../services/tenants/create-tenant.ts";
 import { deleteTenant } from "../services/tenants/delete-tenant.ts";
 import { getTenant, listTenants } from "../services/tenants/read-tenants.ts";
@@ -72,6 +72,7 @@ export function tenantRoutes(app: Api): void {
     path: "/api/v1/tenants",
     summary: "List tenants",
     tag,
+    query: tenantFilterSchema,
     answer: z.array(tenantSchema),
     handler: async ({ ctx, query }) => await listTenants(ctx, query),
   });

@@ -23,6 +23,12 @@ import {
   fairshareSampleSchema,
 } from "../../shared/schema/load.ts";
 
+/** A Worker that was deployed before the queues were shown has none in its answer. */
+const cellLiveSchema = fairshareLiveSchema.extend({
+  waiting: fairshareLiveSchema.shape.waiting.default([]),
+  waiting_cells: fairshareLiveSchema.shape.waiting_cells.default([]),
+});
+
 const DEADLINE_MS = 1000;
 /** The cell sums up the ledger for a whole batch of counters. */
 const REBUILD_DEADLINE_MS = 10_000;
@@ -92,7 +98,7 @@ export class Cells {
 
   /** Throws when the cell does not answer. */
   async live(address: CellAddress): Promise<FairshareLive> {
-    return fairshareLiveSchema.parse(await (await this.#call(address, INTERNAL_PATHS.live)).json());
+    return cellLiveSchema.parse(await (await this.#call(address, INTERNAL_PATHS.live)).json());
   }
 
   /** Throws when the cell does not answer. */

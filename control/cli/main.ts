@@ -10,6 +10,7 @@ import { backupCommands } from "./backup.ts";
 import { guardrailsCommands } from "./guardrails.ts";
 import { keyCommands } from "./keys.ts";
 import { modelCommands } from "./models.ts";
+import { operationCommands } from "./operations.ts";
 import { CliError } from "./session.ts";
 import { tenantCommands } from "./tenants.ts";
 import { usageCommands } from "./usage.ts";
@@ -31,7 +32,15 @@ const program = new Command("gateway")
     "\nThe admin token comes from GATEWAY_ADMIN_TOKEN, else from the data folder of a gateway started here.\nExit code: 0 done, 1 refused or failed, 2 not understood.",
   )
   .exitOverride();
-for (const add of [tenantCommands, keyCommands, modelCommands, guardrailsCommands, usageCommands, backupCommands])
+for (const add of [
+  tenantCommands,
+  keyCommands,
+  modelCommands,
+  guardrailsCommands,
+  usageCommands,
+  operationCommands,
+  backupCommands,
+])
   add(program);
 
 try {

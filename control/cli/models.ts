@@ -27,10 +27,12 @@ export function modelCommands(program: Command): void {
   models
     .command("list")
     .description("list models")
-    .action(async (_options: object, command: Command) => {
+    .option("--search <text>", "a part of the name, here or at its upstream")
+    .action(async (options: { search?: string }, command: Command) => {
       const session = sessionOf(command);
+      const filter = options.search === undefined ? {} : { q: options.search };
       const rows = await session.rowsOfAllPages((cursor) =>
-        session.client.GET("/api/v1/models", { params: { query: page(cursor) } }),
+        session.client.GET("/api/v1/models", { params: { query: { ...page(cursor), ...filter } } }),
       );
       session.list(rows, [
         "model_name",

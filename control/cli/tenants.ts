@@ -15,6 +15,12 @@ interface CreateOptions {
   readonly description?: string;
 }
 
+interface ListOptions {
+  readonly search?: string;
+  readonly status?: string;
+  readonly group?: string;
+}
+
 interface BudgetOptions {
   readonly tokens?: number | null;
   readonly usd?: number | null;
@@ -23,15 +29,26 @@ interface BudgetOptions {
 
 const at = (tenant: Schemas["Tenant"]) => ({ params: { path: { id: tenant.id } } });
 
+function filtersOf({ search, status, group }: ListOptions) {
+  return {
+    ...(search === undefined ? {} : { q: search }),
+    ...(status === undefined ? {} : { status: status as Schemas["TenantStatus"]["status"] }),
+    ...(group === undefined ? {} : { group }),
+  };
+}
+
 export function tenantCommands(program: Command): void {
   const tenants = program.command("tenants").description("who uses the gateway");
   tenants
     .command("list")
     .description("list tenants")
-    .action(async (_options: object, command: Command) => {
+    .option("--search <text>", "a part of name, organization or contact")
+    .option("--status <status>", "active, suspended or archived")
+    .option("--group <name>", "fairshare group")
+    .action(async (options: ListOptions, command: Command) => {
       const session = sessionOf(command);
       const rows = await session.rowsOfAllPages((cursor) =>
-        session.client.GET("/api/v1/tenants", { params: { query: page(cursor) } }),
+        session.client.GET("/api/v1/tenants", { params: { query: { ...page(cursor), ...filtersOf(options) } } }),
       );
       session.list(rows, ["name", "status", "fairshare_group", "weight", "tokens_per_minute", "max_in_flight", "id"]);
     });

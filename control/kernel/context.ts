@@ -11,6 +11,8 @@ import type { BackupKey } from "../encryption/secret-macs.ts";
 export interface Publisher {
   /** Publishes these outbox rows; `pending` when not everything was confirmed within a second. Never throws. */
   publish(outboxIds: readonly number[]): Promise<"done" | "pending">;
+  /** Rejects when the database does not answer. */
+  unconfirmed(): Promise<Unconfirmed>;
 }
 
 /** How many changes are not confirmed yet, and since when the oldest waits; null when none waits. */

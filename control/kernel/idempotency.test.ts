@@ -63,6 +63,7 @@ test("a process that ends after its write committed leaves the answer behind", a
       committed.resolve(undefined);
       return await new Promise<never>(() => undefined);
     },
+    unconfirmed: async () => await control.publisher.unconfirmed(),
   };
   void runOnce({ ...control.ctx, publisher }, k, scope, body, create);
   await committed.promise;

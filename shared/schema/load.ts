@@ -13,6 +13,20 @@ const shares = {
   expected_slots: z.number(),
 };
 
+/** The requests of one tenant for one model that one limit holds up (docs/rules/fairshare.md#why-a-request-waits). */
+const waitingQueueSchema = z
+  .object({
+    tenant_id: z.string(),
+    tenant: z.string(),
+    group: z.string(),
+    model: z.string(),
+    queued: z.number().int(),
+    oldest_wait_ms: z.number().int(),
+    reason: z.enum(["cell_full", "tenant_cap", "model_cap", "group_share", "tenant_share", "budget"]),
+  })
+  .meta({ id: "WaitingQueue" });
+export type WaitingQueue = z.infer<typeof waitingQueueSchema>;
+
 /** GET /fairshare/live */
 export const fairshareLiveSchema = z
   .object({
@@ -36,6 +50,8 @@ export const fairshareLiveSchema = z
     ),
     model_in_flight: z.record(z.string(), z.number().int()),
     model_queued: z.record(z.string(), z.number().int()),
+    waiting: z.array(waitingQueueSchema),
+    waiting_cells: z.array(z.string()),
   })
   .meta({ id: "FairshareLive" });
 export type FairshareLive = z.infer<typeof fairshareLiveSchema>;

@@ -55,6 +55,17 @@ export const createMcpServerSchema = z
   })
   .meta({ id: "CreateMcpServer" });
 
+/** POST /mcp-servers/{id}/test: whether the server answers as one, and the names of its tools. */
+export const mcpServerTestSchema = z
+  .object({
+    ok: z.boolean(),
+    latency_ms: z.number().int(),
+    tools: z.array(z.string()),
+    error: z.string().nullable(),
+  })
+  .meta({ id: "McpServerTest" });
+export type McpServerTest = z.infer<typeof mcpServerTestSchema>;
+
 /**
  * PUT /mcp-servers/{id}: what is omitted keeps its value. A null auth_header keeps the stored value, an empty one clears
  * it.

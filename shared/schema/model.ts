@@ -12,6 +12,7 @@ import {
   freeText,
   nameField,
   oneOf,
+  queryText,
   requiredText,
   storedId,
   storedSecret,
@@ -24,6 +25,11 @@ import {
 import { apiBase, headerSecret } from "./upstream.ts";
 
 const BOONS = ["vision", "structured_output", "compression"] as const;
+
+/** Filters of GET /models besides paging (docs/rules/management-api.md#searches). */
+export const modelFilterSchema = z.object({
+  q: queryText.meta({ description: "A part of model_name or upstream_model, in any case" }).optional(),
+});
 
 /** The shortest interval between health checks of a model. A smaller number is raised to it. */
 export const MIN_CHECK_INTERVAL_SECS = 60;

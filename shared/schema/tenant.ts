@@ -14,6 +14,7 @@ import {
   nameField,
   oneOf,
   oneOfLowered,
+  queryText,
   storedBudget,
   storedId,
   storedTimes,
@@ -99,6 +100,13 @@ export const updateTenantSchema = z
   .meta({ id: "UpdateTenant" });
 
 export type CreateTenant = z.infer<typeof createTenantSchema>;
+
+/** Filters of GET /tenants besides paging (docs/rules/management-api.md#searches). */
+export const tenantFilterSchema = z.object({
+  q: queryText.meta({ description: "A part of name, organization or contact, in any case" }).optional(),
+  status: oneOf(TENANT_STATUSES).optional(),
+  group: queryText.meta({ description: "Name of its fairshare group" }).optional(),
+});
 
 /** PATCH /tenants/{id}/status */
 export const tenantStatusSchema = z.object({ status: oneOfLowered(TENANT_STATUSES) }).meta({ id: "TenantStatus" });

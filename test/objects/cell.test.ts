@@ -273,6 +273,7 @@ describe("Cell", () => {
     const two = await admit(stub, admissionRequestFor(id()));
     const live = await stub.fairshareLive();
     expect([live.inFlight, live.queued, live.tenants[0]?.name]).toEqual([1, 1, "Acme"]);
+    expect(live.waiting).toMatchObject([{ tenant: "Acme", queued: 1, reason: "cell_full" }]);
     expect((await stub.fairshareHistory(0))[0]?.tenants).toEqual([
       { tenant_id: "t1", name: "Acme", in_flight: 1, queued: 0 },
     ]);

@@ -2,7 +2,7 @@
  * Runs a scenario through the scheduler as a discrete-event simulation: it reads no clock, and all randomness comes from
  * the seed. Every second of simulated time is one window, with what each tenant held, was served and was entitled to.
  */
-import { IndexedHeap } from "../../edge/domain/fairshare/indexed-heap.ts";
+import { IndexedHeap } from "../../shared/fairshare/indexed-heap.ts";
 import { createScheduler } from "../../edge/domain/fairshare/scheduler.ts";
 import type { Arrival, Scheduler, SchedulerEvent, SchedulerGrant } from "../../edge/domain/fairshare/types.ts";
 import { entitlements } from "./entitlements.ts";

@@ -1,5 +1,5 @@
 /** The simulator's scenarios: which tenant sends which requests, when, and how the cell is configured. Data only. */
-import type { FairshareAlgorithm } from "../../edge/domain/fairshare/types.ts";
+import type { FairshareAlgorithm } from "../../shared/fairshare/entitled-slots.ts";
 
 export type Range = readonly [low: number, high: number];
 

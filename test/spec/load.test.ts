@@ -64,6 +64,17 @@ describe("the capacity of a cell", () => {
       ],
       model_in_flight: { [minted.model.model_name]: 1 },
       model_queued: { [minted.model.model_name]: 2 },
+      waiting: [
+        {
+          tenant_id: minted.tenant.id,
+          tenant: minted.tenant.name,
+          group: "default",
+          model: minted.model.model_name,
+          queued: 2,
+          reason: "cell_full",
+        },
+      ],
+      waiting_cells: ["local"],
     });
 
     await gateway.must("PUT", "/capacity", { max_in_flight: 3 });

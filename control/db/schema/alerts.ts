@@ -25,3 +25,19 @@ export const alertSources = pgTable("alert_sources", {
   ledger: text("ledger").notNull(),
   through: bigint("through", { mode: "number" }).notNull(),
 });
+
+/** What was raised, one row for each issue and time between two messages (docs/rules/alerts.md#reading-alerts). */
+export const alertLog = pgTable("alert_log", {
+  id: bigserial("id", { mode: "number" }).primaryKey(),
+  issue_key: text("issue_key").notNull(),
+  title: text("title").notNull(),
+  /** From the last time that the issue was raised. */
+  detail: text("detail").notNull(),
+  began_at_ms: bigint("began_at_ms", { mode: "number" }).notNull(),
+  last_at_ms: bigint("last_at_ms", { mode: "number" }).notNull(),
+  /** How many times it was raised within this row. */
+  times: bigint("times", { mode: "number" }).notNull(),
+  /** Since when it has been raised again and again without a pause, this row and those before it together. */
+  firing_since_ms: bigint("firing_since_ms", { mode: "number" }).notNull(),
+  firing_times: bigint("firing_times", { mode: "number" }).notNull(),
+});

@@ -2,12 +2,13 @@
  * Lists keys of all tenants, the newest first, by tenant, state and a part of name or prefix
  * (docs/rules/keys.md#lists).
  */
-import { and, getTableColumns, not, type SQL, sql } from "drizzle-orm";
+import { and, getTableColumns, not, sql } from "drizzle-orm";
 import { allKeysFilterSchema, type ListedKey } from "../../../shared/schema/api-key.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../../kernel/paging.ts";
+import { containing } from "../../kernel/search.ts";
 import { keyRecord } from "../../resources/key-record.ts";
 
 /** A subquery for each row of the page, so that the planner cannot choose a join over all keys. */
@@ -33,7 +34,7 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
         and(
           where,
           disabled === undefined ? undefined : disabled === "true" ? sql`${apiKeys.disabled}` : not(apiKeys.disabled),
-          q === undefined ? undefined : matches(q),
+          containing(q, [apiKeys.name, apiKeys.key_prefix]),
         ),
       )
       .orderBy(...orderBy)
@@ -45,12 +46,4 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
     (row) => [row.micros, row.id],
     (row) => ({ ...keyRecord(row), tenant_name: row.tenant_name }),
   );
-}
-
-/**
- * A search for the typed text itself: by position in the text, not by a pattern, so that no character has a special
- * meaning.
- */
-function matches(part: string): SQL {
-  return sql`(position(lower(${part}) in lower(${apiKeys.name})) > 0 OR position(lower(${part}) in lower(${apiKeys.key_prefix})) > 0)`;
 }

@@ -2,6 +2,7 @@
  * The scheduler of a cell, now and over the last hour (docs/rules/fairshare.md#live-view,
  * docs/rules/fairshare.md#history).
  */
+import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
 import { epochMsQuery } from "../../../shared/schema/common.ts";
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
 import { type CellDirectory, callCell, cellOf, cellQuerySchema } from "../../cells/cell-directory.ts";
@@ -11,10 +12,25 @@ export const historyQuerySchema = cellQuerySchema.extend({
   since_ms: epochMsQuery.optional(),
 });
 
-/** Throws 404, 502. */
+/**
+ * The scheduler of a cell. When no cell is named, `waiting` has the queues of every cell that answers, and `waiting_cells`
+ * says which. Throws 404, 502.
+ */
 export async function getFairshareLive(directory: CellDirectory, query: unknown): Promise<FairshareLive> {
   const address = cellOf(directory, query);
-  return await callCell(address, async () => await directory.cells.live(address));
+  const live = callCell(address, async () => await directory.cells.live(address));
+  if (parse(cellQuerySchema, query).cell !== undefined) return await live;
+  const others = directory.cells.addresses.filter(({ cell }) => cell !== address.cell);
+  const [own, ...rest] = await Promise.all([
+    live,
+    ...others.map(async (other) => await directory.cells.live(other).catch(() => null)),
+  ]);
+  const answers = [own, ...rest.filter((answer) => answer !== null)];
+  return {
+    ...own,
+    waiting: mergedWaiting(answers.map(({ waiting }) => waiting)),
+    waiting_cells: answers.flatMap(({ waiting_cells }) => waiting_cells).sort(),
+  };
 }
 
 /** Samples from `since_ms` on, ascending. Throws 400, 404, 502. */

@@ -4,7 +4,7 @@
 import { eq, getTableColumns } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServer } from "../../../shared/schema/mcp-server.ts";
-import { mcpServers } from "../../db/schema/mcp-servers.ts";
+import { type McpServerRow, mcpServers } from "../../db/schema/mcp-servers.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
@@ -13,12 +13,17 @@ import { mcpServerRecord } from "../../resources/mcp-server-record.ts";
 
 /** Throws 404. */
 export async function getMcpServer(ctx: VerbContext, id: string): Promise<McpServer> {
+  return mcpServerRecord(await mcpServerRow(ctx, id));
+}
+
+/** The stored row, with its secret as it is stored. Throws 404. */
+export async function mcpServerRow(ctx: VerbContext, id: string): Promise<McpServerRow> {
   const serverId = parseId(id);
   const [row] = await withDatabaseErrors(async () =>
     ctx.db.select().from(mcpServers).where(eq(mcpServers.id, serverId)),
   );
   if (row === undefined) throw new GatewayError("not_found");
-  return mcpServerRecord(row);
+  return row;
 }
 
 /** One page. Throws 400. */

@@ -1,14 +1,16 @@
 /**
- * Reads one model, and lists models by name (docs/rules/management-api.md#lists).
+ * Reads one model, and lists models by name, with a part of a name
+ * (docs/rules/management-api.md#lists, docs/rules/management-api.md#searches).
  */
-import { asc, eq, gt } from "drizzle-orm";
+import { and, asc, eq, gt } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
-import type { Model } from "../../../shared/schema/model.ts";
+import { type Model, modelFilterSchema } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
+import { badCursor, parseFiltered, toPage } from "../../kernel/paging.ts";
 import { parseId } from "../../kernel/parse.ts";
+import { containing } from "../../kernel/search.ts";
 import { modelRecord, modelWithHealth } from "../../resources/model-record.ts";
 
 /** The model. Throws 404. */
@@ -27,7 +29,7 @@ export async function getModel(ctx: VerbContext, id: string): Promise<Model> {
 
 /** One page. Throws 400. */
 export async function listModels(ctx: VerbContext, query: unknown): Promise<Page<Model>> {
-  const page = parsePage(query);
+  const { page, filter } = parseFiltered(modelFilterSchema, query);
   const after = page.after?.[0];
   if (page.after !== null && after === undefined) throw badCursor();
   const rows = await withDatabaseErrors(async () =>
@@ -35,7 +37,12 @@ export async function listModels(ctx: VerbContext, query: unknown): Promise<Page
       .select(modelWithHealth)
       .from(models)
       .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
-      .where(after === undefined ? undefined : gt(models.model_name, after))
+      .where(
+        and(
+          after === undefined ? undefined : gt(models.model_name, after),
+          containing(filter.q, [models.model_name, models.upstream_model]),
+        ),
+      )
       .orderBy(asc(models.model_name))
       .limit(page.limit + 1),
   );

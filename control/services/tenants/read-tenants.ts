@@ -1,14 +1,16 @@
 /**
- * Reads one tenant, and lists tenants, oldest first (docs/rules/management-api.md#lists).
+ * Reads one tenant, and lists tenants, oldest first, by status, group and a part of name, organization or contact
+ * (docs/rules/management-api.md#lists, docs/rules/management-api.md#searches).
  */
-import { eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
-import type { Tenant } from "../../../shared/schema/tenant.ts";
+import { type Tenant, tenantFilterSchema } from "../../../shared/schema/tenant.ts";
 import { tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
+import { afterCreated, byCreated, createdMicros, parseFiltered, toPage } from "../../kernel/paging.ts";
 import { parseId } from "../../kernel/parse.ts";
+import { containing } from "../../kernel/search.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
 
 /** The tenant. Throws 404. */
@@ -21,12 +23,20 @@ export async function getTenant(ctx: VerbContext, id: string): Promise<Tenant> {
 
 /** One page. Throws 400. */
 export async function listTenants(ctx: VerbContext, query: unknown): Promise<Page<Tenant>> {
-  const page = parsePage(query);
+  const { page, filter } = parseFiltered(tenantFilterSchema, query);
+  const { q, status, group } = filter;
   const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select({ ...getTableColumns(tenants), micros: createdMicros(tenants.created_at) })
       .from(tenants)
-      .where(afterCreated(tenants, page))
+      .where(
+        and(
+          afterCreated(tenants, page),
+          status === undefined ? undefined : eq(tenants.status, status),
+          group === undefined ? undefined : eq(tenants.fairshare_group, group),
+          containing(q, [tenants.name, tenants.organization, tenants.contact]),
+        ),
+      )
       .orderBy(...byCreated(tenants))
       .limit(page.limit + 1),
   );

@@ -12,7 +12,7 @@ import type { BucketLevel } from "../budget/token-bucket.ts";
 import type { RefusalCode } from "../budget/verdict.ts";
 import type { CountedEvent } from "../cell/event-counters.ts";
 import type { HistorySample } from "../cell/history.ts";
-import type { Arrival, SchedulerSnapshot } from "../fairshare/types.ts";
+import type { Arrival, LiveSnapshot } from "../fairshare/types.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 
@@ -185,7 +185,7 @@ export interface CellApi {
   invalidate(changes: readonly Change[]): Promise<void>;
   /** Null returns to the configured cap (docs/rules/fairshare.md#capacity). */
   setCapacity(maxInFlight: number | null): Promise<CellStats>;
-  fairshareLive(): Promise<SchedulerSnapshot>;
+  fairshareLive(): Promise<LiveSnapshot>;
   /** Samples of the last hour from `sinceMs` on, ascending (docs/rules/fairshare.md#history). */
   fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;
   /** Adds to the counters of events that leave no usage row. */

@@ -2,14 +2,13 @@ import { describe, expect, it } from "vitest";
 import { ActiveSet } from "./active-set.ts";
 
 interface Holder {
-  readonly order: number;
   inFlight: number;
 }
 
 function activeSetOf(weights: readonly number[]): { activeSet: ActiveSet<Holder>; holders: Holder[] } {
   const activeSet = new ActiveSet<Holder>(() => undefined);
-  const holders = weights.map((weight, order) => {
-    const holder = { order, inFlight: 0 };
+  const holders = weights.map((weight) => {
+    const holder = { inFlight: 0 };
     activeSet.put(holder, weight);
     return holder;
   });
@@ -17,16 +16,6 @@ function activeSetOf(weights: readonly number[]): { activeSet: ActiveSet<Holder>
 }
 
 describe("slot caps", () => {
-  it.each([
-    [8, [500, 50], [7, 1]],
-    [4, [1000, 1], [3, 1]],
-    [3, [100, 100, 100, 100], [1, 1, 1, 1]],
-    [8, [100, 100, 100], [3, 3, 2]],
-  ])("of %i slots by %j are %j", (slots, weights, caps) => {
-    const { activeSet, holders } = activeSetOf(weights);
-    expect(holders.map((holder) => activeSet.caps(slots).get(holder))).toEqual(caps);
-  });
-
   it("that cannot be divided among equals go to the member that has one first, and on to the next", () => {
     const { activeSet, holders } = activeSetOf([100, 100, 100]);
     const take = (at: number, slots: number): void => {

@@ -5,13 +5,10 @@
  * they take turns (docs/rules/fairshare.md#slot-caps). Members of equal weight also take turns at the slots that cannot be
  * divided among them: the place in the list gives no member an advantage.
  */
-import { apportion } from "./apportion.ts";
-import { apportionByClass, type ClassShare } from "./apportion-by-class.ts";
-import { IndexedHeap } from "./indexed-heap.ts";
+import { apportionByClass, type ClassShare } from "../../../shared/fairshare/apportion-by-class.ts";
+import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 
 interface ActiveMember {
-  /** Position among equals: earlier first. */
-  readonly order: number;
   readonly inFlight: number;
 }
 
@@ -72,19 +69,6 @@ export class ActiveSet<T extends ActiveMember> {
     this.#caps = null;
   }
 
-  /**
-   * The share of each member when `slots` are divided among all, at least 1; shares of equals may differ by one. O(n log
-   * n).
-   */
-  caps(slots: number): ReadonlyMap<T, number> {
-    const members = [...this.#classOf].sort(
-      ([a, { weight }], [b, other]) => other.weight - weight || a.order - b.order,
-    );
-    const weights = members.map(([, { weight }]) => weight);
-    const shares = apportion(slots, weights, this.#totalWeight);
-    return new Map(members.map(([member], at) => [member, Math.max(1, shares[at] ?? 0)]));
-  }
-
   /** The most slots that a member can come to hold when `slots` are divided among all, its turn included. */
   mostOf(member: T, slots: number): number {
     const cap = this.#capOf(member, slots);
@@ -96,6 +80,15 @@ export class ActiveSet<T extends ActiveMember> {
     const cap = this.#capOf(member, slots);
     if (cap === undefined) return member.inFlight < 1;
     return member.inFlight < cap.floor || (member.inFlight === cap.floor && cap.above.size < cap.turns);
+  }
+
+  /** True when a member may not hold one more slot, and its cap would be larger with a large enough weight. */
+  isHeldByShare(member: T, slots: number): boolean {
+    const members = this.#classOf.size;
+    // However heavy it is, every other member keeps one slot while there are enough.
+    const heaviestCap = slots >= members ? slots - (members - 1) : slots;
+    if (this.isBelowCap(member, slots)) return false;
+    return member.inFlight < heaviestCap || this.mostOf(member, slots) < heaviestCap;
   }
 
   #class(weight: number): Equals<T> {

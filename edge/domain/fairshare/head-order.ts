@@ -3,7 +3,7 @@
  * itself. Heads of one bottleneck whose witness has room are skipped together, however many they are. It only keeps the
  * order; tenant-pool.ts decides which witness a head has, and which head may be granted.
  */
-import { IndexedHeap, type Order } from "./indexed-heap.ts";
+import { IndexedHeap, type Order } from "../../../shared/fairshare/indexed-heap.ts";
 import { type Bottleneck, type Head, hasRoom, type ModelState } from "./state.ts";
 
 export class HeadOrder {

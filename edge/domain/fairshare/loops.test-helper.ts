@@ -1,7 +1,9 @@
 /** A Cell whose tenants keep requests open in parallel loops; time is simulated. Counts what each tenant was granted. */
-import { IndexedHeap } from "./indexed-heap.ts";
+
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { FairshareAlgorithm, Scheduler, SchedulerGrant } from "./types.ts";
+import type { Scheduler, SchedulerGrant } from "./types.ts";
 
 /** What a request is, without its tenant. */
 interface LoopRequest {

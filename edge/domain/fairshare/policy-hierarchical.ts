@@ -5,10 +5,10 @@
  * bottleneck at which one of its tenants competes.
  */
 
+import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import { ActiveSet } from "./active-set.ts";
 import { BottleneckScores } from "./bottleneck-scores.ts";
-import { IndexedHeap } from "./indexed-heap.ts";
-import type { NextPosition, Policy, ResumeCredit, Scores } from "./policy.ts";
+import type { Claim, NextPosition, Policy, ResumeCredit, Scores, ShareLimit } from "./policy.ts";
 import {
   type Bottleneck,
   bottleneckOf,
@@ -156,9 +156,23 @@ class Hierarchical implements Policy {
     target.scores.transferFrom(tenant, pool.scores, this.#position());
   }
 
-  slotCaps(maxInFlight: number): (group: GroupState) => number {
-    const caps = this.#active.caps(maxInFlight);
-    return (group) => caps.get(group) ?? 1;
+  shareLimits(competing: readonly Claim[], maxInFlight: number): (claim: Claim) => ShareLimit | null {
+    const rivals = new Map<GroupState, Set<TenantState>>();
+    for (const { tenant } of competing) {
+      const known = rivals.get(tenant.group);
+      if (known === undefined) rivals.set(tenant.group, new Set([tenant]));
+      else known.add(tenant);
+    }
+    const othersThan = <T>(who: T, all: { readonly size: number; has(who: T): boolean }): boolean =>
+      all.size > (all.has(who) ? 1 : 0);
+    return ({ tenant }) => {
+      const { group } = tenant;
+      if (othersThan(group, rivals) && this.#active.isHeldByShare(group, maxInFlight)) return "group_share";
+      const slots = this.#active.mostOf(group, maxInFlight);
+      const fellows = rivals.get(group);
+      const competes = fellows !== undefined && othersThan(tenant, fellows);
+      return competes && this.#pool(group).active.isHeldByShare(tenant, slots) ? "tenant_share" : null;
+    };
   }
 
   canForget(tenant: TenantState): boolean {

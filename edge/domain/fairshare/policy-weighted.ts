@@ -2,6 +2,7 @@
  * Weighted: among all tenants with an admissible head the smallest score is next; ties by arrival.
  */
 import type { NextPosition, Policy } from "./policy.ts";
+import type { TenantState } from "./state.ts";
 import { TenantPool } from "./tenant-pool.ts";
 import type { BusyPeriod } from "./virtual-time.ts";
 
@@ -25,7 +26,18 @@ export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, p
     advance: (_tenant, bottleneck, scores) =>
       pool.scores.advance(bottleneck, scores.tenant, (which) => pool.lowest(which)),
     detach: () => undefined,
-    slotCaps: (maxInFlight) => () => maxInFlight,
+    shareLimits: (competing) => {
+      const scores = new Map<TenantState, number>();
+      let lowest = Number.POSITIVE_INFINITY;
+      for (const claim of competing) {
+        // A tenant competes with its earliest request.
+        if (scores.has(claim.tenant)) continue;
+        const score = pool.comparableScore(claim);
+        scores.set(claim.tenant, score);
+        lowest = Math.min(lowest, score);
+      }
+      return ({ tenant }) => ((scores.get(tenant) ?? lowest) > lowest ? "tenant_share" : null);
+    },
     canForget: (tenant) => pool.scores.canForget(tenant),
     forget: (tenant) => pool.scores.forget(tenant),
   };

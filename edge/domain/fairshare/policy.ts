@@ -42,13 +42,23 @@ export interface Policy {
   advance(tenant: TenantState, bottleneck: Bottleneck, scores: Scores): void;
   /** Before a tenant changes its group: it leaves the competition of the old group and takes only its lead there along. */
   detach(tenant: TenantState, to: GroupState): void;
-  /** The slot caps of groups, for the snapshot. */
-  slotCaps(maxInFlight: number): (group: GroupState) => number;
+  /**
+   * Which share keeps a tenant's request from a slot, if slots are what it waits for; null: none does, more slots alone
+   * would. `competing`: everything that its tenant and its model have room for, in
+   * order of arrival. Changes nothing.
+   */
+  shareLimits(competing: readonly Claim[], maxInFlight: number): (claim: Claim) => ShareLimit | null;
   /** True when an idle tenant's state may be forgotten without gain or loss for any tenant. */
   canForget(tenant: TenantState): boolean;
   /** Forgets a tenant. */
   forget(tenant: TenantState): void;
 }
+
+/** What a queue waits for: a slot for requests of this tenant for this model. */
+export type Claim = Pick<Head, "tenant" | "model">;
+
+/** The share, of the group among groups or of the tenant within its group, that is used up (why-it-waits.ts). */
+export type ShareLimit = "group_share" | "tenant_share";
 
 /** The request that a tenant may be behind by when it resumes. */
 export interface ResumeCredit {

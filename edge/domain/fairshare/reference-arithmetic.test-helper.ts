@@ -2,7 +2,7 @@
  * The arithmetic of docs/rules/fairshare.md#cost-and-weight and docs/rules/fairshare.md#slot-caps for the slow
  * reference.
  */
-import { apportion } from "./apportion.ts";
+import { apportion } from "../../../shared/fairshare/apportion.ts";
 
 export const byScore = <T>(items: readonly T[], score: (item: T) => number, tie: (item: T) => number): readonly T[] =>
   items.toSorted((a, b) => score(a) - score(b) || tie(a) - tie(b));

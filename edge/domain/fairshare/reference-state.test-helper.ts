@@ -1,4 +1,6 @@
 /** What the slow reference remembers, and what follows directly from it; decides nothing (reference.test-helper.ts). */
+
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { capOf, effective } from "./reference-arithmetic.test-helper.ts";
 import {
   type ReferenceCharge,
@@ -7,7 +9,7 @@ import {
   ReferenceScores,
 } from "./reference-scores.test-helper.ts";
 import { ServedScore } from "./served-score.ts";
-import type { Arrival, FairshareAlgorithm } from "./types.ts";
+import type { Arrival } from "./types.ts";
 
 export interface ReferenceTenant extends ReferenceCompetitor {
   readonly seen: number;

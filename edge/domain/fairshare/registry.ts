@@ -2,7 +2,7 @@
  * Every tenant, group and model that the scheduler has seen, with the newest values. Creates, finds and forgets; decides
  * nothing. What was served before the Cell was last idle counts as 0 from the next read on.
  */
-import { IndexedHeap } from "./indexed-heap.ts";
+import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import { ServedScore } from "./served-score.ts";
 import { type GroupState, isActive, type ModelState, oldestOrder, type TenantState, waiterQueue } from "./state.ts";
 import type { Arrival } from "./types.ts";
@@ -56,7 +56,6 @@ export class Registry {
     if (known !== undefined) return known;
     const group: GroupState = {
       ...given,
-      order: this.order(),
       inFlight: 0,
       queued: 0,
       served: new ServedScore(),
@@ -90,7 +89,6 @@ export class Registry {
     if (known !== undefined) return known;
     const tenant: TenantState = {
       ...given,
-      order: this.order(),
       group,
       inFlight: 0,
       queued: 0,

@@ -3,8 +3,9 @@
  * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next).
  */
 import { describe, expect, it } from "vitest";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { Arrival, FairshareAlgorithm, SchedulerEvent } from "./types.ts";
+import type { Arrival, SchedulerEvent } from "./types.ts";
 
 const ALGORITHMS = ["weighted", "hierarchical"] as const;
 

@@ -1,7 +1,8 @@
 /** Thousands of tenants that wait for models which are all full: a decision examines models, not tenants. */
 import { describe, expect, it } from "vitest";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { Arrival, FairshareAlgorithm } from "./types.ts";
+import type { Arrival } from "./types.ts";
 
 const MODELS = 30;
 const DECISIONS = 300;

@@ -3,8 +3,9 @@
  * Comparisons are counted, never time.
  */
 import { describe, expect, it } from "vitest";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { Arrival, FairshareAlgorithm } from "./types.ts";
+import type { Arrival } from "./types.ts";
 
 const DECISIONS = 300;
 

@@ -4,8 +4,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { Arrival, FairshareAlgorithm, Scheduler, SchedulerGrant } from "./types.ts";
+import type { Arrival, Scheduler, SchedulerGrant } from "./types.ts";
 
 const ALGORITHMS = ["weighted", "hierarchical"] as const;
 

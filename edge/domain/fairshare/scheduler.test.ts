@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { apportion } from "./apportion.ts";
+import { apportion } from "../../../shared/fairshare/apportion.ts";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { Arrival, FairshareAlgorithm, Scheduler } from "./types.ts";
+import type { Arrival, Scheduler } from "./types.ts";
 
 let nextId = 0;
 

@@ -5,7 +5,8 @@
  * admissible head waits, unless grants are held or the requests of that head's tenant are being judged again.
  */
 
-import type { Policy } from "./policy.ts";
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
+import type { Claim, Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
 import { type ArrivalState, RecordUpdates } from "./record-updates.ts";
@@ -23,6 +24,7 @@ import type {
   SchedulerSnapshot,
 } from "./types.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
+import { heldUp } from "./why-it-waits.ts";
 
 const NO_CHECK: GrantCheck = { mayHave: () => true };
 const NONE: readonly string[] = [];
@@ -123,8 +125,13 @@ class FairshareScheduler implements Scheduler {
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, inFlight, queued } = this;
-    const source = { algorithm, maxInFlight, inFlight, queued, known: this.#known };
-    return snapshotOf({ ...source, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
+    return snapshotOf({ algorithm, maxInFlight, inFlight, queued, known: this.#known }, nowMs);
+  }
+
+  waiting(nowMs: number): readonly WaitingQueue[] {
+    const { maxInFlight } = this;
+    const shareLimits = (competing: readonly Claim[]) => this.#policy.shareLimits(competing, maxInFlight);
+    return heldUp({ waiters: this.#queues.all(), slotIsFree: this.#free > 0, shareLimits }, nowMs);
   }
 
   /** Slots that are not in use; negative after the cap was lowered. */

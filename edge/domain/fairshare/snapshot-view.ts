@@ -1,9 +1,9 @@
 /** The scheduler's snapshot in the names of the Management API (docs/rules/fairshare.md#live-view). */
 import type { FairshareLive } from "../../../shared/schema/load.ts";
-import type { GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
+import type { GroupSnapshot, LiveSnapshot, TenantSnapshot } from "./types.ts";
 
 /** `tsMs`: when the snapshot was taken, epoch ms. */
-export function liveView(snapshot: SchedulerSnapshot, cell: string, tsMs: number): FairshareLive {
+export function liveView(snapshot: LiveSnapshot, cell: string, tsMs: number): FairshareLive {
   return {
     cell,
     ts_ms: tsMs,
@@ -27,6 +27,8 @@ export function liveView(snapshot: SchedulerSnapshot, cell: string, tsMs: number
     })),
     model_in_flight: { ...snapshot.modelInFlight },
     model_queued: { ...snapshot.modelQueued },
+    waiting: [...snapshot.waiting],
+    waiting_cells: [cell],
   };
 }
 

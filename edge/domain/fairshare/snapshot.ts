@@ -1,7 +1,8 @@
 /** The scheduler's state as an admin reads it (docs/rules/fairshare.md#live-view). */
+import { entitledSlots, type FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { Registry } from "./registry.ts";
 import { type GroupState, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
-import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
+import type { GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
 
 /** Idle tenants and groups are shown this long (docs/rules/fairshare.md#live-view). */
 export const RECENT_MS = 60_000;
@@ -12,68 +13,63 @@ interface SnapshotSource {
   readonly inFlight: number;
   readonly queued: number;
   readonly known: Registry;
-  readonly slotCap: (group: GroupState) => number;
 }
 
 /**
  * The tenants and groups that are active or were within the last minute. Only those that wait or hold slots have a share.
  */
 export function snapshotOf(source: SnapshotSource, nowMs: number): SchedulerSnapshot {
+  const { algorithm, maxInFlight, inFlight, queued, known } = source;
   const isRecent = (state: TenantState | GroupState): boolean =>
     state.inFlight > 0 || state.queued > 0 || nowMs - state.lastActiveMs < RECENT_MS;
-  const recentGroups = source.known.groups().filter(isRecent);
-  const recentTenants = source.known.tenants().filter(isRecent);
-  const models = source.known.models();
-  const activeGroups = recentGroups.filter(isActiveGroup);
-  const activeTenants = recentTenants.filter(isActive);
-  const groupWeight = sum(activeGroups.map((group) => group.weight));
-  const groupShare = (group: GroupState): number => (isActiveGroup(group) ? group.weight / groupWeight : 0);
-  const allWeight = sum(activeTenants.map((tenant) => tenant.weight));
-  const weightInGroup = new Map<GroupState, number>();
-  for (const tenant of activeTenants)
-    weightInGroup.set(tenant.group, (weightInGroup.get(tenant.group) ?? 0) + tenant.weight);
-  const tenantShare = (tenant: TenantState): number => {
-    if (!isActive(tenant)) return 0;
-    if (source.algorithm === "weighted") return tenant.weight / allWeight;
-    return (tenant.weight / (weightInGroup.get(tenant.group) ?? tenant.weight)) * groupShare(tenant.group);
-  };
-  const groups = recentGroups.map((group): GroupSnapshot => {
-    const share = groupShare(group);
-    return {
-      name: group.name,
-      weight: group.weight,
-      inFlight: group.inFlight,
-      queued: group.queued,
-      slotCap: source.slotCap(group),
-      servedTokens: group.servedTokens,
-      shareScore: group.servedTokens / group.weight,
-      weightShare: share,
-      expectedSlots: share * source.maxInFlight,
-      lastActiveMs: isActiveGroup(group) ? nowMs : group.lastActiveMs,
-    };
+  const entitled = entitledSlots({
+    algorithm,
+    maxInFlight,
+    groups: known
+      .groups()
+      .filter(isRecent)
+      .map((state) => ({ state, name: state.name, weight: state.weight, demand: demandOf(state) })),
+    tenants: known
+      .tenants()
+      .filter(isRecent)
+      .map((state) => ({ state, group: state.group.name, weight: state.weight, demand: demandOf(state) })),
   });
-  const tenants = recentTenants.map((tenant): TenantSnapshot => {
-    const share = tenantShare(tenant);
-    return {
-      tenantId: tenant.id,
-      name: tenant.name,
-      fairshareGroup: tenant.group.name,
-      weight: tenant.weight,
-      inFlight: tenant.inFlight,
-      queued: tenant.queued,
-      maxInFlight: tenant.maxInFlight,
-      servedTokens: tenant.servedTokens,
-      shareScore: tenant.servedTokens / tenant.weight,
-      weightShare: share,
-      expectedSlots: share * source.maxInFlight,
-      lastActiveMs: isActive(tenant) ? nowMs : tenant.lastActiveMs,
-    };
-  });
+  const groups = entitled.groups.map(
+    ({ who: { state }, entitlement }): GroupSnapshot => ({
+      name: state.name,
+      weight: state.weight,
+      inFlight: state.inFlight,
+      queued: state.queued,
+      slotCap: entitlement.slotCap,
+      servedTokens: state.servedTokens,
+      shareScore: state.servedTokens / state.weight,
+      weightShare: entitlement.weightShare,
+      expectedSlots: entitlement.expectedSlots,
+      lastActiveMs: isActiveGroup(state) ? nowMs : state.lastActiveMs,
+    }),
+  );
+  const tenants = entitled.tenants.map(
+    ({ who: { state }, entitlement }): TenantSnapshot => ({
+      tenantId: state.id,
+      name: state.name,
+      fairshareGroup: state.group.name,
+      weight: state.weight,
+      inFlight: state.inFlight,
+      queued: state.queued,
+      maxInFlight: state.maxInFlight,
+      servedTokens: state.servedTokens,
+      shareScore: state.servedTokens / state.weight,
+      weightShare: entitlement.weightShare,
+      expectedSlots: entitlement.expectedSlots,
+      lastActiveMs: isActive(state) ? nowMs : state.lastActiveMs,
+    }),
+  );
+  const models = known.models();
   return {
-    algorithm: source.algorithm,
-    maxInFlight: source.maxInFlight,
-    inFlight: source.inFlight,
-    queued: source.queued,
+    algorithm,
+    maxInFlight,
+    inFlight,
+    queued,
     groups: groups.sort(byName),
     tenants: tenants.sort(byName),
     modelInFlight: counts(models, (model) => model.inFlight),
@@ -81,12 +77,12 @@ export function snapshotOf(source: SnapshotSource, nowMs: number): SchedulerSnap
   };
 }
 
-function counts(models: readonly ModelState[], pick: (model: ModelState) => number): Record<string, number> {
-  return Object.fromEntries(models.filter((model) => pick(model) > 0).map((model) => [model.name, pick(model)]));
+function demandOf({ inFlight, queued }: TenantState | GroupState): number {
+  return inFlight + queued;
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+function counts(models: readonly ModelState[], pick: (model: ModelState) => number): Record<string, number> {
+  return Object.fromEntries(models.filter((model) => pick(model) > 0).map((model) => [model.name, pick(model)]));
 }
 
 /** Groups and tenants are shown in this order (docs/rules/fairshare.md#live-view). */

@@ -1,5 +1,6 @@
 /** What the scheduler remembers of tenants, groups, models and requests. Plain records; the rules are elsewhere. */
-import { IndexedHeap } from "./indexed-heap.ts";
+import { effectiveWeight } from "../../../shared/fairshare/entitled-slots.ts";
+import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import type { ServedScore } from "./served-score.ts";
 import type { Arrival } from "./types.ts";
 
@@ -70,7 +71,6 @@ export interface Head {
 
 export interface TenantState {
   readonly id: string;
-  readonly order: number;
   name: string;
   weight: number;
   maxInFlight: number | null;
@@ -102,7 +102,6 @@ export interface TenantState {
 
 export interface GroupState {
   readonly name: string;
-  readonly order: number;
   weight: number;
   inFlight: number;
   /** Requests that wait, deferred ones included. */
@@ -118,11 +117,6 @@ export interface GroupState {
   lastActiveMs: number;
   /** All waiting requests of the group except deferred ones. */
   readonly waiters: WaiterQueue;
-}
-
-/** w = max(1, round(weight x admission_weight / 100)) (docs/rules/fairshare.md#cost-and-weight). */
-export function effectiveWeight(weight: number, admissionWeight: number): number {
-  return Math.max(1, Math.round((weight * admissionWeight) / 100));
 }
 
 /** The effective weight of a tenant with a model. */

@@ -7,6 +7,7 @@
  * bottlenecks, not tenants; a head that is held back by another earlier model is moved to that witness when it is met.
  */
 
+import { effectiveWeight } from "../../../shared/fairshare/entitled-slots.ts";
 import { ActiveSet } from "./active-set.ts";
 import { BottleneckScores, type Score } from "./bottleneck-scores.ts";
 import { HeadOrder } from "./head-order.ts";
@@ -15,7 +16,6 @@ import {
   type Bottleneck,
   bottleneckOf,
   bottlenecksOf,
-  effectiveWeight,
   type Head,
   hasRoom,
   isActive,
@@ -109,6 +109,12 @@ export class TenantPool {
   scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
     const bottleneck = bottleneckOf(model);
     return { settled: this.scores.settled(tenant, bottleneck), shift: this.scores.shift(bottleneck) };
+  }
+
+  /** The score of a tenant with a request for a model, as it is compared with those of other tenants. */
+  comparableScore({ tenant, model }: Pick<Head, "tenant" | "model">): number {
+    const bottleneck = bottleneckOf(model);
+    return this.scores.score(tenant, bottleneck) + this.scores.shift(bottleneck);
   }
 
   /**

@@ -2,8 +2,8 @@
  * The events and answers of the scheduler (docs/rules/fairshare.md#choosing-the-next). Pure data. The state machine behind
  * it has two policies, weighted and hierarchical; callers see no difference.
  */
-
-export type FairshareAlgorithm = "weighted" | "hierarchical";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 
 /** A request that wants a slot. Weights, caps and names are those of its own records: the newest value counts. */
 export interface Arrival {
@@ -109,6 +109,11 @@ export interface SchedulerSnapshot {
   readonly modelQueued: Readonly<Record<string, number>>;
 }
 
+/** The live view, with the queues that a limit holds up (docs/rules/fairshare.md#why-a-request-waits). */
+export interface LiveSnapshot extends SchedulerSnapshot {
+  readonly waiting: readonly WaitingQueue[];
+}
+
 /** One scheduler of one cell. Deterministic: the same events at the same times give the same grants. */
 export interface Scheduler {
   /** Applies one event and dispatches until no head can be granted; returns the grants it caused, in order. */
@@ -127,6 +132,8 @@ export interface Scheduler {
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[];
   readonly maxInFlight: number;
   snapshot(nowMs: number): SchedulerSnapshot;
+  /** Every queue that a limit holds up, in no particular order. A queue whose turn it is has no limit and is left out. */
+  waiting(nowMs: number): readonly WaitingQueue[];
 }
 
 export interface SchedulerOptions {

@@ -23,6 +23,13 @@ export class WaitingRequests {
     return this.#waiting.get(requestId);
   }
 
+  /** Every request that waits, deferred ones included, in no particular order. */
+  *all(): Generator<Waiter, undefined> {
+    yield* this.#waiting.values();
+    yield* this.#deferred.values();
+    return undefined;
+  }
+
   deferred(requestId: string): Waiter | undefined {
     return this.#deferred.get(requestId);
   }

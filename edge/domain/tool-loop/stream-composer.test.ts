@@ -1,7 +1,7 @@
 /** The stream that a client reads of several turns (docs/rules/tool-loop.md#streaming). */
 import { describe, expect, it } from "vitest";
+import { dataEvent, EventReader } from "../../../shared/sse/event-reader.ts";
 import type { JsonObject } from "../json/document.ts";
-import { dataEvent, EventReader } from "../sse/event-reader.ts";
 import { StreamComposer } from "./stream-composer.ts";
 import { decideTurn } from "./turn.ts";
 

@@ -3,8 +3,9 @@
  * the id, model and time of the first. Content and reasoning are passed on as they come; tool calls and the finish are
  * held back until it is decided whose they are. Pure: it gets the data of events and returns the text of events.
  */
+
+import { dataEvent } from "../../../shared/sse/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
-import { dataEvent } from "../sse/event-reader.ts";
 import { headOf } from "./completion.ts";
 import { StreamedTurn } from "./streamed-turn.ts";
 import { type FinishedTurn, finalFinishReason, REASONING_NAMES } from "./turn.ts";

@@ -5,6 +5,7 @@
  * entries from its arrival until it is settled or gives up its place here, and what it holds is given back in that same
  * turn, before any await. A request that arrives again replaces its earlier entry, whose permit then has no effect.
  */
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { chargedTokens, type SlotTaken, settledRow } from "../../domain/admission/permit-end.ts";
@@ -249,6 +250,19 @@ export class AdmissionController {
   /** When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. */
   oldestArrivalMs(nowMs: number): number {
     return this.#entries.oldestArrivalMs(nowMs);
+  }
+
+  /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
+  awaitingBudget(nowMs: number): readonly WaitingQueue[] {
+    return this.#entries.undecided().map(({ request: { tenant, group, model }, arrivedMs }) => ({
+      tenant_id: tenant.id,
+      tenant: tenant.name,
+      group: group.name,
+      model: model.name,
+      queued: 1,
+      oldest_wait_ms: Math.max(0, Math.round(nowMs - arrivedMs)),
+      reason: "budget",
+    }));
   }
 
   get entryCount(): number {

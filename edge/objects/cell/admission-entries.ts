@@ -51,6 +51,11 @@ export class AdmissionEntries implements GrantCheck {
     return first?.arrivedMs ?? nowMs;
   }
 
+  /** The requests that hold a slot and have no decision yet. */
+  undecided(): readonly AdmissionEntry[] {
+    return [...this.#entries.values()].filter(({ slot, decision }) => slot !== null && decision === null);
+  }
+
   /** Marks the request whose records were compared in this turn; null: the turn of its arrival is over. */
   setArriving(entry: AdmissionEntry | null): void {
     this.#arriving = entry;

@@ -6,6 +6,7 @@
  * history and busy mark are in the object's storage.
  */
 import { DurableObject } from "cloudflare:workers";
+import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
@@ -16,7 +17,7 @@ import type { CountedEvent } from "../../domain/cell/event-counters.ts";
 import type { HistorySample } from "../../domain/cell/history.ts";
 import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
 import { schedulerEvents } from "../../domain/cell/scheduler-events.ts";
-import type { SchedulerSnapshot } from "../../domain/fairshare/types.ts";
+import type { LiveSnapshot } from "../../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Bindings } from "../../env.ts";
 import type { CellPorts } from "../object-ports.ts";
@@ -128,11 +129,15 @@ export class CellObject extends DurableObject<Bindings> {
     return await this.stats();
   }
 
-  /** Which requests hold slots and which wait, by group and tenant (docs/rules/fairshare.md#live-view). */
-  async fairshareLive(): Promise<SchedulerSnapshot> {
-    const { scheduler, history } = this.#parts;
+  /**
+   * Which requests hold slots and which wait, by group and tenant, and which limit holds each queue up
+   * (docs/rules/fairshare.md#live-view).
+   */
+  async fairshareLive(): Promise<LiveSnapshot> {
+    const { scheduler, history, admission } = this.#parts;
     const nowMs = this.#ports.now();
-    return history.live(scheduler.snapshot(nowMs), nowMs);
+    const waiting = mergedWaiting([scheduler.waiting(nowMs), admission.awaitingBudget(nowMs)]);
+    return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting };
   }
 
   /**

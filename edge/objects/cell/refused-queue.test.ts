@@ -50,4 +50,16 @@ describe("a long queue of a tenant with no budget left", () => {
     expect(rich.map((entry) => entry.decision?.verdict)).toEqual(["granted", "granted"]);
     expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
   });
+
+  it("is shown as waiting for its budget while it holds slots", () => {
+    const world = admissionHarnessOf("hierarchical", 1);
+    const { admission, scheduler, budgets } = world;
+    budgets.reach = "silent";
+    const caps = { tenantTokens: 9 };
+    for (const id of ["p0", "p1", "p2"]) admission.arrive(admissionRequestOf(id, "poor", {}, caps));
+    world.nowMs += 250;
+    const row = { tenant_id: "poor", tenant: "poor", group: "g", model: "m", oldest_wait_ms: 250 };
+    expect(admission.awaitingBudget(world.nowMs)).toEqual([{ ...row, queued: 1, reason: "budget" }]);
+    expect(scheduler.waiting(world.nowMs)).toEqual([{ ...row, queued: 2, reason: "cell_full" }]);
+  });
 });

@@ -3,7 +3,7 @@
  * what came before. A client that leaves ends the turn or the tools under way.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { EventReader } from "../../domain/sse/event-reader.ts";
+import { EventReader } from "../../../shared/sse/event-reader.ts";
 import { errorEvent } from "../../domain/sse/events.ts";
 import { StreamComposer } from "../../domain/tool-loop/stream-composer.ts";
 import { sumUsage } from "../../domain/tool-loop/usage-sum.ts";

@@ -2,7 +2,7 @@
  * Reads the reply to one JSON-RPC request: a JSON body, or an event stream in which other messages may precede it. At
  * most 4 MiB are read of either, and only as long as there is memory for them.
  */
-import { EventReader } from "../../domain/sse/event-reader.ts";
+import { EventReader } from "../../../shared/sse/event-reader.ts";
 import type { MemoryReservation } from "../memory/memory-budget.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";

@@ -15,7 +15,8 @@ import { thirtyDayMonthOf } from "../../../edge/domain/budget/testing/simulation
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
 import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
-import type { FairshareAlgorithm, Scheduler } from "../../../edge/domain/fairshare/types.ts";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import type { Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import { AdmissionController } from "../../../edge/objects/cell/admission-controller.ts";
 import { AdmissionEntries } from "../../../edge/objects/cell/admission-entries.ts";
 import { type AdmissionEntry, type BudgetPort, LateDecisions } from "../../../edge/objects/cell/admission-entry.ts";

@@ -1,0 +1,35 @@
+/**
+ * What is wrong now, and what was said lately (docs/rules/alerts.md#reading-alerts). A model that is down fires until a
+ * check finds it healthy, whatever the time that has passed.
+ */
+import { and, asc, eq } from "drizzle-orm";
+import { issues } from "../../shared/alerts.ts";
+import type { Alerts, FiringAlert } from "../../shared/schema/alert-log.ts";
+import { modelHealth, models } from "../db/schema/models.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { AlertLog, longestFirst } from "./alert-log.ts";
+
+/** Issues that fire, the longest first, and the last messages, the newest first; at most 200 each. */
+export async function readAlerts(ctx: VerbContext): Promise<Alerts> {
+  return await withDatabaseErrors(async () => {
+    const { firing, recent } = await new AlertLog(ctx.db).read(ctx.now().getTime());
+    return { firing: longestFirst([...firing, ...(await downModels(ctx))]), recent };
+  });
+}
+
+async function downModels(ctx: VerbContext): Promise<readonly FiringAlert[]> {
+  const rows = await ctx.db
+    .select({ name: models.model_name, health: modelHealth })
+    .from(modelHealth)
+    .innerJoin(models, eq(models.id, modelHealth.model_id))
+    .where(and(eq(modelHealth.alert_state, "firing"), eq(models.enabled, true)))
+    .orderBy(asc(modelHealth.failing_since))
+    .limit(200);
+  return rows.map(({ name, health }) => {
+    const failures = health.consecutive_failures;
+    const { issueKey, title, detail } = issues.modelHealthDown(name, failures, health.last_message ?? "unknown");
+    const since = (health.failing_since ?? health.updated_at).toISOString();
+    return { key: issueKey, title, detail, since, repeats: Math.max(0, failures - 1) };
+  });
+}

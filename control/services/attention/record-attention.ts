@@ -1,0 +1,131 @@
+/**
+ * What the database knows that a person has to act on (docs/rules/attention.md): models and endpoints that are down, tenants
+ * whose access ends soon, changes that do not reach the data plane, settings without effect.
+ */
+import { and, asc, eq, gt, isNull, lte, or } from "drizzle-orm";
+import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import { modelEndpoints } from "../../db/schema/endpoints.ts";
+import { modelHealth, models } from "../../db/schema/models.ts";
+import { tenants } from "../../db/schema/tenancy.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { assistantWarnings, provisionerWarnings } from "../../kernel/no-effect-warnings.ts";
+import { assistantSetting, jobschedSetting } from "../../settings/definitions.ts";
+import { readSetting } from "../../settings/setting.ts";
+
+/** As much as the whole list shows, of each kind. */
+const ROWS_MAX = 200;
+const TENANT_AHEAD_MS = 72 * 3_600_000;
+const SYNC_OVERDUE_MS = 60_000;
+
+/** The entries, in no particular order. Rejects when the database does not answer. */
+export async function recordAttention(ctx: VerbContext): Promise<readonly AttentionItem[]> {
+  const now = ctx.now();
+  return [
+    ...(await downModels(ctx, now)),
+    ...(await downEndpoints(ctx, now)),
+    ...(await endingTenants(ctx, now)),
+    ...(await pendingChanges(ctx, now)),
+    ...(await settingsWithoutEffect(ctx)),
+  ];
+}
+
+/** Nobody is called for a model that is off or being worked on. */
+const inUse = (now: Date) =>
+  and(eq(models.enabled, true), or(isNull(models.health_maintenance_until), lte(models.health_maintenance_until, now)));
+
+async function downModels({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  const rows = await db
+    .select({ id: models.id, name: models.model_name, health: modelHealth })
+    .from(modelHealth)
+    .innerJoin(models, eq(models.id, modelHealth.model_id))
+    .where(and(eq(modelHealth.status, "unhealthy"), inUse(now)))
+    .orderBy(asc(modelHealth.failing_since))
+    .limit(ROWS_MAX);
+  return rows.map(({ id, name, health }) => ({
+    kind: "model_down",
+    entity_type: "model",
+    entity_id: id,
+    name,
+    detail: downDetail(health.consecutive_failures, health.last_message),
+    since: health.failing_since?.toISOString() ?? null,
+  }));
+}
+
+async function downEndpoints({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  const rows = await db
+    .select({ endpoint: modelEndpoints, model: models.model_name })
+    .from(modelEndpoints)
+    .innerJoin(models, eq(models.id, modelEndpoints.model_id))
+    .where(and(eq(modelEndpoints.health_status, "unhealthy"), eq(modelEndpoints.enabled, true), inUse(now)))
+    .orderBy(asc(modelEndpoints.failing_since))
+    .limit(ROWS_MAX);
+  return rows.map(({ endpoint, model }) => ({
+    kind: "endpoint_down",
+    entity_type: "model_endpoint",
+    entity_id: endpoint.id,
+    name: `${model}: ${endpoint.name}`,
+    detail: downDetail(endpoint.consecutive_failures, endpoint.last_message),
+    since: endpoint.failing_since?.toISOString() ?? null,
+  }));
+}
+
+function downDetail(failures: number, last: string | null): string {
+  return `${failures} consecutive failures, last: ${last ?? "unknown"}`;
+}
+
+async function endingTenants({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  const rows = await db
+    .select({ id: tenants.id, name: tenants.name, until: tenants.active_until })
+    .from(tenants)
+    .where(
+      and(
+        eq(tenants.status, "active"),
+        gt(tenants.active_until, now),
+        lte(tenants.active_until, new Date(now.getTime() + TENANT_AHEAD_MS)),
+      ),
+    )
+    .orderBy(asc(tenants.active_until))
+    .limit(ROWS_MAX);
+  return rows.map(({ id, name, until }) => ({
+    kind: "tenant_expires",
+    entity_type: "tenant",
+    entity_id: id,
+    name,
+    detail: `access ends at ${until?.toISOString() ?? ""}`,
+    since: null,
+  }));
+}
+
+async function pendingChanges({ publisher }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  const { changes, sinceMs } = await publisher.unconfirmed();
+  if (sinceMs === null || now.getTime() - sinceMs <= SYNC_OVERDUE_MS) return [];
+  return [
+    {
+      kind: "sync_pending",
+      entity_type: "gateway",
+      entity_id: "outbox",
+      name: "Configuration",
+      detail: `${changes} changes wait for the key-value store or a cell`,
+      since: new Date(sinceMs).toISOString(),
+    },
+  ];
+}
+
+async function settingsWithoutEffect(ctx: VerbContext): Promise<readonly AttentionItem[]> {
+  const assistant = await readSetting(ctx, assistantSetting);
+  const provisioner = await readSetting(ctx, jobschedSetting);
+  const found = [
+    { name: assistantSetting.name, warnings: assistant.saved ? assistantWarnings(assistant.value) : [] },
+    { name: jobschedSetting.name, warnings: provisioner.saved ? provisionerWarnings(provisioner.value) : [] },
+  ];
+  return found.flatMap(({ name, warnings }) =>
+    warnings.map((detail) => ({
+      kind: "setting_without_effect",
+      entity_type: "settings",
+      entity_id: name,
+      name,
+      detail,
+      since: null,
+    })),
+  );
+}

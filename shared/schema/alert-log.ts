@@ -1,0 +1,23 @@
+/** Alerts as people read them (docs/rules/alerts.md#reading-alerts). */
+import * as z from "zod";
+
+const issue = { key: z.string(), title: z.string(), detail: z.string() };
+
+/** An issue that is wrong now. */
+const firingAlertSchema = z
+  .object({
+    ...issue,
+    since: z.string(),
+    repeats: z.number().int().meta({ description: "How many times it was raised again since then" }),
+  })
+  .meta({ id: "FiringAlert" });
+export type FiringAlert = z.infer<typeof firingAlertSchema>;
+
+/** One message: an issue, with its repeats until the next message about it. */
+const loggedAlertSchema = z.object({ ...issue, at: z.string(), repeats: z.number().int() }).meta({ id: "LoggedAlert" });
+
+/** GET /alerts */
+export const alertsSchema = z
+  .object({ firing: z.array(firingAlertSchema), recent: z.array(loggedAlertSchema) })
+  .meta({ id: "Alerts" });
+export type Alerts = z.infer<typeof alertsSchema>;

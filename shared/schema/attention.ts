@@ -1,0 +1,29 @@
+/** What a person has to act on now (docs/rules/attention.md). */
+import * as z from "zod";
+
+/** The kinds, the most urgent first: the order of the list. */
+export const ATTENTION_KINDS = [
+  "cell_unreachable",
+  "model_down",
+  "endpoint_down",
+  "budget_exhausted",
+  "alert",
+  "sync_pending",
+  "usage_refused",
+  "usage_waiting",
+  "tenant_expires",
+  "budget_low",
+  "setting_without_effect",
+] as const;
+
+export const attentionItemSchema = z
+  .object({
+    kind: z.enum(ATTENTION_KINDS),
+    entity_type: z.enum(["tenant", "api_key", "model", "model_endpoint", "settings", "cell", "gateway"]),
+    entity_id: z.string(),
+    name: z.string(),
+    detail: z.string(),
+    since: z.string().nullable().meta({ description: "Null: not known" }),
+  })
+  .meta({ id: "AttentionItem" });
+export type AttentionItem = z.infer<typeof attentionItemSchema>;
