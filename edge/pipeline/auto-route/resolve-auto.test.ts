@@ -118,10 +118,17 @@ describe("a request for auto", () => {
     expect(await ask(world)).toMatchObject({ status: 200, model: "small" });
   });
 
-  it("keeps to the tenant's list", async () => {
-    const tenant = tenantOf({ allowed_models: ["large"] });
-    const world = worldOf({ key: keyOf({ tenant }) });
-    expect(await ask(world)).toMatchObject({ model: "large", explained: { excluded: ["small: not_permitted"] } });
+  it("keeps to the tenant's list, whose models come first in what was excluded", async () => {
+    const tenant = tenantOf({ allowed_models: ["large", "worn"] });
+    const others = [...Array.from({ length: 30 }, (_, at) => named(`a${at}`)), named("worn", { enabled: false })];
+    const world = worldOf({ key: keyOf({ tenant }), others });
+    const { model, explained } = await ask(world);
+    const { excluded } = explained as { excluded: string[] };
+    expect([model, excluded.length, excluded.slice(0, 2)]).toEqual([
+      "large",
+      20,
+      ["worn: disabled", "a0: not_permitted"],
+    ]);
   });
 
   it("is 503 with a row without model when nothing fits, after everything was read again", async () => {

@@ -126,7 +126,7 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
 
 interface Judged {
   readonly candidates: readonly ModelRecord[];
-  /** `name: condition` of every other model. */
+  /** `name: condition` of every other model; those that the caller may use come first, because only 20 are kept. */
   readonly excluded: readonly string[];
 }
 
@@ -139,12 +139,13 @@ async function judge(
   const rules = await rulesOf(call, caller, traits, models);
   const candidates: ModelRecord[] = [];
   const excluded: string[] = [];
+  const ofOthers: string[] = [];
   for (const model of models) {
     const exclusion = exclusionOf(model, rules);
     if (exclusion === null) candidates.push(model);
-    else excluded.push(`${model.model_name}: ${exclusion}`);
+    else (rules.isPermitted(model.model_name) ? excluded : ofOthers).push(`${model.model_name}: ${exclusion}`);
   }
-  return { candidates, excluded };
+  return { candidates, excluded: [...excluded, ...ofOthers] };
 }
 
 async function rulesOf(
