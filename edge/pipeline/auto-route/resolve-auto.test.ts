@@ -284,6 +284,16 @@ describe("the classifier", () => {
     expect(judgeCalls(world)).toHaveLength(calls);
   });
 
+  it.each([
+    ["its settings", { kind: "settings", id: "auto_router", rev: 99 }],
+    ["the caller", { kind: "tenant", id: tenantOf().id, rev: 99 }],
+  ] as const)("is not asked when %s changed", async (_, newer) => {
+    const world = judged(async () => says('["poetry"]'));
+    world.stale = knowing(newer);
+    await ask(world, chatOf("a sonnet, please"));
+    expect(judgeCalls(world)).toEqual([]);
+  });
+
   it("is asked straight, with its own credential and nothing of the client's headers, and leaves no row", async () => {
     const world = judged(async () => says('["poetry"]'));
     const { model, explained } = await ask(world, chatOf("a sonnet, please"), { "openai-beta": "x", "x-own": "y" });
