@@ -10,7 +10,7 @@ import { type SinkAnswer, startHttpSink } from "../../harness/http-sink.ts";
 import type { Write } from "./verdicts.ts";
 
 /** A cell: a tenant whose only model has boons, and the records that help it. */
-export interface BoonScene {
+interface BoonScene {
   readonly minted: Minted;
   /** The model that describes, judges and classifies. */
   readonly helper: Model;
@@ -20,7 +20,7 @@ export interface BoonScene {
 }
 
 /** A row. What a chat shows is its status and the addresses that it reached, in order. */
-export interface BoonChange {
+interface BoonChange {
   readonly name: string;
   /** Writes before the first chat. */
   readonly first: (scene: BoonScene) => readonly Write[];
