@@ -10,7 +10,7 @@ type Said = string | { readonly tool: string; readonly args: object };
 
 interface ChatScript {
   readonly url: string;
-  /** Sets what a model answers, request by request; the last one is given again. */
+  /** Sets what a model answers from now on, request by request; the last one is given again. */
   readonly say: (model: string, ...said: readonly Said[]) => void;
   /** The bodies of a model's requests, in order. */
   readonly seen: (model: string) => readonly Readonly<Record<string, unknown>>[];
@@ -19,7 +19,7 @@ interface ChatScript {
 
 /** Starts it on a free loopback port. */
 export async function startChatScript(): Promise<ChatScript> {
-  const scripts = new Map<string, readonly Said[]>();
+  const scripts = new Map<string, { readonly said: readonly Said[]; readonly from: number }>();
   const bodies = new Map<string, Record<string, unknown>[]>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -29,8 +29,8 @@ export async function startChatScript(): Promise<ChatScript> {
       const model = String(body["model"]);
       const seen = [...(bodies.get(model) ?? []), body];
       bodies.set(model, seen);
-      const script = scripts.get(model) ?? [];
-      const said = script[seen.length - 1] ?? script.at(-1) ?? "";
+      const { said: script, from } = scripts.get(model) ?? { said: [], from: 0 };
+      const said = script[seen.length - 1 - from] ?? script.at(-1) ?? "";
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify(completionOf(model, said, `call-${seen.length}`)));
     });
@@ -40,7 +40,7 @@ export async function startChatScript(): Promise<ChatScript> {
   await listening.promise;
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    say: (model, ...said) => void scripts.set(model, said),
+    say: (model, ...said) => void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
     seen: (model) => bodies.get(model) ?? [],
     close: async () => {
       const closed = Promise.withResolvers<void>();

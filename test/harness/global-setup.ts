@@ -60,7 +60,8 @@ export async function setupWith(
   const logFile = join(dataDir, "stack.log");
   const log = createWriteStream(logFile);
   const compressor = await startCompressor({ host: "127.0.0.1", port: 0 });
-  const env = stackEnv(dataDir, { GATEWAY_COMPRESSOR_URL: compressor.url, ...more });
+  const sidecar = { GATEWAY_COMPRESSOR_URL: compressor.url, GATEWAY_COMPRESSOR_TIMEOUT_MS: "10000" };
+  const env = stackEnv(dataDir, { ...sidecar, ...more });
   const stack = await startStack({ env, log: (line) => void log.write(`${line}\n`) });
   const gateway = new Gateway(stack);
   await gateway.must("PUT", "/settings/boons", BOON_SETTINGS);

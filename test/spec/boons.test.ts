@@ -115,29 +115,17 @@ const repeated = (about: string): string =>
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 it("compression: tables, references that the model can ask for, sentences that the sidecar chose", async () => {
-  const { gateway } = fixture;
-  const tracked = { supports_function_calling: true };
-  const minted = await mint("compression", tracked);
-  const policy = { enabled: true, dedup: true, allow_lossy: true };
-  await gateway.must("PATCH", `/tenants/${minted.tenant.id}/compression`, { policy });
-  const name = minted.model.upstream_model;
+  const minted = await mintCompressed();
   const [first, second] = [repeated("boats"), repeated("trains")];
-  const ask = (ref: string) => ({ tool: "retrieve_original", args: { ref } });
-  upstream.say(name, ask(sha256(first)), "It is 300 years old.", ask(sha256(first)), "Still 300.");
-
   const texts = [JSON.stringify(ROWS, null, 2), first, first, PROSE].map(user);
-  const answered = await chat(minted, [...texts, ASK]);
+  const answered = await chatWithReferences(minted, [...texts, ASK], sha256(first));
   expect(answered).toMatchObject({ content: "It is 300 years old.", totalTokens: 66, warnings: null });
-  expect(answered.boons).toBe("compression,tool_loop");
   const [, before, after, saved] =
     /^before=(\d+);after=(\d+);saved=(\d+)$/.exec(answered.compression ?? "")?.map(Number) ?? [];
   expect(saved).toBe((before ?? 0) - (after ?? 0));
   expect(saved).toBeGreaterThan(500);
 
-  const [sent, continued] = upstream.seen(name) as readonly {
-    readonly messages: readonly { readonly role: string; readonly content: string }[];
-    readonly tools: readonly { readonly function: { readonly name: string } }[];
-  }[];
+  const [sent, continued] = sentBy(minted).slice(-2);
   expect(sent?.tools.map((tool) => tool.function.name)).toEqual(["retrieve_original"]);
   const [table, kept, reference, prose, question] = sent?.messages.map(({ content }) => content) ?? [];
   expect(table).toMatch(/^\[table rows=40\]\ncity,id,people\n/);
@@ -148,19 +136,53 @@ it("compression: tables, references that the model can ask for, sentences that t
   expect(continued?.messages.at(-1)).toMatchObject({ role: "tool", content: first });
 
   // the original of an earlier request comes from the store, for its own tenant only
-  await chat(minted, [user(second), user(second), ASK]);
-  expect(upstream.seen(name).at(-1)?.["messages"]).toContainEqual(expect.objectContaining({ content: first }));
-  const stranger = await mint("compression", tracked);
-  await gateway.must("PATCH", `/tenants/${stranger.tenant.id}/compression`, { policy });
-  upstream.say(stranger.model.upstream_model, ask(sha256(first)), "I cannot.");
-  await chat(stranger, [user(second), user(second), ASK]);
-  const refused = upstream.seen(stranger.model.upstream_model).at(-1)?.["messages"];
-  expect(refused).toContainEqual({
+  const repeats = [user(second), user(second), ASK];
+  await waitFor(
+    async () => {
+      await chatWithReferences(minted, repeats, sha256(first));
+      return sentBy(minted).at(-1)?.messages ?? [];
+    },
+    (messages) => messages.some(({ content }) => content === first),
+  );
+  const stranger = await mintCompressed();
+  await chatWithReferences(stranger, repeats, sha256(first));
+  expect(sentBy(stranger).at(-1)?.messages).toContainEqual({
     role: "tool",
-    tool_call_id: "call-1",
+    tool_call_id: expect.any(String) as string,
     content: expect.stringMatching(/^error: the original is not kept/) as string,
   });
 
-  const types = (await rowsOf(minted, 4)).map((row) => row.split(" ").slice(0, 2).join(" "));
-  expect(types).toEqual(["chat fast", "chat fast", "tool_loop boon", "tool_loop boon"]);
+  const types = new Set((await rowsOf(minted, 4)).map((row) => row.split(" ").slice(0, 2).join(" ")));
+  expect([...types]).toEqual(["chat fast", "tool_loop boon"]);
 });
+
+interface SentChat {
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly tools: readonly { readonly function: { readonly name: string } }[];
+}
+
+/** The chats that a tenant's model was sent. */
+const sentBy = ({ model }: Minted): readonly SentChat[] =>
+  upstream.seen(model.upstream_model) as readonly unknown[] as readonly SentChat[];
+
+/** A tenant with every pass, and a model that can call tools. */
+async function mintCompressed(): Promise<Minted> {
+  const minted = await mint("compression", { supports_function_calling: true });
+  const policy = { enabled: true, dedup: true, allow_lossy: true };
+  await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/compression`, { policy });
+  return minted;
+}
+
+/**
+ * A chat whose model asks for the original of a reference. References need the store, which has a quarter of a second:
+ * while that is too short, the chat is sent again.
+ */
+async function chatWithReferences(minted: Minted, messages: readonly object[], ref: string): Promise<Answered> {
+  return await waitFor(
+    async () => {
+      upstream.say(minted.model.upstream_model, { tool: "retrieve_original", args: { ref } }, "It is 300 years old.");
+      return await chat(minted, messages);
+    },
+    ({ boons }) => boons === "compression,tool_loop",
+  );
+}
