@@ -133,6 +133,12 @@ describe("settings", () => {
     const off = { ...saved, classifier_enabled: false, classifier_model: null };
     expect(await put("auto-router", { classifier_enabled: true, classifier_model: "" })).toEqual(off);
     expect(await get("auto-router")).toEqual(off);
+    expect(await lastAudit()).toMatchObject({
+      action: "set_auto_router_settings",
+      entity_type: "settings",
+      entity_id: "auto_router",
+      detail: { changed: { classifier_enabled: [true, false], classifier_model: ["tiny", null] } },
+    });
   });
 
   it("of boons keep what is omitted, zero or blank, and cap what is capped", async () => {
@@ -163,6 +169,12 @@ describe("settings", () => {
       vision_fallback_model: null,
     });
     expect(await put("boons", { tool_loop_nudge: "" })).toMatchObject({ tool_loop_nudge: BOONS.tool_loop_nudge });
+    expect(await lastAudit()).toMatchObject({
+      action: "set_boon_settings",
+      entity_type: "settings",
+      entity_id: "boons",
+      detail: { changed: { tool_loop_nudge: ["Use tools.", BOONS.tool_loop_nudge] } },
+    });
     expect(control.cell.items.at(-1)).toMatchObject({ kind: "settings", id: "boons" });
   });
 

@@ -110,7 +110,9 @@ it("reproduces a full gateway in an empty one, where its keys work", async () =>
   expect(await contents(to)).toBe(JSON.stringify(file.data));
 
   const name = storeKeys.key(hashKeySecret(full.secret, undefined));
-  for (const hotKey of [name, storeKeys.model("full-model"), storeKeys.mcp("tools"), storeKeys.model("plain-model")]) {
+  const models = ["full-model", "plain-model"].map(storeKeys.model);
+  const settings = (["boons", "auto_router"] as const).map(storeKeys.settings);
+  for (const hotKey of [name, ...models, storeKeys.mcp("tools"), ...settings]) {
     const [there, here] = [await copyOf(from, hotKey), await copyOf(to, hotKey)];
     expect(here).toEqual(there);
     expect(here).not.toBeNull();

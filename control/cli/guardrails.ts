@@ -2,7 +2,7 @@
  * `gateway guardrails`
  */
 import { readFileSync } from "node:fs";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Schemas } from "../client/client.ts";
 import { findTenant } from "./arguments.ts";
 import { CliError, sessionOf } from "./session.ts";
@@ -20,9 +20,18 @@ export function guardrailsCommands(program: Command): void {
   guardrails
     .command("test <text>")
     .description("try a policy on a text, or on standard input (-); nothing is kept")
-    .option("--tenant <tenant>", "the policy of this tenant, by name or id")
+    .addOption(
+      new Option("--tenant <tenant>", "the policy of this tenant, by name or id").conflicts([
+        "action",
+        "scanners",
+        "keywords",
+      ]),
+    )
     .option("--action <action>", "block, redact or log_only", "block")
-    .option("--scanners <list>", "of input: prompt_injection, pii, ban_keywords")
+    .option(
+      "--scanners <list>",
+      "of input, separated by commas (default: prompt_injection,pii, and ban_keywords with --keywords)",
+    )
     .option("--keywords <list>", "banned keywords, separated by commas")
     .action(async (given: string, options: TryOptions, command: Command) => {
       const session = sessionOf(command);
@@ -38,7 +47,7 @@ type Policy = Schemas["GuardrailsTrial"]["policy"];
 function policyOf({ action, scanners, keywords }: TryOptions): Policy {
   return {
     action,
-    input_scanners: listOf(scanners ?? "prompt_injection,pii"),
+    input_scanners: listOf(scanners ?? `prompt_injection,pii${keywords === undefined ? "" : ",ban_keywords"}`),
     ban_keywords: listOf(keywords),
   } as Policy;
 }

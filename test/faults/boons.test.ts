@@ -123,7 +123,7 @@ describe("a request goes on as it was", () => {
     expect(upstream.attempts("hello world")["fixer"]).toBe(1);
   });
 
-  it("when the compression sidecar hangs: the gateway's own scores count", async () => {
+  it("when the compression sidecar hangs: no sentence is left out", async () => {
     const minted = await gateway.mint(upstream.url, "plain", { boons: ["compression"] });
     const policy = { enabled: true, allow_lossy: true };
     await gateway.must("PATCH", `/tenants/${minted.tenant.id}/compression`, { policy });
@@ -132,15 +132,11 @@ describe("a request goes on as it was", () => {
       (_, at) => `In year ${at} the harbour had ${at * 7} ships and calm water.`,
     );
     const question = { role: "user", content: `How many ships had the harbour? ${minted.mark}` };
-    const { sent, ...got } = await chat(minted, {
-      messages: [{ role: "user", content: prose.join(" ") }, { role: "assistant", content: "I see." }, question],
-    });
-    expect(got).toMatchObject(ANSWER);
+    const messages = [{ role: "user", content: prose.join(" ") }, { role: "assistant", content: "I see." }, question];
+    const { sent, ...got } = await chat(minted, { messages });
+    expect(got).toMatchObject({ ...ANSWER, boons: null });
     expect(sidecar.asked.map(({ url }) => url)).toEqual(["/score"]);
-    const messages = sent[0]?.["messages"] as { role: string; content: string }[];
-    expect([messages.length, messages[2]]).toEqual([3, question]);
-    const kept = messages[0]?.content ?? "";
-    expect(prose.filter((sentence) => kept.includes(sentence)).length).toBeGreaterThan(0);
+    expect(sent).toMatchObject([{ messages }]);
   });
 
   it("when its tool servers are away, or answer an error", async () => {

@@ -1,14 +1,17 @@
 /**
  * An upstream whose chat completions a test writes itself: the answers to the first, the second and every later request of
- * a model, by the name that the gateway sends upstream.
+ * a model, by the name that the gateway sends upstream. It never streams.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
+/** A text, or a call of a tool with these arguments. */
+type Said = string | { readonly tool: string; readonly args: object };
+
 interface ChatScript {
   readonly url: string;
-  /** Sets what a model says, request by request; the last text is said again. */
-  readonly say: (model: string, ...texts: string[]) => void;
+  /** Sets what a model answers from now on, request by request; the last one is given again. */
+  readonly say: (model: string, ...said: readonly Said[]) => void;
   /** The bodies of a model's requests, in order. */
   readonly seen: (model: string) => readonly Readonly<Record<string, unknown>>[];
   readonly close: () => Promise<void>;
@@ -16,7 +19,7 @@ interface ChatScript {
 
 /** Starts it on a free loopback port. */
 export async function startChatScript(): Promise<ChatScript> {
-  const texts = new Map<string, readonly string[]>();
+  const scripts = new Map<string, { readonly said: readonly Said[]; readonly from: number }>();
   const bodies = new Map<string, Record<string, unknown>[]>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -26,10 +29,10 @@ export async function startChatScript(): Promise<ChatScript> {
       const model = String(body["model"]);
       const seen = [...(bodies.get(model) ?? []), body];
       bodies.set(model, seen);
-      const script = texts.get(model) ?? [];
-      const content = script[seen.length - 1] ?? script.at(-1) ?? "";
+      const { said: script, from } = scripts.get(model) ?? { said: [], from: 0 };
+      const said = script[seen.length - 1 - from] ?? script.at(-1) ?? "";
       response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(completionOf(model, content)));
+      response.end(JSON.stringify(completionOf(model, said, `call-${seen.length}`)));
     });
   });
   const listening = Promise.withResolvers<void>();
@@ -37,7 +40,7 @@ export async function startChatScript(): Promise<ChatScript> {
   await listening.promise;
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    say: (model, ...said) => void texts.set(model, said),
+    say: (model, ...said) => void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
     seen: (model) => bodies.get(model) ?? [],
     close: async () => {
       const closed = Promise.withResolvers<void>();
@@ -48,14 +51,23 @@ export async function startChatScript(): Promise<ChatScript> {
   };
 }
 
-function completionOf(model: string, content: string): object {
-  const message = { role: "assistant", content, refusal: null };
+function completionOf(model: string, said: Said, callId: string): object {
+  const isText = typeof said === "string";
+  const message = { role: "assistant", content: isText ? said : null, refusal: null };
+  const calls = isText
+    ? {}
+    : {
+        tool_calls: [
+          { id: callId, type: "function", function: { name: said.tool, arguments: JSON.stringify(said.args) } },
+        ],
+      };
+  const finish_reason = isText ? "stop" : "tool_calls";
   return {
     id: "chatcmpl-1",
     object: "chat.completion",
     created: 1,
     model,
-    choices: [{ index: 0, message, finish_reason: "stop", logprobs: null }],
+    choices: [{ index: 0, message: { ...message, ...calls }, finish_reason, logprobs: null }],
     usage: { prompt_tokens: 11, completion_tokens: 22, total_tokens: 33 },
   };
 }

@@ -50,8 +50,19 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
     weekly_windows: [{ day: 1, start_min: 0, end_min: 1440 }],
   });
   await send("PATCH", `${one}/allowlist`, { allowed_models: ["a", "b"] });
-  await send("PATCH", `${one}/guardrails`, { policy: { action: "redact", input_scanners: ["pii"] } });
-  await send("PATCH", `${one}/compression`, { policy: { enabled: true } });
+  await send("PATCH", `${one}/guardrails`, {
+    policy: {
+      action: "redact",
+      input_scanners: ["pii", "harm", "prompt_injection"],
+      output_scanners: ["ban_keywords"],
+      guard_model: "full-model",
+      ban_keywords: ["blue falcon", "(a+)+$"],
+      fail_open: false,
+    },
+  });
+  await send("PATCH", `${one}/compression`, {
+    policy: { enabled: true, code_compaction: true, dedup: true, allow_lossy: true },
+  });
   await send("PUT", `${one}/tracing`, { tracing_enabled: true });
   await send("POST", "/tenants", { name: "Plain" });
   const before = await send<CreatedKey>("POST", `${one}/keys`, {
@@ -93,6 +104,17 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
   });
   await send("PUT", "/settings/alerts", { slack_webhook_url: credentials.webhook, min_interval_secs: 60 });
   await send("PUT", "/settings/usage-retention", { days: 33 });
-  await send("PUT", "/settings/boons", { vision_enabled: true });
+  await send("PUT", "/settings/boons", {
+    vision_enabled: true,
+    vision_fallback_model: "full-model",
+    vision_max_images: 3,
+    structured_output_enabled: true,
+    structured_output_fixer_model: "plain-model",
+    tool_loop_enabled: true,
+    tool_loop_nudge: "Use the tools.",
+    compression_enabled: true,
+    compression_neural_keep_ratio: 0.25,
+  });
+  await send("PUT", "/settings/auto-router", { classifier_enabled: true, classifier_model: "plain-model" });
   return { secret: key.secret, credentials };
 }

@@ -1,12 +1,17 @@
 /**
- * One whole stack for the spec and sdk tests: real parts, an empty data folder, free ports, no demo.
+ * One whole stack for the spec and sdk tests: real parts, an empty data folder, free ports, no demo, the reference
+ * compression sidecar.
  */
 import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { startCompressor } from "../../infra/compressor/server.ts";
 import { startStack } from "../../infra/local/stack.ts";
+import type { AutoRouterValue } from "../../shared/schema/settings/auto-router.ts";
+import type { BoonsValue } from "../../shared/schema/settings/boons.ts";
 import { layDatabase, makeTemplate } from "./database-template.ts";
+import { Gateway } from "./gateway.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -19,6 +24,26 @@ declare module "vitest" {
     readonly logFile: string;
   }
 }
+
+/**
+ * The shared settings of boons. All test files share them, so no test changes them. A boon acts only for models that a test
+ * gives it to, and a model that is named here exists only while the file that tests it runs.
+ */
+export const BOON_SETTINGS = {
+  vision_enabled: true,
+  vision_fallback_model: "describer",
+  structured_output_enabled: true,
+  tool_loop_enabled: true,
+  tool_loop_max_turns: 8,
+  compression_enabled: true,
+} as const satisfies Partial<BoonsValue>;
+
+/** Those of the auto router. */
+export const AUTO_ROUTER_SETTINGS = {
+  classifier_enabled: true,
+  classifier_model: "classifier",
+  classifier_timeout_ms: 5_000,
+} as const satisfies AutoRouterValue;
 
 /** Starts the stack; returns the function that stops it and removes its folder. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -34,12 +59,19 @@ export async function setupWith(
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-spec-"));
   const logFile = join(dataDir, "stack.log");
   const log = createWriteStream(logFile);
-  const stack = await startStack({ env: stackEnv(dataDir, more), log: (line) => void log.write(`${line}\n`) });
+  const compressor = await startCompressor({ host: "127.0.0.1", port: 0 });
+  const sidecar = { GATEWAY_COMPRESSOR_URL: compressor.url, GATEWAY_COMPRESSOR_TIMEOUT_MS: "10000" };
+  const env = stackEnv(dataDir, { ...sidecar, ...more });
+  const stack = await startStack({ env, log: (line) => void log.write(`${line}\n`) });
+  const gateway = new Gateway(stack);
+  await gateway.must("PUT", "/settings/boons", BOON_SETTINGS);
+  await gateway.must("PUT", "/settings/auto-router", AUTO_ROUTER_SETTINGS);
   project.provide("logFile", logFile);
   for (const name of ["proxyUrl", "adminUrl", "metricsUrl", "adminToken", "internalToken"] as const)
     project.provide(name, stack[name]);
   return async () => {
     await stack.stop();
+    await compressor.close();
     await new Promise((resolve) => log.end(resolve));
     rmSync(dataDir, { recursive: true, force: true });
   };

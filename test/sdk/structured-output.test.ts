@@ -1,7 +1,7 @@
 /** `response_format` with the official OpenAI SDK's parse helpers, on a model that cannot be held to a schema. */
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
-import { zodResponseFormat } from "openai/helpers/zod";
+import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { startChatScript } from "../harness/chat-script.ts";
@@ -13,7 +13,6 @@ let upstream: Awaited<ReturnType<typeof startChatScript>>;
 
 beforeAll(async () => {
   upstream = await startChatScript();
-  await fixture.gateway.must("PUT", "/settings/boons", { structured_output_enabled: true });
 });
 afterAll(async () => {
   await upstream.close();
@@ -23,13 +22,14 @@ const Event = z.object({ name: z.string().min(1), day: z.iso.date(), guests: z.a
 const PARTY = { name: "party", day: "2026-11-22", guests: ["Ann", "Bob"] };
 const SAID = `Here it is:\n\`\`\`json\n${JSON.stringify(PARTY, null, 2)}\n\`\`\``;
 
-/** A model that says these texts, and a client of it. */
-async function scene(...texts: string[]) {
+/** A model that answers so, and a client of it. */
+async function scene(...said: Parameters<typeof upstream.say> extends [string, ...infer Rest] ? Rest : never) {
   const name = `lax-${randomUUID()}`;
-  upstream.say(name, ...texts);
+  upstream.say(name, ...said);
   const minted = await fixture.gateway.mint(upstream.url, name, {
     boons: ["structured_output"],
     supports_response_schema: false,
+    supports_function_calling: false,
   });
   const client = new OpenAI({ baseURL: `${fixture.gateway.proxyUrl}/v1`, apiKey: minted.secret, maxRetries: 0 });
   const request = {
@@ -92,6 +92,38 @@ describe("the parse helpers of the OpenAI SDK", () => {
     const { data, response } = await client.chat.completions.create(request).withResponse();
     expect(data.choices[0]?.message.content).toBe("I would rather not.");
     expect(response.headers.get("x-gateway-boons-warning")).toBe("structured_output_validation_failed");
+  });
+
+  it.each(["whole", "as a stream"])("get calls of the client's tools first, then the answer, %s", async (how) => {
+    const { minted, client, request } = await scene({ tool: "guests", args: { party: "party" } }, SAID);
+    const asked: unknown[] = [];
+    const guests = zodFunction({
+      name: "guests",
+      parameters: z.object({ party: z.string() }),
+      function: (args) => {
+        asked.push(args);
+        return "Ann, Bob";
+      },
+    });
+    const body = { ...request, tools: [guests] };
+    const runner =
+      how === "whole"
+        ? client.chat.completions.runTools(body)
+        : client.chat.completions.runTools({ ...body, stream: true });
+    const answer = await runner.finalContent();
+    expect([asked, Event.parse(JSON.parse(answer ?? ""))]).toEqual([[{ party: "party" }], PARTY]);
+    const sent = upstream.seen(minted.model.upstream_model);
+    expect(sent).toHaveLength(2);
+    for (const one of sent) {
+      expect(one).not.toHaveProperty("response_format");
+      expect(one).toMatchObject({ tools: [{ function: { name: "guests", strict: true } }] });
+    }
+    expect(sent[1]?.["messages"]).toMatchObject([
+      { role: "system" },
+      { role: "user" },
+      { role: "assistant", tool_calls: [{ id: "call-1", function: { name: "guests" } }] },
+      { role: "tool", tool_call_id: "call-1", content: "Ann, Bob" },
+    ]);
   });
 
   it("get any JSON", async () => {

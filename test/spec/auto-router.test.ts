@@ -2,14 +2,19 @@
 import { describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { UsageLogDetail } from "../../shared/schema/usage-reads.ts";
+import { startChatScript } from "../harness/chat-script.ts";
 import { useGateway } from "../harness/fixture.ts";
 import { startGatedUpstream } from "../harness/gated-upstream.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { AUTO_ROUTER_SETTINGS } from "../harness/global-setup.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-/** A tenant with a cheap model `minted.model` and a dear one, and no other model. */
+/**
+ * A tenant with a cheap model `minted.model` and a dear one, and no other model. The list of models may be a second old, but
+ * a request without candidates reads it again: it has both models from then on.
+ */
 async function scene(cheap: object = {}, dear: object = {}): Promise<{ minted: Minted; dear: Model }> {
   const { gateway, upstream } = fixture;
   const minted = await gateway.mint(upstream.url, "plain", { ...cheap });
@@ -21,12 +26,14 @@ async function scene(cheap: object = {}, dear: object = {}): Promise<{ minted: M
     output_cost_per_token: 0.1,
     ...dear,
   });
+  await allow(minted, []);
+  expect((await ask(minted)).code).toBe("no_model_available");
   await allow(minted, [minted.model, other]);
   return { minted, dear: other };
 }
 
 async function allow({ tenant }: Minted, models: readonly Model[]): Promise<void> {
-  const allowed_models = models.map(({ model_name }) => model_name);
+  const allowed_models = ["no such model", ...models.map(({ model_name }) => model_name)];
   await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models });
 }
 
@@ -115,6 +122,78 @@ describe("auto", () => {
     expect([log.model, log.status_code, log.auto_route?.chosen]).toEqual(["", 503, null]);
     await allow(minted, [dear]);
     expect((await ask(minted)).model).toBe(dear.model_name);
+  });
+
+  it("follows the classifier, which is asked once for a text, and heuristics without it", async () => {
+    const { gateway } = fixture;
+    const script = await startChatScript();
+    try {
+      const name = AUTO_ROUTER_SETTINGS.classifier_model;
+      script.say(name, 'Certainly: ["Poetry"]');
+      const fields = { model_name: name, upstream_model: name, api_base: script.url };
+      const classifier = await gateway.must<Model>("POST", "/models", fields);
+      const { minted, dear } = await scene({ tags: ["math"] }, { tags: ["poetry"] });
+      const riddle = (mark: string) => ({ messages: [{ role: "user", content: `solve this riddle ${mark}` }] });
+      const asked = [await ask(minted, riddle("1")), await ask(minted, riddle("1"))];
+      expect(asked).toMatchObject([
+        { status: 200, model: dear.model_name },
+        { status: 200, model: dear.model_name },
+      ]);
+      expect(script.seen(name)).toMatchObject([
+        {
+          messages: [
+            { role: "system", content: expect.stringContaining("Tags: math, poetry") as string },
+            { role: "user", content: "solve this riddle 1" },
+          ],
+          max_tokens: 32,
+          temperature: 0,
+        },
+      ]);
+      const log = await explained(asked[0]?.id ?? "");
+      expect(log.auto_route).toMatchObject({
+        chosen: dear.model_name,
+        source: "classifier",
+        tags: ["poetry"],
+        candidates: [
+          { model: dear.model_name, score: 0.8 },
+          { model: minted.model.model_name, score: 0.5 },
+        ],
+      });
+      expect(JSON.stringify(log.auto_route)).not.toContain("riddle");
+
+      await gateway.must("DELETE", `/models/${classifier.id}`);
+      const without = await ask(minted, riddle("2"));
+      expect(without.model).toBe(minted.model.model_name);
+      expect((await explained(without.id)).auto_route).toMatchObject({ source: "heuristic", tags: ["math"] });
+      // the classifier's calls leave no rows
+      const rows = await waitFor(
+        async () => await gateway.rows(minted.tenant.id, "&status=success"),
+        (found) => found.length >= 3,
+      );
+      expect([rows.length, script.seen(name).length]).toEqual([3, 1]);
+    } finally {
+      await script.close();
+    }
+  });
+
+  it("avoids an unhealthy model until its upstream is another one", async () => {
+    const { gateway, upstream } = fixture;
+    const { minted, dear } = await scene({
+      api_base: upstream.at("refuses", "status=401"),
+      health: { failure_threshold: 1 },
+    });
+    const path = `/models/${minted.model.id}`;
+    await gateway.must("POST", `${path}/health/check`);
+    const avoided = await ask(minted);
+    expect(avoided.model).toBe(dear.model_name);
+    const [excluded] = (await explained(avoided.id)).auto_route?.excluded ?? [];
+    expect(excluded).toEqual({ model: minted.model.model_name, condition: "unhealthy" });
+    await gateway.must("PUT", path, { ...addressOf(minted.model), api_base: upstream.url });
+    // the list of models may be a second old
+    await waitFor(
+      async () => await ask(minted),
+      ({ model }) => model === minted.model.model_name,
+    );
   });
 
   it("avoids a full model", async () => {

@@ -14,6 +14,7 @@ import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { BOON_CHANGES, type BoonStage, NOTHING_ON, startBoonStage } from "./every-change/boon-changes.ts";
 import { CALLER_CHANGES } from "./every-change/caller-changes.ts";
 import { ROUTES, type Route, type Shown, served, show, showWaiting, warm } from "./every-change/routes.ts";
 import { type Scene, Scenes } from "./every-change/scene.ts";
@@ -82,6 +83,24 @@ it.each([...CALLER_CHANGES, ...UPSTREAM_CHANGES])("$name", async (row) => {
 async function rowOf(cell: Played, when: "before" | "after"): Promise<UsageLog> {
   return await gateway.row(cell.scene.tenant.id, cell[when].requestId);
 }
+
+describe("a chat with boons", () => {
+  let stage: BoonStage;
+  beforeAll(async () => {
+    stage = await startBoonStage();
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  it.each(BOON_CHANGES)("$name", async (row) => {
+    const scene = await stage.make(gateway);
+    for (const one of [...NOTHING_ON, ...row.first(scene)]) await write(one);
+    const before = await stage.show(gateway, scene, row);
+    await write(row.change(scene));
+    expect([before, await stage.show(gateway, scene, row)]).toEqual([row.before, row.after]);
+  });
+});
 
 describe("settings: energy", () => {
   let metrics: HttpSink;

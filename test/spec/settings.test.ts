@@ -25,8 +25,13 @@ it.each(["boons", "auto-router", "energy", "alerts", "jobsched", "usage-retentio
   },
 );
 
-it("the compressor is not configured, and a test without an address is refused", async () => {
-  expect(await fixture.gateway.must("GET", "/settings/compressor")).toMatchObject({ configured: false, error: null });
+it("the compressor is there, and a test without an address is refused", async () => {
+  expect(await fixture.gateway.must("GET", "/settings/compressor")).toMatchObject({
+    configured: true,
+    reachable: true,
+    model: "bm25-sentences",
+    error: null,
+  });
   for (const [path, code] of [
     ["/settings/alerts/test", "no_alert_channel"],
     ["/settings/energy/test", "energy_test_failed"],

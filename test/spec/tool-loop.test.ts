@@ -13,10 +13,8 @@ let model: Awaited<ReturnType<typeof startToolModel>>;
 
 beforeAll(async () => {
   [reference, model] = await Promise.all([startReferenceServer(), startToolModel()]);
-  await fixture.gateway.must("PUT", "/settings/boons", { tool_loop_enabled: true, tool_loop_max_turns: 8 });
 });
 afterAll(async () => {
-  await fixture.gateway.must("PUT", "/settings/boons", { tool_loop_enabled: false, tool_loop_max_turns: 4 });
   await Promise.all([reference.close(), model.close()]);
 });
 

@@ -1,7 +1,7 @@
 /**
- * A chat completion that is there as a whole, as the event stream that a streaming client expects. Whoever has to hold an
- * answer before its client may see it (structured output, output guardrails that block) writes the stream anew with this
- * (docs/rules/boons.md#synthesised-streams).
+ * A chat completion that is there as a whole, as the event stream that a streaming client expects
+ * (docs/rules/boons.md#synthesised-streams). Structured output writes its checked answer so. An answer that the output
+ * guardrails hold is sent as it came, because it is not changed (docs/rules/guardrails.md#actions).
  */
 import { type JsonObject, jsonObjectOf } from "../json/document.ts";
 

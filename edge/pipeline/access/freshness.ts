@@ -26,6 +26,11 @@ export function modelRev({ model_name, rev }: ModelRecord): RevItem {
   return { kind: "model", id: model_name, rev };
 }
 
+/** Revision of the settings of the auto router. */
+export function autoSettingsRev(rev: number): RevItem {
+  return { kind: "settings", id: "auto_router", rev };
+}
+
 /**
  * Revisions of everything that a request for a model rests on, whether it is admitted or answered from the response
  * cache.
@@ -39,7 +44,7 @@ export function subjectRevs(
     modelRev(model),
     ...(energy === null ? [] : [{ kind: "settings" as const, id: "energy", rev: energy.rev }]),
     ...(boons === null ? [] : [{ kind: "settings" as const, id: "boons", rev: boons.rev }]),
-    ...(auto?.settingsRev == null ? [] : [{ kind: "settings" as const, id: "auto_router", rev: auto.settingsRev }]),
+    ...(auto?.settingsRev == null ? [] : [autoSettingsRev(auto.settingsRev)]),
   ];
 }
 

@@ -8,6 +8,7 @@ import type { AutoRouterValue } from "../../../shared/schema/settings/auto-route
 import { answeredTags, classifiedText, classifierBody } from "../../domain/auto-route/classifier.ts";
 import { verdictKey } from "../../domain/auto-route/verdict-cache.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
+import { autoSettingsRev, mustBeCurrent, principalRevs } from "../access/freshness.ts";
 import type { Call } from "../call/context.ts";
 import type { Parsed } from "../call/known.ts";
 import { currentModel, unbilledCall } from "../sub-call.ts";
@@ -15,6 +16,8 @@ import { currentModel, unbilledCall } from "../sub-call.ts";
 /** What is to be classified. */
 interface Classified {
   readonly settings: AutoRouterValue;
+  /** Their revision; null: nobody has set them. */
+  readonly settingsRev: number | null;
   /** The tags to choose from. */
   readonly vocabulary: readonly string[];
   readonly userTexts: readonly string[];
@@ -30,21 +33,27 @@ export async function classify(call: Call, caller: Parsed, classified: Classifie
   const key = verdictKey(vocabulary, text);
   const known = verdicts.find(key, call.ports.clock());
   if (known !== null) return known;
-  const answer = await ask(call, caller, settings, classifierBody(vocabulary, text));
+  const answer = await ask(call, caller, classified, classifierBody(vocabulary, text));
   const tags = answer === null ? null : answeredTags(answer.value, vocabulary);
   if (tags === null) call.ports.log.event("auto_classifier_failed", { request_id: call.requestId, model: name });
   else verdicts.keep(key, tags, call.ports.clock());
   return tags;
 }
 
-/** The classifier's answer as JSON; null: there is none that can be used. Throws ClientGone. */
+/**
+ * The classifier's answer as JSON; null: there is none that can be used. Nothing is asked by settings, or for a caller,
+ * that the Cell knows to be old (docs/rules/freshness.md#every-use-compares): admission has such a request judged again.
+ * Throws ClientGone.
+ */
 async function ask(
   call: Call,
   caller: Parsed,
-  { classifier_model: name, classifier_timeout_ms: timeoutMs }: AutoRouterValue,
+  { settings: { classifier_model: name, classifier_timeout_ms: timeoutMs }, settingsRev }: Classified,
   body: JsonObject,
 ): Promise<{ readonly value: unknown } | null> {
   try {
+    const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];
+    await mustBeCurrent(call, [...ofSettings, ...principalRevs(call, caller.principal)]);
     const model = name === null ? null : await currentModel(call, name);
     if (model === null) return null;
     const answer = await unbilledCall(call, caller, { model, body, timeoutMs });

@@ -126,6 +126,19 @@ describe("a request for auto", () => {
     expect(await ask(world)).toMatchObject({ model: "large", explained: { excluded: ["small: not_permitted"] } });
   });
 
+  it("keeps to the tenant's list, whose models come first in what was excluded", async () => {
+    const tenant = tenantOf({ allowed_models: ["large", "worn"] });
+    const others = [...Array.from({ length: 30 }, (_, at) => named(`a${at}`)), named("worn", { enabled: false })];
+    const world = worldOf({ key: keyOf({ tenant }), others });
+    const { model, explained } = await ask(world);
+    const { excluded } = explained as { excluded: string[] };
+    expect([model, excluded.length, excluded.slice(0, 2)]).toEqual([
+      "large",
+      20,
+      ["worn: disabled", "a0: not_permitted"],
+    ]);
+  });
+
   it("is 503 with a row without model when nothing fits, after everything was read again", async () => {
     const world = worldOf({ model: named("large", { enabled: false }), others: [] });
     expect(await ask(world)).toMatchObject({
@@ -277,6 +290,16 @@ describe("the classifier", () => {
     world.key = keyOf({ tenant: tenantOf({ guardrails_policy: { ...POLICY, action } }) });
     await ask(world, chatOf("a sonnet, please"));
     expect(judgeCalls(world)).toHaveLength(calls);
+  });
+
+  it.each([
+    ["its settings", { kind: "settings", id: "auto_router", rev: 99 }],
+    ["the caller", { kind: "tenant", id: tenantOf().id, rev: 99 }],
+  ] as const)("is not asked when %s changed", async (_, newer) => {
+    const world = judged(async () => says('["poetry"]'));
+    world.stale = knowing(newer);
+    await ask(world, chatOf("a sonnet, please"));
+    expect(judgeCalls(world)).toEqual([]);
   });
 
   it("is asked straight, with its own credential and nothing of the client's headers, and leaves no row", async () => {

@@ -51,7 +51,9 @@ export async function resolveAuto<K extends Parsed>(call: Call, request: K): Pro
     const kept = request.auto?.settingsRev === auto.settingsRev ? await keptModel(call, request, traits) : null;
     const settings = known?.settings ?? DEFAULT_SETTINGS;
     const { caller, model } =
-      kept === null ? await choose(call, request, { traits, settings }) : { caller: request, model: kept };
+      kept === null
+        ? await choose(call, request, { traits, settings, settingsRev: auto.settingsRev })
+        : { caller: request, model: kept };
     const energy = await energyTermsOf(call, model);
     const boons = await boonSettingsOf(call, model);
     const { principal, identity } = caller;
@@ -78,6 +80,8 @@ async function keptModel(call: Call, request: Parsed, traits: RequestTraits): Pr
 interface ChoiceTerms {
   readonly traits: RequestTraits;
   readonly settings: typeof DEFAULT_SETTINGS;
+  /** Null: nobody has set them. */
+  readonly settingsRev: number | null;
 }
 
 interface Choice {
@@ -112,7 +116,8 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
       if (!isAgain) models = await autoRouter.models(call.ports, true);
       judged = await judge(call, caller, terms.traits, models);
     }
-    const { tags, source } = await tagsOf(call, request, terms, judged.candidates);
+    const { principal, identity } = caller;
+    const { tags, source } = await tagsOf(call, { ...request, principal, identity }, terms, judged.candidates);
     const load = await autoRouter.load(call.ports);
     const { inFlight, chosen } = load;
     const ranked = rankModels(judged.candidates, tags, (name) => (inFlight.get(name) ?? 0) + (chosen.get(name) ?? 0));
@@ -126,7 +131,7 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
 
 interface Judged {
   readonly candidates: readonly ModelRecord[];
-  /** `name: condition` of every other model. */
+  /** `name: condition` of every other model; those that the caller may use come first, because only 20 are kept. */
   readonly excluded: readonly string[];
 }
 
@@ -139,12 +144,13 @@ async function judge(
   const rules = await rulesOf(call, caller, traits, models);
   const candidates: ModelRecord[] = [];
   const excluded: string[] = [];
+  const ofOthers: string[] = [];
   for (const model of models) {
     const exclusion = exclusionOf(model, rules);
     if (exclusion === null) candidates.push(model);
-    else excluded.push(`${model.model_name}: ${exclusion}`);
+    else (rules.isPermitted(model.model_name) ? excluded : ofOthers).push(`${model.model_name}: ${exclusion}`);
   }
-  return { candidates, excluded };
+  return { candidates, excluded: [...excluded, ...ofOthers] };
 }
 
 async function rulesOf(
@@ -180,13 +186,13 @@ type TagSource = "classifier" | "heuristic" | "none";
 async function tagsOf(
   call: Call,
   request: Parsed,
-  { traits, settings }: ChoiceTerms,
+  { traits, settings, settingsRev }: ChoiceTerms,
   candidates: readonly ModelRecord[],
 ): Promise<{ readonly tags: readonly string[]; readonly source: TagSource }> {
   const { userTexts } = traits;
   const guards = guardsOf(request.principal.tenant, "input");
   const mayAsk = guards === null || guards.action === "log_only";
-  const terms = { settings, vocabulary: vocabularyOf(candidates), userTexts };
+  const terms = { settings, settingsRev, vocabulary: vocabularyOf(candidates), userTexts };
   const classified = mayAsk ? await classify(call, request, terms) : null;
   if (classified !== null && classified.length > 0) return { tags: classified, source: "classifier" };
   const tags = heuristicTags(traits);

@@ -34,7 +34,8 @@ const POLICIES_MAX = 3;
  * whatever the caller's current records refuse it with, and what a form that is read to its end throws.
  */
 export async function guardInput(call: Call, request: Prepared): Promise<Prepared> {
-  let current = request;
+  // a guard model gets no text by a policy, or of a caller, that is known to be old
+  let current = asksGuardModel(request) ? await withCallerNow(call, request) : request;
   for (let look = 1; ; look += 1) {
     const passed = await guarded(call, current).catch((error: unknown) => {
       throw StageFailure.of(error, current);
@@ -44,6 +45,20 @@ export async function guardInput(call: Call, request: Prepared): Promise<Prepare
     if (newer === null || look === POLICIES_MAX) throw new StageFailure(new GatewayError(passed), current);
     current = newer;
   }
+}
+
+/** Whether a model will judge the request before it goes on (docs/rules/freshness.md#every-use-compares). */
+function asksGuardModel({ principal: { tenant }, guarded: before }: Prepared): boolean {
+  const guards = guardsOf(tenant, "input");
+  return (
+    guards !== null && guards.guardModel !== null && guards.action !== "log_only" && before?.tenantRev !== tenant.rev
+  );
+}
+
+/** The request with the caller's records as the Cell knows them. Throws the failure of what they refuse the caller with. */
+async function withCallerNow(call: Call, request: Prepared): Promise<Prepared> {
+  const { principal, identity } = await authenticateNow(call, request);
+  return { ...request, principal, identity };
 }
 
 /** The request, if its policy lets it pass; else what it is refused with. */
@@ -79,9 +94,8 @@ async function guarded(
  */
 async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null> {
   try {
-    const { principal, identity } = await authenticateNow(call, request);
-    if (principal.tenant.rev === request.principal.tenant.rev) return null;
-    return { ...request, principal, identity };
+    const newer = await withCallerNow(call, request);
+    return newer.principal.tenant.rev === request.principal.tenant.rev ? null : newer;
   } catch (error) {
     const failure = StageFailure.of(error, request);
     // the refusal stands when it cannot be found out whether the caller's access is still valid

@@ -28,6 +28,15 @@ describe("a policy that changed", () => {
     expect((await answerOf(world, { body: chatBody(MAIL) })).status).toBe(200);
   });
 
+  it("is the one by which a guard model gets the text, or does not", async () => {
+    const world = worldOf(null, { rev: 2 });
+    const judged: Policy = { ...POLICY, input_scanners: ["harm"], guard_model: "tiny" };
+    world.keyInMemory = keyOf({ tenant: tenantOf({ guardrails_policy: judged, rev: 1 }) });
+    world.stale = knowing({ kind: "tenant", id: tenantOf().id, rev: 2 });
+    expect((await answerOf(world, { body: chatBody("hi") })).status).toBe(200);
+    expect(world.upstreamCalls).toHaveLength(1);
+  });
+
   it("counts for a request that waits", async () => {
     const world = worldOf(null);
     const waiting = new TestPermit();

@@ -18,6 +18,17 @@ const allow =
   (names: readonly string[] | null) =>
   (scene: Scene): Write => ["PATCH", tenant(scene, "/allowlist"), { allowed_models: names }];
 
+const guardrails =
+  (policy: object | null) =>
+  (scene: Scene): Write => ["PATCH", tenant(scene, "/guardrails"), { policy }];
+/** A policy that refuses the text of every route that sends one: a cell's id is the text of its cached chat. */
+const refusing = (scene: Scene): Write =>
+  guardrails({ input_scanners: ["ban_keywords"], ban_keywords: ["hello", "cat", scene.id] })(scene);
+const blocked: Verdict = (route, scene) =>
+  route.name === "form upload"
+    ? served(route, scene)
+    : only({ admitted: "400 request_blocked", cached: "400 request_blocked" })(route, scene);
+
 const exhausted = (code: string): Verdict => only({ admitted: `403 ${code}` });
 
 /** In the order in which the pipeline checks a caller. */
@@ -120,6 +131,22 @@ export const CALLER_CHANGES: readonly Change[] = [
     before: model("403 model_not_permitted", "200, listed"),
     change: allow(null),
     after: withoutStoredAnswer(),
+  },
+  { name: "tenant: guardrails", own: "tenant", change: refusing, after: blocked },
+  {
+    name: "tenant: guardrails lifted",
+    own: "tenant",
+    first: refusing,
+    before: blocked,
+    change: guardrails(null),
+    after: withoutStoredAnswer(),
+  },
+  {
+    name: "tenant: guardrails for answers",
+    own: "tenant",
+    change: guardrails({ output_scanners: ["ban_keywords"], ban_keywords: ["unsaid"] }),
+    // an answer that must be examined does not come from the cache
+    after: only({ cached: (route, scene) => served({ ...route, kind: "admitted" }, scene).replace("200", "200, off") }),
   },
   {
     name: "tenant: deleted",

@@ -1,0 +1,304 @@
+/**
+ * The rows of what only chats use: settings of boons and of the auto router, policies that ask a model, and the helpers of
+ * boons. A row says which upstreams a chat reaches, in order, before and after an admin's change.
+ */
+import { randomUUID } from "node:crypto";
+import type { McpServer } from "../../../shared/schema/mcp-server.ts";
+import type { Model } from "../../../shared/schema/model.ts";
+import type { Gateway, Minted } from "../../harness/gateway.ts";
+import { type SinkAnswer, startHttpSink } from "../../harness/http-sink.ts";
+import type { Write } from "./verdicts.ts";
+
+/** A cell: a tenant whose only model has boons, and the records that help it. */
+interface BoonScene {
+  readonly minted: Minted;
+  /** The model that describes, judges and classifies. */
+  readonly helper: Model;
+  readonly tools: McpServer;
+  /** The address of a record: `name` is what a row shows of its calls. */
+  readonly at: (name: string) => string;
+}
+
+/** A row. What a chat shows is its status and the addresses that it reached, in order. */
+interface BoonChange {
+  readonly name: string;
+  /** Writes before the first chat. */
+  readonly first: (scene: BoonScene) => readonly Write[];
+  readonly before: string;
+  readonly change: (scene: BoonScene) => Write;
+  readonly after: string;
+  /** The chat asks for `auto`. */
+  readonly auto?: true;
+}
+
+const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+/** JSON that compression makes shorter. */
+const LONG_JSON = JSON.stringify(
+  Array.from({ length: 40 }, (_, at) => ({ id: at, city: `City ${at}` })),
+  null,
+  2,
+);
+
+const user = (content: unknown) => ({ role: "user", content });
+
+const boons = (body: object): Write => ["PUT", "/settings/boons", body];
+const vision = (on: boolean) => (scene: BoonScene) =>
+  boons({ vision_enabled: on, vision_fallback_model: scene.helper.model_name });
+const loop = (on: boolean) => boons({ tool_loop_enabled: on });
+const compression = (on: boolean) => boons({ compression_enabled: on });
+const classifier =
+  (on: boolean) =>
+  (scene: BoonScene): Write => [
+    "PUT",
+    "/settings/auto-router",
+    { classifier_enabled: on, classifier_model: scene.helper.model_name, classifier_timeout_ms: 5_000 },
+  ];
+const tenant = ({ minted }: BoonScene, part: string, policy: object | null): Write => [
+  "PATCH",
+  `/tenants/${minted.tenant.id}/${part}`,
+  { policy },
+];
+const judged = (scene: BoonScene, guard_model = scene.helper.model_name): Write =>
+  tenant(scene, "guardrails", { input_scanners: ["harm"], guard_model });
+const helperAt =
+  (name: string) =>
+  ({ helper: { id }, at }: BoonScene): Write => [
+    "PUT",
+    `/models/${id}`,
+    { upstream_model: "helper", api_base: `${at(name)}/v1` },
+  ];
+const model = ({ minted, at }: BoonScene, fields: object): Write => [
+  "PUT",
+  `/models/${minted.model.id}`,
+  { upstream_model: "own", api_base: `${at("own")}/v1`, ...fields },
+];
+const server =
+  (fields: (scene: BoonScene) => object) =>
+  (scene: BoonScene): Write => ["PUT", `/mcp-servers/${scene.tools.id}`, fields(scene)];
+
+/** All of it off. */
+export const NOTHING_ON: readonly Write[] = [
+  boons({ vision_enabled: false, tool_loop_enabled: false, compression_enabled: false }),
+  ["PUT", "/settings/auto-router", { classifier_enabled: false }],
+];
+
+/** In the order in which the pipeline uses what is changed. */
+export const BOON_CHANGES: readonly BoonChange[] = [
+  {
+    name: "settings: classifier on",
+    first: () => [],
+    before: "200 own",
+    change: classifier(true),
+    after: "200 helper, own",
+    auto: true,
+  },
+  {
+    name: "settings: classifier off",
+    first: (scene) => [classifier(true)(scene)],
+    before: "200 helper, own",
+    change: classifier(false),
+    after: "200 own",
+    auto: true,
+  },
+  {
+    name: "tenant: guard model asked for",
+    first: () => [],
+    before: "200 own",
+    change: judged,
+    after: "200 helper, own",
+  },
+  {
+    name: "tenant: guardrails gone",
+    first: (scene) => [judged(scene)],
+    before: "200 helper, own",
+    change: (scene) => tenant(scene, "guardrails", null),
+    after: "200 own",
+  },
+  {
+    name: "guard model: address",
+    first: (scene) => [judged(scene)],
+    before: "200 helper, own",
+    change: helperAt("helper-new"),
+    after: "200 helper-new, own",
+  },
+  {
+    name: "guard model: deleted, when the policy fails closed",
+    first: (scene) => [
+      tenant(scene, "guardrails", { input_scanners: ["harm"], guard_model: scene.helper.model_name, fail_open: false }),
+    ],
+    before: "200 helper, own",
+    change: ({ helper }) => ["DELETE", `/models/${helper.id}`],
+    after: "503",
+  },
+  {
+    name: "settings: vision on",
+    first: () => [],
+    before: "200 own",
+    change: vision(true),
+    after: "200 helper, own",
+  },
+  {
+    name: "settings: vision off",
+    first: (scene) => [vision(true)(scene)],
+    before: "200 helper, own",
+    change: vision(false),
+    after: "200 own",
+  },
+  {
+    name: "model that describes: address",
+    first: (scene) => [vision(true)(scene)],
+    before: "200 helper, own",
+    change: helperAt("helper-new"),
+    after: "200 helper-new, own",
+  },
+  {
+    name: "model: boons",
+    first: (scene) => [vision(true)(scene)],
+    before: "200 helper, own",
+    change: (scene) => model(scene, { boons: [] }),
+    after: "200 own",
+  },
+  {
+    name: "settings: compression on",
+    first: () => [],
+    before: "200 own",
+    change: () => compression(true),
+    after: "200 compressed, own",
+  },
+  {
+    name: "tenant: compression off",
+    first: () => [compression(true)],
+    before: "200 compressed, own",
+    change: (scene) => tenant(scene, "compression", { enabled: false }),
+    after: "200 own",
+  },
+  {
+    name: "tenant: compression as for all",
+    first: (scene) => [compression(true), tenant(scene, "compression", { enabled: false })],
+    before: "200 own",
+    change: (scene) => tenant(scene, "compression", null),
+    after: "200 compressed, own",
+  },
+  {
+    name: "settings: tool loop on",
+    first: () => [],
+    before: "200 own",
+    change: () => loop(true),
+    after: "200 tools, own",
+  },
+  {
+    name: "settings: tool loop off",
+    first: () => [loop(true)],
+    before: "200 tools, own",
+    change: () => loop(false),
+    after: "200 own",
+  },
+  {
+    name: "tool server: address",
+    first: () => [loop(true)],
+    before: "200 tools, own",
+    change: server(({ at }) => ({ upstream_url: at("tools-new") })),
+    after: "200 tools-new, own",
+  },
+  {
+    name: "tool server: disabled",
+    first: () => [loop(true)],
+    before: "200 tools, own",
+    change: server(() => ({ enabled: false })),
+    after: "200 own",
+  },
+  {
+    name: "model: tool servers",
+    first: () => [loop(true)],
+    before: "200 tools, own",
+    change: (scene) => model(scene, { tool_servers: [] }),
+    after: "200 own",
+  },
+];
+
+/** The upstreams of all cells, as one server. */
+export interface BoonStage {
+  /** Makes a cell. */
+  make(gateway: Gateway): Promise<BoonScene>;
+  /** Sends a chat; returns what it shows. */
+  show(gateway: Gateway, scene: BoonScene, row: BoonChange): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Starts it. */
+export async function startBoonStage(): Promise<BoonStage> {
+  const sink = await startHttpSink();
+  sink.answer = ({ url, body }) => (url.includes("/v1/") ? completion() : toolReply(body));
+  const reached = (cell: string, from: number): readonly string[] =>
+    sink.asked.slice(from).flatMap(({ url }) => {
+      const [, of, name = ""] = url.split("/");
+      return of === cell ? [name] : [];
+    });
+  return {
+    make: async (gateway) => {
+      const cell = randomUUID();
+      const at = (name: string): string => `${sink.url}/${cell}/${name}`;
+      const [helper, tools] = await Promise.all([
+        gateway.must<Model>("POST", "/models", {
+          model_name: `helper-${cell}`,
+          upstream_model: "helper",
+          api_base: `${at("helper")}/v1`,
+          supports_vision: true,
+        }),
+        gateway.must<McpServer>("POST", "/mcp-servers", { name: `tools-${cell}`, upstream_url: at("tools") }),
+      ]);
+      const minted = await gateway.mint(`${at("own")}/v1`, "own", {
+        boons: ["vision", "compression"],
+        tool_servers: [tools.name],
+        supports_function_calling: true,
+        supports_vision: false,
+        tags: ["plain"],
+      });
+      const allowed = { allowed_models: [minted.model.model_name] };
+      await gateway.must("PATCH", `/tenants/${minted.tenant.id}/allowlist`, allowed);
+      return { minted, helper, tools, at };
+    },
+    show: async (gateway, { minted, at }, { auto }) => {
+      const from = sink.asked.length;
+      // another text each time: the classifier is asked for a text that it does not know
+      const text = { type: "text", text: `what is this? ${randomUUID()}` };
+      const longer = [user(LONG_JSON), { role: "assistant", content: "I see." }, user([text, IMAGE])];
+      const messages = auto === true ? [user(text.text)] : longer;
+      const model = auto === true ? "auto" : minted.model.model_name;
+      const response = await gateway.chat(minted, { body: { model, messages } });
+      await response.text();
+      const cell = at("").split("/").at(-2) ?? "";
+      const compressed = response.headers.has("x-gateway-compression") ? ["compressed"] : [];
+      return `${response.status} ${[...compressed, ...new Set(reached(cell, from))].join(", ")}`.trim();
+    },
+    close: async () => await sink.close(),
+  };
+}
+
+function completion(): SinkAnswer {
+  const message = { role: "assistant", content: "SAFE" };
+  return json({
+    id: "c",
+    object: "chat.completion",
+    created: 1,
+    model: "m",
+    choices: [{ index: 0, message, finish_reason: "stop" }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  });
+}
+
+/** What an MCP server with one tool replies. */
+function toolReply(body: string): SinkAnswer {
+  const { id, method } = (body === "" ? {} : JSON.parse(body)) as { readonly id?: number; readonly method?: string };
+  if (id === undefined) return { status: 202, body: "" };
+  const result =
+    method === "initialize"
+      ? { protocolVersion: "2025-03-26", capabilities: { tools: {} }, serverInfo: { name: "tools", version: "1" } }
+      : { tools: [{ name: "look", inputSchema: { type: "object" } }] };
+  return json({ jsonrpc: "2.0", id, result });
+}
+
+const json = (value: unknown): SinkAnswer => ({
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(value),
+});
