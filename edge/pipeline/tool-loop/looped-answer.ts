@@ -44,7 +44,7 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
       return bytes === null ? asItCame : { ...current, body: bodyOfBytes(bytes) };
     }
     await loop.run(completion.turn, decision);
-    const next = await loop.nextTurn(false);
+    const next = await loop.nextTurn();
     current = {
       status: next.status,
       contentType: next.headers.get("content-type") ?? "application/json",
