@@ -60,11 +60,6 @@ export class CollectedTexts implements ResponseTransform {
     return [...new Set(texts)];
   }
 
-  /** The end of all texts, of at most this many characters. */
-  end(characters: number): string {
-    return this.texts().join("\n").slice(-characters);
-  }
-
   #nextKey(): string {
     return `whole ${this.#texts.size}`;
   }
