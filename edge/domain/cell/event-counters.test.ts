@@ -57,8 +57,8 @@ describe("runs of boons", () => {
 
   it("are counted by outcome, with the time that they took", () => {
     const counters = new EventCounters();
-    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(36);
-    expect(shown(counters, "gateway_boon_ms_total")).toHaveLength(12);
+    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(39);
+    expect(shown(counters, "gateway_boon_ms_total")).toHaveLength(13);
     counters.add(boonEvent("vision", "hit", 12.4));
     counters.add(boonEvent("vision", "failed", 30));
     counters.add(boonEvent("guardrails_input:pii", "none", 0));
@@ -68,7 +68,7 @@ describe("runs of boons", () => {
       [{ boon: "guardrails_input:pii", outcome: "none" }, 1],
     ]);
     expect(sum(counters, "gateway_boon_ms_total")).toEqual([[{ boon: "vision" }, 42]]);
-    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(36);
+    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(39);
   });
 
   it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("add no time of %s", (ms) => {

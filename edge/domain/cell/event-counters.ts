@@ -13,13 +13,14 @@ interface TallyMetric {
   readonly shown: readonly (readonly string[])[];
 }
 
-/** What counts its runs: boons, the auto router, and each scanner of the guardrails on either side. */
+/** What counts its runs: boons, the auto router and its classifier, and each scanner of the guardrails on either side. */
 const COUNTED_BOONS = [
   "vision",
   "compression",
   "tool_loop",
   "structured_output",
   "auto_route",
+  "auto_classifier",
   ...INPUT_SCANNERS.map((scanner) => `guardrails_input:${scanner}` as const),
   ...OUTPUT_SCANNERS.map((scanner) => `guardrails_output:${scanner}` as const),
 ] as const;
