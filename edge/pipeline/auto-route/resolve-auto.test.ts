@@ -340,29 +340,6 @@ describe("the classifier", () => {
     expect(judgeCalls(world)).toHaveLength(2);
   });
 
-  it("is not asked for ten seconds after three failures in a row, unless its record changes", async () => {
-    const world = judged(async () => new Response("no", { status: 500 }));
-    const asked = async (nth: number) => {
-      const { explained } = await ask(world, chatOf(`solve it ${nth}`));
-      expect(explained).toMatchObject({ source: "heuristic", tags: ["math"] });
-      return judgeCalls(world).length;
-    };
-    expect([await asked(1), await asked(2), await asked(3), await asked(4)]).toEqual([1, 2, 3, 3]);
-    world.nowMs += 10_000;
-    expect([await asked(5), await asked(6)]).toEqual([4, 4]);
-    const judge = world.otherModels.get("judge") as ModelRecord;
-    world.otherModels.set("judge", { ...judge, rev: judge.rev + 1 });
-    expect(await asked(7)).toBe(5);
-    const runs = world.events.filter(({ labels }) => labels[0] === "auto_classifier" && labels.length === 2);
-    expect(runs.map(({ labels }) => labels[1])).toEqual(Array.from({ length: 7 }, () => "failed"));
-  });
-
-  it("is asked by others though texts of one are refused", async () => {
-    const world = judged(async () => new Response("filtered", { status: 400 }));
-    for (let nth = 0; nth < 5; nth += 1) await ask(world, chatOf(`solve it ${nth}`));
-    expect(judgeCalls(world)).toHaveLength(5);
-  });
-
   it.each<[string, Partial<ModelRecord> | null, object]>([
     ["off", {}, { ...ON, classifier_enabled: false }],
     ["not named", {}, { ...ON, classifier_model: null }],
