@@ -38,15 +38,18 @@ export class CollectedTexts implements ResponseTransform {
     const { data, value } = readEvent(event);
     if (data === null || data.trim() === "[DONE]") return NOTHING;
     if (value === undefined) this.#add(this.#nextKey(), data, false);
-    const { fragments, wholes } = eventParts(value);
-    for (const { key, text, json } of fragments) this.#add(key, text, json);
-    for (const { text, json } of wholes) this.#add(this.#nextKey(), text, json);
+    this.#addParts(value);
     return NOTHING;
   }
 
-  /** Takes a whole answer that is no stream; what is not JSON is one text. */
+  /** Takes a whole answer that is no event stream: a document, lines of JSON, or one text. */
   document(text: string): void {
     const value = parsed(text);
+    const lines = value === undefined ? jsonLines(text) : null;
+    if (lines !== null) {
+      for (const line of lines) this.#addParts(parsed(line));
+      return;
+    }
     if (value === undefined) this.#add(this.#nextKey(), text, false);
     for (const found of answerParts(value).texts) this.#add(this.#nextKey(), found.text, found.json);
   }
@@ -58,6 +61,12 @@ export class CollectedTexts implements ResponseTransform {
       return json ? argumentTexts(text) : [text];
     });
     return [...new Set(texts)];
+  }
+
+  #addParts(event: unknown): void {
+    const { fragments, wholes } = eventParts(event);
+    for (const { key, text, json } of fragments) this.#add(key, text, json);
+    for (const { text, json } of wholes) this.#add(this.#nextKey(), text, json);
   }
 
   #nextKey(): string {
@@ -83,4 +92,14 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The lines of a text of which each is a JSON object, as some servers stream (`application/x-ndjson`); null: it is none.
+ * Blank lines are left out.
+ */
+export function jsonLines(text: string): readonly string[] | null {
+  if (!/^\s*\{/.test(text)) return null;
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return lines.every((line) => typeof parsed(line) === "object") ? lines : null;
 }

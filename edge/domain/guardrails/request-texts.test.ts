@@ -111,6 +111,9 @@ describe("where input guardrails look", () => {
     const text = { format: { type: "json_schema", name: "n", schema: {} } };
     const expected = ["mcp", "server_description", "s", "n"];
     expect(definitionsOf("/v1/responses", { tools: [server], text })).toEqual(expected);
+    expect(textsOf("/v2/generate", { contents: [{ parts: [{ text: "a" }] }], systemInstruction: "b" }).prompts).toEqual(
+      ["a", "b"],
+    );
     expect(definitionsOf("/v2/generate", { tools: [{ input_schema: { description: "d" } }] })).toEqual(["d"]);
   });
 

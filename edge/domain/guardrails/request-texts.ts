@@ -53,10 +53,16 @@ const RESPONSES = scopeOf({
 const EMBEDDING = scopeOf({ input: "all" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
 const IMAGE = scopeOf({ prompt: "all" });
-/** On a path without rules of its own: what is examined on any path, and what other protocols name so. */
+/** On a path without rules of its own: what is examined on any path, and what the protocols of other servers name so. */
 const ANY = new Map([
   ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
-  ...scopeOf({ messages: "all", input: "all", text: "all", system: "all", query: "all" }),
+  ...scopeOf(
+    Object.fromEntries(
+      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction"
+        .split(" ")
+        .map((name) => [name, "all"]),
+    ),
+  ),
 ]);
 
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);

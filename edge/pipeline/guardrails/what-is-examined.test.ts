@@ -137,15 +137,55 @@ function loopWorldOf(action: "redact" | "log_only") {
   return { world, asked, verdict };
 }
 
+describe("an answer in lines of JSON", () => {
+  const pieces = ["write to ja", "ne@exam", "ple.com", " at once"];
+  const lines = (last: string) => [
+    ...pieces.map((content) => JSON.stringify({ model: "m", message: { role: "assistant", content }, done: false })),
+    JSON.stringify({ model: "m", message: { role: "assistant", content: last }, done: true }),
+  ];
+  const asking = async (action: "block" | "redact" | "log_only", last = "") => {
+    const world = worldOf({ action, output_scanners: ["pii"] });
+    const headers = { "content-type": "application/x-ndjson" };
+    world.upstream = async () => new Response(`${lines(last).join("\n")}\n`, { headers });
+    return { world, ...(await answerOf(world, { body: chatBody("hi") }, "/api/chat", true)) };
+  };
+
+  it.each(["", "ly."])("is redacted over its lines, and ends as it did (last piece %j)", async (last) => {
+    const { status, text } = await asking("redact", last);
+    const given = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(status).toBe(200);
+    expect(given.map(({ message }) => message.content).join("")).toBe(`${HIDDEN} at once${last}`);
+    if (last === "") expect(given.map(({ done }) => done).indexOf(true)).toBe(given.length - 1);
+  });
+
+  it("is blocked, and told of", async () => {
+    expect((await asking("block")).status).toBe(400);
+    const { text, world } = await asking("log_only");
+    expect(text).toBe(`${lines("").join("\n")}\n`);
+    expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii on output, action log_only"]);
+  });
+});
+
+it("leaves a tool loop alone that would repeat another spelling of what was redacted", async () => {
+  const { world } = loopWorldOf("redact");
+  const response = await world.ask({ Messages: [{ role: "user", content: MAIL }] });
+  await response.text();
+  await world.settled();
+  expect(world.asked).toHaveLength(1);
+  expect(JSON.stringify(world.asked)).not.toContain("jane");
+});
+
 it("counts what redacting a stream took, and no wait for its pieces", async () => {
   const world = worldOf({ action: "redact", output_scanners: ["pii"] });
   const whole = await (await answering(MAIL, true)({} as never)).text();
   world.upstream = async (call) => {
-    const response = await answering(MAIL, true)(call);
     // each look at the clock is a millisecond later than the last one
     let nowMs = 1_700_000_000_000;
-    Object.defineProperty(world, "nowMs", { get: () => ++nowMs, set: () => undefined });
-    return response;
+    Object.defineProperty(world, "nowMs", { get: () => ++nowMs, set: () => {} });
+    return await answering(MAIL, true)(call);
   };
   await answerOf(world, { body: chatBody("hi", { stream: true, stream_options: { include_usage: true } }) });
   const counted = world.events.filter(({ metric }) => metric === "gateway_boon_ms_total");
