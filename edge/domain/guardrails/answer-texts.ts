@@ -37,6 +37,9 @@ const TEXT_NAMES = new Set([
   "thinking",
   "transcript",
   "cited_text",
+  "response",
+  "completion",
+  "generated_text",
   "arguments",
   "partial_json",
 ]);
@@ -110,8 +113,8 @@ function isText(
   name: string | number,
   place: readonly (string | number)[],
 ): boolean {
-  // an element of a list is what the list is
-  if (typeof name === "number") return TEXT_NAMES.has(String(place.at(-1)));
+  // an element of a list is what the list is; a list that is the whole answer is one of texts
+  if (typeof name === "number") return place.length === 0 || TEXT_NAMES.has(String(place.at(-1)));
   if (name === "delta") return place.length === 0 && !SOUND.test(String(holder["type"]));
   return TEXT_NAMES.has(name) || isOfCall(holder, name, place);
 }

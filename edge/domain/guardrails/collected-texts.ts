@@ -37,8 +37,9 @@ export class CollectedTexts implements ResponseTransform {
   event(event: Uint8Array): Uint8Array {
     const { data, value } = readEvent(event);
     if (data === null || data.trim() === "[DONE]") return NOTHING;
-    if (value === undefined) this.#add(this.#nextKey(), data, false);
-    this.#addParts(value);
+    const text = value === undefined ? data : value;
+    if (typeof text === "string") this.#add(this.#nextKey(), text, false);
+    else this.#addParts(text);
     return NOTHING;
   }
 
@@ -50,7 +51,8 @@ export class CollectedTexts implements ResponseTransform {
       for (const line of lines) this.#addParts(parsed(line));
       return;
     }
-    if (value === undefined) this.#add(this.#nextKey(), text, false);
+    const whole = value === undefined ? text : value;
+    if (typeof whole === "string") this.#add(this.#nextKey(), whole, false);
     for (const found of answerParts(value).texts) this.#add(this.#nextKey(), found.text, found.json);
   }
 

@@ -50,8 +50,8 @@ export class RedactingEvents implements ResponseTransform {
         this.#rest(() => true),
         event,
       );
-    if (value === undefined) {
-      const redacted = redactText(this.#scan, this.#tally, data, false);
+    if (value === undefined || typeof value === "string") {
+      const redacted = redactWhole(this.#scan, this.#tally, data, value);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
     }
     const parts = eventParts(value);
@@ -113,6 +113,14 @@ export class RedactingEvents implements ResponseTransform {
   }
 }
 
+/** Data that is one text without what matches: JSON with this value, or, without a value, no JSON. */
+function redactWhole(scan: TextScan, tally: RedactionTally, data: string, value: string | undefined): string {
+  const text = value ?? data;
+  const redacted = redactText(scan, tally, text, false);
+  if (redacted === text) return data;
+  return value === undefined ? redacted : JSON.stringify(redacted);
+}
+
 /** A complete text without what matches. */
 function redactText(scan: TextScan, tally: RedactionTally, text: string, json: boolean): string {
   if (json) {
@@ -134,6 +142,7 @@ export function redactDocument(scan: TextScan, tally: RedactionTally, text: stri
     const lines = jsonLines(text);
     return lines === null ? redactText(scan, tally, text, false) : redactLines(scan, tally, lines);
   }
+  if (typeof document === "string") return redactWhole(scan, tally, text, document);
   const parts = answerParts(document);
   const changed = [dropPieces(parts), redactEach(scan, tally, parts.texts)];
   return changed.includes(true) ? JSON.stringify(document) : text;

@@ -169,6 +169,33 @@ describe("an answer in lines of JSON", () => {
   });
 });
 
+it.each([
+  ["a bare text", "/api/x", JSON.stringify(MAIL), JSON.stringify(HIDDEN)],
+  ["a list of texts", "/api/x", JSON.stringify([MAIL]), JSON.stringify([HIDDEN])],
+  [
+    "the answer of another server",
+    "/api/generate",
+    JSON.stringify({ response: MAIL }),
+    JSON.stringify({ response: HIDDEN }),
+  ],
+])("examines and redacts %s", async (_, path, given, redacted) => {
+  const asking = async (action: "block" | "redact") => {
+    const world = worldOf({ action, output_scanners: ["pii"] });
+    world.upstream = async () => new Response(given, { headers: { "content-type": "application/json" } });
+    return await answerOf(world, { body: chatBody("hi") }, path, true);
+  };
+  expect((await asking("block")).status).toBe(400);
+  expect((await asking("redact")).text).toBe(redacted);
+});
+
+it("examines an event whose data is a text", async () => {
+  const world = worldOf({ action: "redact", output_scanners: ["pii"] });
+  const headers = { "content-type": "text/event-stream" };
+  world.upstream = async () => new Response(`data: ${JSON.stringify(MAIL)}\n\ndata: ${MAIL}\n\n`, { headers });
+  const { text } = await answerOf(world, { body: chatBody("hi") });
+  expect(text).toBe(`data: ${JSON.stringify(HIDDEN)}\n\ndata: ${HIDDEN}\n\n`);
+});
+
 it("leaves a tool loop alone that would repeat another spelling of what was redacted", async () => {
   const { world } = loopWorldOf("redact");
   const response = await world.ask({ Messages: [{ role: "user", content: MAIL }] });
