@@ -161,6 +161,15 @@ describe("where input guardrails look", () => {
     expect(textsOf("/v1/completions", { prompt }).prompts).toHaveLength(prompt.length);
   });
 
+  it("reads a body of many pieces as fast as one of a few", () => {
+    const text = JSON.stringify({ prompt: Array.from({ length: 50_000 }, () => "x") });
+    const bytes = new TextEncoder().encode(text);
+    const pieces = Array.from({ length: bytes.byteLength / 8 }, (_, at) => bytes.subarray(at * 8, at * 8 + 8));
+    pieces.push(bytes.subarray(pieces.length * 8));
+    const path = "/v1/completions";
+    expect(guardedTexts(pieces, textScopeOf(path, routeClassOf(path))).prompts).toHaveLength(50_000);
+  });
+
   it("takes each result of a tool on its own", () => {
     const messages = [
       { role: "tool", content: "one", tool_call_id: "1" },

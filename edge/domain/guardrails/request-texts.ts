@@ -4,7 +4,7 @@
  * examined, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
  * up to a NUL.
  */
-import type { Span } from "../bytes/byte-pieces.ts";
+import { BytePieces, type Span } from "../bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../json/string-places.ts";
 import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../routing/route-class.ts";
@@ -103,8 +103,9 @@ const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
 
 /** The texts of a JSON body, which is valid, in the order in which they stand. */
-export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): GuardedTexts {
-  const places = stringPlaces(body, (path, isName) => isLookedAt(scope, path, isName));
+export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope): GuardedTexts {
+  const body = new BytePieces(pieces);
+  const places = stringPlaces(pieces, (path, isName) => isLookedAt(scope, path, isName));
   const prompts: RequestText[] = [];
   const definitions: RequestText[] = [];
   const toolResults: RequestText[][] = [];
@@ -129,7 +130,7 @@ export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): Gua
 }
 
 /** What is the client's own text in a definition. */
-function definitionTexts(body: readonly Uint8Array[], places: readonly StringPlace[]): readonly RequestText[] {
+function definitionTexts(body: BytePieces, places: readonly StringPlace[]): readonly RequestText[] {
   return places.flatMap(({ path, span, isName }) => {
     const text = stringAt(body, span);
     const isWord = isName ? isDefinitionName(text) : path.at(-1) === "type" && isDefinitionType(text);
@@ -196,7 +197,7 @@ function isSpeakersName(path: JsonPath): boolean {
  * Who speaks in a message. A role that is not known counts as a user's, and of several roles the one that is examined:
  * otherwise the upstream could read another one than the gateway.
  */
-function speakerOf(body: readonly Uint8Array[], labels: readonly StringPlace[]): Speaker {
+function speakerOf(body: BytePieces, labels: readonly StringPlace[]): Speaker {
   const named = (name: string): readonly string[] =>
     labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
   const roles = named("role");

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BytePieces } from "../bytes/byte-pieces.ts";
 import { stringAt, stringPlaces } from "./string-places.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -28,7 +29,7 @@ describe("string places", () => {
         const pieces = cutAt(JSON.stringify(given, null, space), cuts);
         for (const names of [false, true]) {
           const found = stringPlaces(pieces, (_, isName) => names || !isName);
-          expect(found.map(({ span }) => stringAt(pieces, span))).toEqual(
+          expect(found.map(({ span }) => stringAt(new BytePieces(pieces), span))).toEqual(
             stringsOf(JSON.parse(JSON.stringify(given)), names),
           );
         }
@@ -41,7 +42,7 @@ describe("string places", () => {
     const pieces = [encode(json)];
     const found = stringPlaces(pieces, (_, isName) => !isName).map(({ path, span }) => [
       ...path,
-      stringAt(pieces, span),
+      stringAt(new BytePieces(pieces), span),
     ]);
     const [first, second, third] = found.map((path) => path[1]);
     expect(new Set([first, second, third]).size).toBe(3);

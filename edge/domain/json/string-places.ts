@@ -90,9 +90,9 @@ export function stringPlaces(
   return found;
 }
 
-/** The text of a string value. */
-export function stringAt(pieces: readonly Uint8Array[], span: Span): string {
-  return parsedString(new BytePieces(pieces).slice(span.start, span.end));
+/** The text of a string of a document. */
+export function stringAt(document: BytePieces, { start, end }: Span): string {
+  return parsedString(document.slice(start, end));
 }
 
 function nameAt(document: BytePieces, { start, end }: Span): string {
