@@ -47,7 +47,7 @@ describe("where input guardrails look", () => {
     ["completions", "/v1/completions", { prompt: ["a", "b", [1, 2]], suffix: "s", user: "u" }, ["a", "b", "s"]],
     ["embeddings", "/v1/embeddings", { input: "a", user: "u" }, ["a"]],
     ["speech", "/v1/audio/speech", { input: "a", voice: "v", instructions: "calm" }, ["a", "system: calm"]],
-    ["images", "/v1/images/generations", { prompt: "a", size: "1x1" }, ["a"]],
+    ["images", "/v1/images/generations", { prompt: "a", negative_prompt: "b", size: "1x1" }, ["a", "b"]],
     [
       "responses",
       "/v1/responses",

@@ -52,7 +52,7 @@ const RESPONSES = scopeOf({
 });
 const EMBEDDING = scopeOf({ input: "all" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
-const IMAGE = scopeOf({ prompt: "all" });
+const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
 /** On a path without rules of its own: what is examined on any path, and what the protocols of other servers name so. */
 const ANY = new Map([
   ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
