@@ -33,7 +33,7 @@ import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/admission/rpc.ts";
 import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
-import { EndpointFailures } from "./domain/upstream/endpoint-failures.ts";
+import { RecentFailures } from "./domain/upstream/recent-failures.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
 import { AutoRouterMemory } from "./pipeline/memory/auto-router-memory.ts";
@@ -120,6 +120,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       originals: new RedisOriginals(client),
       compressor: new CompressorHttp({
         ...env.compressor,
+        clock,
         fetch: async (url, init) => await fetch(url, init),
         log: consoleLog,
       }),
@@ -167,7 +168,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
       toolLists: new ToolLists(),
-      endpoints: new EndpointFailures(),
+      endpoints: new RecentFailures(),
       autoRouter: new AutoRouterMemory(),
     };
     const budgets = new TenantBudgetClient(stubs);

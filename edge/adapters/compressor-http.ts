@@ -1,10 +1,11 @@
 /**
  * The compression sidecar over HTTP (docs/rules/compression.md#sidecar): one call within its timeout, whose answer is used
  * only when it has exactly one finite number for each sentence. The sidecar is the operator's own; addresses that are always
- * blocked are not called.
+ * blocked are not called. One that keeps failing is not asked for a while, so that requests do not all wait for its timeout.
  */
 import { INFRASTRUCTURE_POLICY, isUrlAllowed } from "../../shared/ssrf.ts";
-import type { Compressor, Log } from "../ports.ts";
+import { RecentFailures } from "../domain/upstream/recent-failures.ts";
+import type { Clock, Compressor, Log } from "../ports.ts";
 import { boundedText } from "./bounded-text.ts";
 
 /** A number takes at most this many characters in JSON, with its comma and some whitespace. */
@@ -15,6 +16,7 @@ interface CompressorOptions {
   /** Without a trailing slash; null: there is no sidecar. */
   readonly url: string | null;
   readonly timeoutMs: number;
+  readonly clock: Clock;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly log: Log;
 }
@@ -26,6 +28,7 @@ class Unusable extends Error {
 
 export class CompressorHttp implements Compressor {
   readonly #options: CompressorOptions;
+  readonly #failures = new RecentFailures();
 
   constructor(options: CompressorOptions) {
     this.#options = options;
@@ -36,11 +39,15 @@ export class CompressorHttp implements Compressor {
   }
 
   async score(segments: readonly (readonly string[])[], query: string): Promise<readonly (readonly number[])[] | null> {
-    const { url, log } = this.#options;
+    const { url, log, clock } = this.#options;
+    if (url === null || this.#failures.isFailing(url, clock())) return null;
     try {
-      if (url === null || !isUrlAllowed(url, INFRASTRUCTURE_POLICY)) throw new Unusable("address is not allowed");
-      return scoresOf(await this.#answer(`${url}/score`, segments, query), segments);
+      if (!isUrlAllowed(url, INFRASTRUCTURE_POLICY)) throw new Unusable("address is not allowed");
+      const scores = scoresOf(await this.#answer(`${url}/score`, segments, query), segments);
+      this.#failures.answered(url);
+      return scores;
     } catch (error) {
+      this.#failures.failed(url, clock());
       log.event("compressor_failed", { reason: reasonOf(error) });
       return null;
     }

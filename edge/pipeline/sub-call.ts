@@ -52,8 +52,8 @@ interface OwnCall {
   /** A registered and enabled model ({@link currentModel}). */
   readonly model: ModelRecord;
   /**
-   * A chat completion; it need not name its model. It goes upstream as it is: one that is streamed asks for its usage
-   * itself (`stream_options.include_usage`), or is billed by what was seen of it.
+   * A chat completion; it need not name its model. One that is streamed is asked for its usage as a client's is
+   * (docs/rules/streams.md#usage-event).
    */
   readonly body: JsonObject;
   /** The longest time from sending to its last byte. */
@@ -128,7 +128,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
  */
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
   const call = childOf(parent);
-  const request = { ...caller, ...ownOf(asked), energy: null, boons: null };
+  const request = { ...caller, ...ownOf(call, asked), energy: null, boons: null };
   const { model, parsed } = request;
   const sending = { call, model, parsed, plans: [], progress: new UpstreamProgress(), onFirstSend: () => undefined };
   for (const target of targetsOf(call, request)) {
@@ -191,19 +191,22 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
     queueEntryUnknown: false,
     upstream: NO_UPSTREAM,
   } as const;
-  return { ...prepare(call, { ...parent, ...ownOf(asked), ...fresh, energy }), session: parent.session };
+  return { ...prepare(call, { ...parent, ...ownOf(call, asked), ...fresh, energy }), session: parent.session };
 }
 
 /** What a call has of its own: body, model and time limit; no boon acts on it. */
-function ownOf({ model, body, timeoutMs }: OwnCall): Pick<Resolved, "parsed" | "modelText" | "model" | "boons"> {
+function ownOf(
+  call: Call,
+  { model, body, timeoutMs }: OwnCall,
+): Pick<Resolved, "parsed" | "modelText" | "model" | "boons"> {
   const modelText = model.model_name;
-  const parsed = parsedOf({ model: modelText, ...body }, modelText);
+  const parsed = parsedOf(call, { model: modelText, ...body }, modelText);
   return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
 }
 
-function parsedOf(body: JsonObject, modelName: string): ParsedCall {
+function parsedOf({ ports }: Call, body: JsonObject, modelName: string): ParsedCall {
   const bytes = new Uint8Array(new TextEncoder().encode(JSON.stringify(body)));
-  const top = scanTopLevel(bytes, (name) => name === "model");
+  const top = scanTopLevel(bytes, (name) => name === "model" || ports.transforms.edits(name));
   if (top === null) throw new Error("a body that was just written is an object");
   const stream = body["stream"] === true;
   return { document: wholeDocument(body), modelName, stream, outgoing: new JsonOutgoing([bytes], top), edits: [] };

@@ -39,10 +39,10 @@ async function serverOf(status: number, body: string | null): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function client(url: string | null, timeoutMs = 5000) {
+function client(url: string | null, timeoutMs = 5000, clock = () => 0) {
   const reasons: unknown[] = [];
   const log = { event: (_name: string, { reason }: { readonly reason?: unknown }) => void reasons.push(reason) };
-  return { reasons, compressor: new CompressorHttp({ url, timeoutMs, fetch, log }) };
+  return { reasons, compressor: new CompressorHttp({ url, timeoutMs, clock, fetch, log }) };
 }
 
 describe("the reference sidecar", () => {
@@ -104,6 +104,17 @@ describe("the gateway's client", () => {
     const { compressor, reasons } = client(await serverOf(status, body));
     expect(await compressor.score([["One.", "Two."]], "q")).toBeNull();
     expect(reasons).toEqual([reason]);
+  });
+
+  it("leaves a sidecar alone for ten seconds after three failures in a row", async () => {
+    let nowMs = 0;
+    const { compressor, reasons } = client(await serverOf(500, ""), 5000, () => nowMs);
+    const score = async () => await compressor.score([["One."]], "q");
+    for (let time = 1; time <= 5; time += 1) expect(await score()).toBeNull();
+    expect(reasons).toHaveLength(3);
+    nowMs = 10_000;
+    await score();
+    expect(reasons).toHaveLength(4);
   });
 
   it("takes scores of any size", async () => {

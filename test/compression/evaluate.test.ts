@@ -61,7 +61,7 @@ it("the sidecar over HTTP takes the same sentences out as its scores say", async
   closing.push(close);
   const events: string[] = [];
   const log = { event: (name: string) => void events.push(name) };
-  const sidecar = new CompressorHttp({ url, timeoutMs: 30_000, fetch, log });
+  const sidecar = new CompressorHttp({ url, timeoutMs: 30_000, clock: Date.now, fetch, log });
   for (const { messages } of transcripts.filter(({ kind }) => kind === "rag")) {
     const overHttp = await compressMessages(messages, EVALUATION_LIMITS, {
       ...LOSSLESS,

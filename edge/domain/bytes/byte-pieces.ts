@@ -33,15 +33,28 @@ export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
     this.byteLength = byteLength;
   }
 
-  /** Those from `from` to `to`, as views in order. */
+  /** Those from `from` to `to`, as views in order. Takes no time for the pieces before and behind them. */
   parts(from: number, to: number): readonly Uint8Array<B>[] {
     const parts: Uint8Array<B>[] = [];
-    for (const [nth, piece] of this.#pieces.entries()) {
+    for (let nth = this.#pieceAt(from); nth < this.#pieces.length; nth += 1) {
       const start = this.#starts[nth] ?? 0;
-      if (start < to && start + piece.byteLength > from)
+      if (start >= to) break;
+      const piece = this.#pieces[nth];
+      if (piece !== undefined && start + piece.byteLength > from)
         parts.push(piece.subarray(Math.max(from - start, 0), to - start));
     }
     return parts;
+  }
+
+  /** The last piece that begins at or before a byte. */
+  #pieceAt(offset: number): number {
+    let [low, high] = [0, this.#starts.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((this.#starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
   }
 
   /** The same in one, for reading. */

@@ -34,6 +34,21 @@ describe("tallies", () => {
     const samples = shown(tallies, "gateway_mcp_requests_total") ?? [];
     expect([samples.length, samples[0]]).toEqual([10_000, [{ server: "server-0", status: "2xx" }, 2]]);
   });
+
+  it("always take the label sets that are shown from the start, after a rest too", () => {
+    const tallies = new EventCounters();
+    tallies.add(boonEvent("vision", "hit", 7));
+    tallies.add(Array.from({ length: 10_050 }, (_, at) => call(`server-${at}`, "2xx")));
+    const after = new EventCounters();
+    after.restore(tallies.save());
+    after.add([...boonEvent("vision", "hit", 1), ...boonEvent("guardrails_output:pii", "none", 3), call("new", "2xx")]);
+    expect(shown(after, "gateway_mcp_requests_total")).toHaveLength(10_000);
+    const ms = (shown(after, "gateway_boon_ms_total") ?? []).filter(([, value]) => value !== 0);
+    expect(ms).toEqual([
+      [{ boon: "vision" }, 8],
+      [{ boon: "guardrails_output:pii" }, 3],
+    ]);
+  });
 });
 
 describe("runs of boons", () => {
@@ -42,8 +57,8 @@ describe("runs of boons", () => {
 
   it("are counted by outcome, with the time that they took", () => {
     const counters = new EventCounters();
-    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(36);
-    expect(shown(counters, "gateway_boon_ms_total")).toHaveLength(12);
+    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(39);
+    expect(shown(counters, "gateway_boon_ms_total")).toHaveLength(13);
     counters.add(boonEvent("vision", "hit", 12.4));
     counters.add(boonEvent("vision", "failed", 30));
     counters.add(boonEvent("guardrails_input:pii", "none", 0));
@@ -53,7 +68,7 @@ describe("runs of boons", () => {
       [{ boon: "guardrails_input:pii", outcome: "none" }, 1],
     ]);
     expect(sum(counters, "gateway_boon_ms_total")).toEqual([[{ boon: "vision" }, 42]]);
-    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(36);
+    expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(39);
   });
 
   it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("add no time of %s", (ms) => {

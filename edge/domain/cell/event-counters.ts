@@ -13,13 +13,14 @@ interface TallyMetric {
   readonly shown: readonly (readonly string[])[];
 }
 
-/** What counts its runs: boons, the auto router, and each scanner of the guardrails on either side. */
+/** What counts its runs: boons, the auto router and its classifier, and each scanner of the guardrails on either side. */
 const COUNTED_BOONS = [
   "vision",
   "compression",
   "tool_loop",
   "structured_output",
   "auto_route",
+  "auto_classifier",
   ...INPUT_SCANNERS.map((scanner) => `guardrails_input:${scanner}` as const),
   ...OUTPUT_SCANNERS.map((scanner) => `guardrails_output:${scanner}` as const),
 ] as const;
@@ -96,6 +97,7 @@ export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): 
 /** Event counts as they are stored: name and label values as JSON, and the count. */
 export type SavedEventCounts = readonly (readonly [string, number])[];
 
+/** Most label sets besides those that are shown from the start: these always fit. */
 const LABEL_SETS_MAX = 10_000;
 
 /** Events with how often they happened: a single one happened once. */
@@ -108,15 +110,24 @@ export function eventKey({ metric, labels }: MetricEvent): string {
   return JSON.stringify([metric, ...labels]);
 }
 
+/** The keys of the label sets that are shown from the start. */
+const SHOWN_KEYS: ReadonlySet<string> = new Set(
+  Object.entries<TallyMetric>(EVENT_METRICS).flatMap(([metric, { shown }]) =>
+    shown.map((labels) => eventKey({ metric: metric as EventMetricName, labels })),
+  ),
+);
+
 export class EventCounters {
   readonly #counts = new Map<string, number>();
+  /** How many of the counts are not shown from the start. */
+  #others = 0;
 
   add(counted: readonly CountedEvent[]): void {
     for (const each of counted) {
       const key = eventKey(each);
       const before = this.#counts.get(key);
-      if (before === undefined && this.#counts.size >= LABEL_SETS_MAX) continue;
-      this.#counts.set(key, (before ?? 0) + each.times);
+      if (before === undefined && !SHOWN_KEYS.has(key) && this.#others >= LABEL_SETS_MAX) continue;
+      this.#set(key, (before ?? 0) + each.times);
     }
   }
 
@@ -127,7 +138,12 @@ export class EventCounters {
 
   /** Continues from what was saved. */
   restore(saved: SavedEventCounts): void {
-    for (const [key, count] of saved) this.#counts.set(key, count);
+    for (const [key, count] of saved) this.#set(key, count);
+  }
+
+  #set(key: string, count: number): void {
+    if (!SHOWN_KEYS.has(key) && !this.#counts.has(key)) this.#others += 1;
+    this.#counts.set(key, count);
   }
 
   families(): readonly MetricFamily[] {

@@ -1,9 +1,35 @@
 import { expect, it } from "vitest";
-import { answerParts } from "./answer-texts.ts";
+import { answerParts, dropPieces } from "./answer-texts.ts";
 
 it("reads a list of any length in an answer, in order", () => {
   const content = Array.from({ length: 200_000 }, (_, at) => ({ type: "text", text: String(at) }));
   const { texts } = answerParts({ choices: [{ message: { content } }] });
   expect(texts).toHaveLength(content.length);
   expect([texts[0]?.text, texts.at(-1)?.text]).toEqual(["0", "199999"]);
+});
+
+it.each<[string, object, readonly string[]]>([
+  ["a custom tool of chat", { choices: [{ delta: { tool_calls: [{ custom: { name: "n", input: "a" } }] } }] }, ["a"]],
+  [
+    "a tool of messages",
+    { content: [{ type: "tool_use", input: { prompt: "a", metadata: { error: "b" } } }] },
+    ["a", "b"],
+  ],
+  ["a shell of responses", { output: [{ type: "shell_call", action: { commands: ["a"] }, id: "i" }] }, ["a"]],
+  ["code of responses", { item: { type: "code_interpreter_call", code: "a", outputs: [{ logs: "b" }] } }, ["a", "b"]],
+  ["a server of responses", { output: [{ type: "mcp_call", arguments: "{}", output: "a" }] }, ["{}", "a"]],
+  ["an image of responses", { output: [{ type: "image_generation_call", result: "AAAA" }] }, []],
+  ["what another type calls output", { output: "a", code: "b", results: [{ id: "c" }] }, []],
+])("reads what a model asks a tool for, and what that found: %s", (_, document, expected) => {
+  expect(answerParts(document).texts.map(({ text }) => text)).toEqual(expected);
+});
+
+it("leaves out the words of a transcription, as it leaves out tokens", () => {
+  const document = { text: "a b", words: [{ word: "a" }, { word: "b" }], segments: [{ text: "a b", words: [{}] }] };
+  const parts = answerParts(document);
+  expect(parts.texts.map(({ text }) => text)).toEqual(["a b", "a b"]);
+  expect(dropPieces(parts)).toBe(true);
+  expect(document).toEqual({ text: "a b", words: null, segments: [{ text: "a b", words: null }] });
+  const called = { content: [{ type: "tool_use", input: { words: ["w"], logprobs: { x: "y" } } }] };
+  expect(answerParts(called)).toMatchObject({ texts: [{ text: "w" }, { text: "y" }], withLogprobs: [] });
 });

@@ -18,11 +18,14 @@ export interface AnswerText {
   readonly place: readonly (string | number)[];
 }
 
-/** The texts of a document, and the objects in it that list its tokens once more. */
+/** The texts of a document, and the objects in it that list its tokens or words once more. */
 export interface AnswerParts {
   readonly texts: readonly AnswerText[];
   readonly withLogprobs: readonly Record<string, unknown>[];
 }
+
+/** Lists of the pieces of a text: tokens, and the words of a transcription. */
+const PIECE_LISTS: ReadonlySet<string> = new Set(["logprobs", "words"]);
 
 const TEXT_NAMES = new Set([
   "content",
@@ -33,6 +36,10 @@ const TEXT_NAMES = new Set([
   "reasoning_content",
   "thinking",
   "transcript",
+  "cited_text",
+  "response",
+  "completion",
+  "generated_text",
   "arguments",
   "partial_json",
 ]);
@@ -46,17 +53,18 @@ const NOT_EXAMINED = new Set([
   "instructions",
   "prompt",
   "error",
-  "logprobs",
   "annotations",
   "response_format",
 ]);
+/** What the model asks a tool for, and what that found: members of an item of output whose type ends with `_call`. */
+const CALL_MEMBERS = new Set(["input", "action", "operation", "code", "output", "outputs", "results", "queries"]);
 /** Types of events whose `delta` is sound, not text. */
 const SOUND = /audio\.delta$/;
 
 interface Open {
   readonly value: object;
   readonly place: readonly (string | number)[];
-  /** Every string below is text: the arguments of a tool call that are an object. */
+  /** Every string below is text: the arguments of a tool call that are an object, whatever their names are. */
   readonly all: boolean;
 }
 
@@ -72,16 +80,19 @@ export function answerParts(document: unknown): AnswerParts {
     const inside: Open[] = [];
     for (const [key, inner] of Object.entries(value)) {
       const name = Array.isArray(value) ? Number(key) : key;
-      if (typeof name === "string" && NOT_EXAMINED.has(name)) {
-        if (name === "logprobs" && inner !== null) withLogprobs.push(holder as Record<string, unknown>);
-        continue;
+      if (typeof name === "string" && !all) {
+        if (NOT_EXAMINED.has(name)) continue;
+        if (PIECE_LISTS.has(name) && isObject(inner)) {
+          withLogprobs.push(holder as Record<string, unknown>);
+          continue;
+        }
       }
       if (typeof inner === "string") {
         if (inner !== "" && (all || isText(holder, name, place)))
           texts.push({ holder, name, text: inner, json: isJson(holder, name), place: [...place, name] });
       } else if (isObject(inner)) {
-        const arguments_ = name === "arguments" || (name === "input" && isToolCall(holder));
-        inside.push({ value: inner, place: [...place, stepOf(name, inner)], all: all || arguments_ });
+        const ofCall = name === "arguments" || isOfCall(holder, name, place);
+        inside.push({ value: inner, place: [...place, stepOf(name, inner)], all: all || ofCall });
       }
     }
     // not spread into one call: a list may have more elements than a call may have arguments
@@ -102,15 +113,28 @@ function isText(
   name: string | number,
   place: readonly (string | number)[],
 ): boolean {
-  // an element of a list is what the list is
-  if (typeof name === "number") return TEXT_NAMES.has(String(place.at(-1)));
+  // an element of a list is what the list is; a list that is the whole answer is one of texts
+  if (typeof name === "number") return place.length === 0 || TEXT_NAMES.has(String(place.at(-1)));
   if (name === "delta") return place.length === 0 && !SOUND.test(String(holder["type"]));
-  if (name === "input") return isToolCall(holder);
-  return TEXT_NAMES.has(name);
+  return TEXT_NAMES.has(name) || isOfCall(holder, name, place);
 }
 
-function isToolCall({ type }: { readonly type?: unknown }): boolean {
-  return typeof type === "string" && type.includes("tool");
+/** Whether a member is what a tool is asked for, or what it found. */
+function isOfCall(
+  { type }: { readonly type?: unknown },
+  name: string | number,
+  place: readonly (string | number)[],
+): boolean {
+  if (typeof name === "number" || !CALL_MEMBERS.has(name)) return false;
+  if (name === "input" && place.at(-1) === "custom") return true;
+  return typeof type === "string" && (type.endsWith("_call") || (name === "input" && type.includes("tool")));
+}
+
+/** Leaves out the pieces that are listed beside the texts of a document; false: there are none. */
+export function dropPieces({ withLogprobs }: AnswerParts): boolean {
+  for (const holder of withLogprobs)
+    for (const name of PIECE_LISTS) if (Object.hasOwn(holder, name)) holder[name] = null;
+  return withLogprobs.length > 0;
 }
 
 function isJson(holder: Record<string | number, unknown>, name: string | number): boolean {

@@ -37,17 +37,22 @@ export class CollectedTexts implements ResponseTransform {
   event(event: Uint8Array): Uint8Array {
     const { data, value } = readEvent(event);
     if (data === null || data.trim() === "[DONE]") return NOTHING;
-    if (value === undefined) this.#add(this.#nextKey(), data, false);
-    const { fragments, wholes } = eventParts(value);
-    for (const { key, text, json } of fragments) this.#add(key, text, json);
-    for (const { text, json } of wholes) this.#add(this.#nextKey(), text, json);
+    const text = value === undefined ? data : value;
+    if (typeof text === "string") this.#add(this.#nextKey(), text, false);
+    else this.#addParts(text);
     return NOTHING;
   }
 
-  /** Takes a whole answer that is no stream; what is not JSON is one text. */
+  /** Takes a whole answer that is no event stream: a document, lines of JSON, or one text. */
   document(text: string): void {
     const value = parsed(text);
-    if (value === undefined) this.#add(this.#nextKey(), text, false);
+    const lines = value === undefined ? jsonLines(text) : null;
+    if (lines !== null) {
+      for (const line of lines) this.#addParts(parsed(line));
+      return;
+    }
+    const whole = value === undefined ? text : value;
+    if (typeof whole === "string") this.#add(this.#nextKey(), whole, false);
     for (const found of answerParts(value).texts) this.#add(this.#nextKey(), found.text, found.json);
   }
 
@@ -60,9 +65,10 @@ export class CollectedTexts implements ResponseTransform {
     return [...new Set(texts)];
   }
 
-  /** The end of all texts, of at most this many characters. */
-  end(characters: number): string {
-    return this.texts().join("\n").slice(-characters);
+  #addParts(event: unknown): void {
+    const { fragments, wholes } = eventParts(event);
+    for (const { key, text, json } of fragments) this.#add(key, text, json);
+    for (const { text, json } of wholes) this.#add(this.#nextKey(), text, json);
   }
 
   #nextKey(): string {
@@ -88,4 +94,14 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The lines of a text of which each is a JSON object, as some servers stream (`application/x-ndjson`); null: it is none.
+ * Blank lines are left out.
+ */
+export function jsonLines(text: string): readonly string[] | null {
+  if (!/^\s*\{/.test(text)) return null;
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return lines.every((line) => typeof parsed(line) === "object") ? lines : null;
 }

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import { SseFilter } from "../sse/sse-filter.ts";
-import { RedactingEvents } from "./redacting-events.ts";
+import { CollectedTexts } from "./collected-texts.ts";
+import { RedactingEvents, redactDocument } from "./redacting-events.ts";
 import { ArgumentsRedaction, RedactionTally } from "./text-redaction.ts";
 
 const scan = compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: ["blue falcon"] });
@@ -82,6 +83,38 @@ describe("a redacted stream", () => {
         }
         const { text } = redacted(`${mixed}${chunk(0, {}, "stop")}${chunk(1, {}, "stop")}data: [DONE]\n\n`);
         expect(joined(text)).toEqual({ "0 content": CLEAN, "1 reasoning": CLEAN });
+      }),
+    );
+  });
+
+  it("hides the same in lines of JSON, however the text is cut, and adds up to the same text", () => {
+    const words = fc.constantFrom(
+      "jane@example.com",
+      "blue falcon",
+      "123-45-6789",
+      "a",
+      " ",
+      "\n",
+      "\\",
+      "data: ",
+      "😀",
+    );
+    const text = fc.array(words, { minLength: 1, maxLength: 12 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 9 }), fc.boolean(), (given, size, ends) => {
+        const line = (content: string, done: boolean) => JSON.stringify({ message: { content }, done });
+        const lines = [
+          ...piecesOf(given, size).map((content) => line(content, false)),
+          ...(ends ? [line("", true)] : []),
+        ];
+        const body = `${lines.join("\n")}\n`;
+        const out = redactDocument(scan, new RedactionTally(), body).trimEnd().split("\n");
+        const shown = out.map((one) => (JSON.parse(one) as { message: { content: string } }).message.content).join("");
+        expect(shown).toBe(scan.redactTexts([{ text: given, user: false }]).texts[0]);
+        if (ends) expect(out.at(-1)).toBe(lines.at(-1));
+        const seen = new CollectedTexts();
+        seen.document(body);
+        expect(seen.texts()).toEqual([given]);
       }),
     );
   });

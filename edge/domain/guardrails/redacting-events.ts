@@ -9,8 +9,8 @@ import type { TextScan } from "../../../shared/guardrails/text-scan.ts";
 import { concat } from "../bytes/byte-pieces.ts";
 import type { ResponseTransform } from "../sse/response-transform.ts";
 import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
-import { type AnswerText, answerParts } from "./answer-texts.ts";
-import { parsed } from "./collected-texts.ts";
+import { type AnswerText, answerParts, dropPieces } from "./answer-texts.ts";
+import { jsonLines, parsed } from "./collected-texts.ts";
 import { ArgumentsRedaction, type RedactionTally, redactPlain, type TextRedaction } from "./text-redaction.ts";
 
 /** An answer has no more texts that are under way at once; more of them are an attack on memory. */
@@ -50,15 +50,15 @@ export class RedactingEvents implements ResponseTransform {
         this.#rest(() => true),
         event,
       );
-    if (value === undefined) {
-      const redacted = redactText(this.#scan, this.#tally, data, false);
+    if (value === undefined || typeof value === "string") {
+      const redacted = redactWhole(this.#scan, this.#tally, data, value);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
     }
     const parts = eventParts(value);
     const changed = [
       this.#redactFragments(parts, fields, value),
       redactEach(this.#scan, this.#tally, parts.wholes),
-      dropLogprobs(parts),
+      dropPieces(parts),
     ];
     const before = this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
     if (!changed.includes(true)) return this.#after(before, event);
@@ -113,6 +113,14 @@ export class RedactingEvents implements ResponseTransform {
   }
 }
 
+/** Data that is one text without what matches: JSON with this value, or, without a value, no JSON. */
+function redactWhole(scan: TextScan, tally: RedactionTally, data: string, value: string | undefined): string {
+  const text = value ?? data;
+  const redacted = redactText(scan, tally, text, false);
+  if (redacted === text) return data;
+  return value === undefined ? redacted : JSON.stringify(redacted);
+}
+
 /** A complete text without what matches. */
 function redactText(scan: TextScan, tally: RedactionTally, text: string, json: boolean): string {
   if (json) {
@@ -124,13 +132,33 @@ function redactText(scan: TextScan, tally: RedactionTally, text: string, json: b
   return texts[0] ?? "";
 }
 
-/** A whole answer that is no stream, without what matches; what is not JSON is redacted as one text. */
+/**
+ * A whole answer that is no event stream, without what matches. Lines of JSON are events without the words of event
+ * streams; what else is not JSON is redacted as one text.
+ */
 export function redactDocument(scan: TextScan, tally: RedactionTally, text: string): string {
   const document = parsed(text);
-  if (document === undefined) return redactText(scan, tally, text, false);
+  if (document === undefined) {
+    const lines = jsonLines(text);
+    return lines === null ? redactText(scan, tally, text, false) : redactLines(scan, tally, lines);
+  }
+  if (typeof document === "string") return redactWhole(scan, tally, text, document);
   const parts = answerParts(document);
-  const changed = [dropLogprobs(parts), redactEach(scan, tally, parts.texts)];
+  const changed = [dropPieces(parts), redactEach(scan, tally, parts.texts)];
   return changed.includes(true) ? JSON.stringify(document) : text;
+}
+
+/** The lines without what matches, and lines more for what was held back. */
+function redactLines(scan: TextScan, tally: RedactionTally, lines: readonly string[]): string {
+  const events = new RedactingEvents(scan, tally);
+  const redacted = lines.map((line, at) => {
+    // what the last line says may be that the answer has ended
+    const isEnd = at === lines.length - 1 && eventParts(parsed(line)).fragments.length === 0;
+    const rest = isEnd ? events.finish() : new Uint8Array(0);
+    return concat([rest, events.event(encoder.encode(writeEvent([], line)))]);
+  });
+  const text = new TextDecoder().decode(concat([...redacted, events.finish()]));
+  return text.replaceAll(/^data: (.*)\n\n/gm, "$1\n");
 }
 
 /** Redacts complete texts in their document; false: nothing matches. */
@@ -143,12 +171,6 @@ function redactEach(scan: TextScan, tally: RedactionTally, texts: readonly Answe
     changed = true;
   }
   return changed;
-}
-
-/** Leaves out the tokens beside the texts of a document; false: there are none. */
-function dropLogprobs({ withLogprobs }: Pick<EventParts, "withLogprobs">): boolean {
-  for (const holder of withLogprobs) holder["logprobs"] = null;
-  return withLogprobs.length > 0;
 }
 
 /**

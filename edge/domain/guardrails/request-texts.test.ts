@@ -11,6 +11,11 @@ function textsOf(path: string, body: unknown) {
   };
 }
 
+function definitionsOf(path: string, body: unknown) {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  return guardedTexts([bytes], textScopeOf(path, routeClassOf(path))).definitions.map(({ text }) => text);
+}
+
 const CHAT = "/v1/chat/completions";
 
 describe("where input guardrails look", () => {
@@ -39,10 +44,10 @@ describe("where input guardrails look", () => {
       { messages: [{ role: "USER", content: "u" }, { content: "n" }] },
       ["u", "n"],
     ],
-    ["completions", "/v1/completions", { prompt: ["a", "b", [1, 2]], suffix: "s" }, ["a", "b"]],
+    ["completions", "/v1/completions", { prompt: ["a", "b", [1, 2]], suffix: "s", user: "u" }, ["a", "b", "s"]],
     ["embeddings", "/v1/embeddings", { input: "a", user: "u" }, ["a"]],
     ["speech", "/v1/audio/speech", { input: "a", voice: "v", instructions: "calm" }, ["a", "system: calm"]],
-    ["images", "/v1/images/generations", { prompt: "a", size: "1x1" }, ["a"]],
+    ["images", "/v1/images/generations", { prompt: "a", negative_prompt: "b", size: "1x1" }, ["a", "b"]],
     [
       "responses",
       "/v1/responses",
@@ -72,6 +77,44 @@ describe("where input guardrails look", () => {
     ],
   ])("%s", (_, path, body, expected) => {
     expect(textsOf(path, body).prompts).toEqual(expected);
+  });
+
+  it("takes every part of a message that a template shows to the model, and who it is said to be from", () => {
+    const parts = [
+      { type: "refusal", refusal: "a" },
+      { type: "thinking", thinking: "b" },
+      { type: "image_url", image_url: { url: "data:" } },
+    ];
+    const messages = [
+      { role: "user", name: "n", content: parts },
+      { role: "tool", name: "t", content: "result" },
+    ];
+    expect(textsOf(CHAT, { messages, documents: [{ title: "d" }] })).toEqual({
+      prompts: ["n", "a", "b", "d"],
+      tools: [["result"]],
+    });
+  });
+
+  it("takes the client's own words in definitions, names too, and no word of JSON Schema", () => {
+    const schema = {
+      type: "object",
+      properties: { "p 1": { type: "string", description: "d", enum: ["e", "string"] }, type: { type: "t" } },
+      required: ["p 1"],
+      "x-note": true,
+    };
+    const response_format = { type: "json_schema", json_schema: { name: "n", strict: true, schema } };
+    expect(definitionsOf(CHAT, { response_format })).toEqual(["n", "p 1", "d", "e", "string", "t", "p 1", "x-note"]);
+    expect(textsOf(CHAT, { response_format })).toEqual({ prompts: [], tools: [] });
+    const tools = [{ type: "function", function: { name: "f", parameters: { properties: { server_url: {} } } } }];
+    expect(definitionsOf(CHAT, { tools, functions: [{ name: "g" }] })).toEqual(["f", "server_url", "g"]);
+    const server = { type: "mcp", server_url: "u", headers: { h: "v" }, authorization: "a", server_description: "s" };
+    const text = { format: { type: "json_schema", name: "n", schema: {} } };
+    const expected = ["mcp", "server_description", "s", "n"];
+    expect(definitionsOf("/v1/responses", { tools: [server], text })).toEqual(expected);
+    expect(textsOf("/v2/generate", { contents: [{ parts: [{ text: "a" }] }], systemInstruction: "b" }).prompts).toEqual(
+      ["a", "b"],
+    );
+    expect(definitionsOf("/v2/generate", { tools: [{ input_schema: { description: "d" } }] })).toEqual(["d"]);
   });
 
   it("sees both of two members and two roles of one name: an upstream may read the other", () => {
@@ -116,6 +159,15 @@ describe("where input guardrails look", () => {
   it("takes a list of any length", () => {
     const prompt = Array.from({ length: 200_000 }, () => "x");
     expect(textsOf("/v1/completions", { prompt }).prompts).toHaveLength(prompt.length);
+  });
+
+  it("reads a body of many pieces as fast as one of a few", () => {
+    const text = JSON.stringify({ prompt: Array.from({ length: 50_000 }, () => "x") });
+    const bytes = new TextEncoder().encode(text);
+    const pieces = Array.from({ length: bytes.byteLength / 8 }, (_, at) => bytes.subarray(at * 8, at * 8 + 8));
+    pieces.push(bytes.subarray(pieces.length * 8));
+    const path = "/v1/completions";
+    expect(guardedTexts(pieces, textScopeOf(path, routeClassOf(path))).prompts).toHaveLength(50_000);
   });
 
   it("takes each result of a tool on its own", () => {

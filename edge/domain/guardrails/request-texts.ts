@@ -4,10 +4,11 @@
  * examined, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
  * up to a NUL.
  */
-import type { Span } from "../bytes/byte-pieces.ts";
+import { BytePieces, type Span } from "../bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../json/string-places.ts";
 import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../routing/route-class.ts";
+import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
 export interface RequestText {
@@ -20,34 +21,49 @@ export interface RequestText {
 /** The texts of a request. */
 export interface GuardedTexts {
   readonly prompts: readonly RequestText[];
+  /** The client's words in answer formats and tools. The model reads each in quotes: none continues another one. */
+  readonly definitions: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];
 }
 
-/** How the strings of a member are read: those of messages by who speaks, or all of them. */
-type MemberRule = "messages" | "all";
+/** How the strings of a member are read: those of messages by who speaks, all of them, or those of definitions. */
+type MemberRule = "messages" | "all" | "definitions";
 
 /** The members of a request that are examined, by name. */
 type TextScope = ReadonlyMap<string, MemberRule>;
 
 const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
 
-const CHAT = scopeOf({ messages: "messages" });
-const COMPLETION = scopeOf({ prompt: "all" });
-const RESPONSES = scopeOf({ instructions: "all", input: "messages", prompt: "all" });
+const CHAT = scopeOf({
+  messages: "messages",
+  documents: "all",
+  response_format: "definitions",
+  tools: "definitions",
+  functions: "definitions",
+});
+const COMPLETION = scopeOf({ prompt: "all", suffix: "all" });
+const RESPONSES = scopeOf({
+  instructions: "all",
+  input: "messages",
+  prompt: "all",
+  text: "definitions",
+  tools: "definitions",
+});
 const EMBEDDING = scopeOf({ input: "all" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
-const IMAGE = COMPLETION;
-/** On a path without rules of its own. */
-const ANY = scopeOf({
-  messages: "all",
-  prompt: "all",
-  input: "all",
-  instructions: "all",
-  system: "all",
-  query: "all",
-  documents: "all",
-});
+const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
+/** On a path without rules of its own: what is examined on any path, and what the protocols of other servers name so. */
+const ANY = new Map([
+  ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
+  ...scopeOf(
+    Object.fromEntries(
+      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction"
+        .split(" ")
+        .map((name) => [name, "all"]),
+    ),
+  ),
+]);
 
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
@@ -79,28 +95,47 @@ const TOOL_ROLES = new Set(["tool", "function"]);
 /** The members of a message that say who speaks. */
 const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
-const MESSAGE_TEXT = new Set(["content", "text", "output"]);
+const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking"]);
+/** How a tool is reached, which no model reads: members of an element of `tools`. */
+const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 
 /** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
 const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
 
 /** The texts of a JSON body, which is valid, in the order in which they stand. */
-export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): GuardedTexts {
-  const places = stringPlaces(body, (path) => isLookedAt(scope, path));
+export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope): GuardedTexts {
+  const body = new BytePieces(pieces);
+  const places = stringPlaces(pieces, (path, isName) => isLookedAt(scope, path, isName));
   const prompts: RequestText[] = [];
+  const definitions: RequestText[] = [];
   const toolResults: RequestText[][] = [];
   for (const message of messagesOf(scope, places)) {
+    if (scope.get(message.member) === "definitions") {
+      for (const text of definitionTexts(body, message.texts)) definitions.push(text);
+      continue;
+    }
     const speaker = message.labels === null ? "user" : speakerOf(body, message.labels);
     if (speaker === "model") continue;
     const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
     const texts = message.texts.flatMap(({ path, span }) => {
+      // the name of a tool says which result this is
+      if (speaker === "tool" && isSpeakersName(path)) return [];
       const text = stringAt(body, span);
       return path.at(-1) === "type" && PART_TYPES.has(text) ? [] : [{ text, user, span }];
     });
     if (speaker === "tool") toolResults.push(texts);
     else for (const text of texts) prompts.push(text);
   }
-  return { prompts, toolResults };
+  return { prompts, definitions, toolResults };
+}
+
+/** What is the client's own text in a definition. */
+function definitionTexts(body: BytePieces, places: readonly StringPlace[]): readonly RequestText[] {
+  return places.flatMap(({ path, span, isName }) => {
+    const text = stringAt(body, span);
+    const isWord = isName ? isDefinitionName(text) : path.at(-1) === "type" && isDefinitionType(text);
+    return isWord ? [] : [{ text, user: false, span }];
+  });
 }
 
 type Speaker = "user" | "system" | "tool" | "model";
@@ -127,11 +162,13 @@ function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<
   return messages.values();
 }
 
-function isLookedAt(scope: TextScope, path: JsonPath): boolean {
+function isLookedAt(scope: TextScope, path: JsonPath, isName: boolean): boolean {
   const member = nameOf(path[0]);
   const rule = scope.get(member);
-  if (rule !== "messages") return rule === "all";
-  if (isLabel(path)) return true;
+  if (rule === "definitions")
+    return (path.length > 1 || !isName) && !(isElement(path) && CONNECTION.has(nameOf(path[2])));
+  if (isName || rule !== "messages") return !isName && rule === "all";
+  if (isLabel(path) || isSpeakersName(path)) return true;
   const inner = nameOf(path.findLast((step) => typeof step === "string"));
   return inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output";
 }
@@ -151,11 +188,16 @@ function isLabel(path: JsonPath): boolean {
   return isElement(path) && path.length === 3 && LABELS.has(nameOf(path[2]));
 }
 
+/** The name of who speaks, which templates show to the model. */
+function isSpeakersName(path: JsonPath): boolean {
+  return isElement(path) && path.length === 3 && nameOf(path[2]) === "name";
+}
+
 /**
  * Who speaks in a message. A role that is not known counts as a user's, and of several roles the one that is examined:
  * otherwise the upstream could read another one than the gateway.
  */
-function speakerOf(body: readonly Uint8Array[], labels: readonly StringPlace[]): Speaker {
+function speakerOf(body: BytePieces, labels: readonly StringPlace[]): Speaker {
   const named = (name: string): readonly string[] =>
     labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
   const roles = named("role");

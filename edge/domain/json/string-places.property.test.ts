@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BytePieces } from "../bytes/byte-pieces.ts";
 import { stringAt, stringPlaces } from "./string-places.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -11,21 +12,27 @@ function cutAt(text: string, cuts: readonly number[]): Uint8Array[] {
   return [...places, bytes.byteLength].map((to, nth) => bytes.subarray(places[nth - 1] ?? 0, to));
 }
 
-/** Every string value of a JSON value, in order. */
-function stringsOf(value: unknown): string[] {
+/** Every string value of a JSON value, in order, and every name before its value if names are wanted. */
+function stringsOf(value: unknown, names: boolean): string[] {
   if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsOf) : [];
+  if (Array.isArray(value)) return value.flatMap((one) => stringsOf(one, names));
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, one]) => [...(names ? [name] : []), ...stringsOf(one, names)]);
 }
 
 describe("string places", () => {
-  it("are those of every string value, in pieces cut anywhere, however the JSON is written", () => {
+  it("are those of every string value and name, in pieces cut anywhere, however the JSON is written", () => {
     const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('\\"', "\\", 'a"b', "\\\\", "é😀", "\ud800"));
     const value = fc.jsonValue({ maxDepth: 5 }).chain((json) => fc.record({ json: fc.constant(json), text }));
     fc.assert(
       fc.property(value, fc.array(fc.nat(500)), fc.constantFrom(undefined, 1, "\t"), (given, cuts, space) => {
         const pieces = cutAt(JSON.stringify(given, null, space), cuts);
-        const found = stringPlaces(pieces, () => true).map(({ span }) => stringAt(pieces, span));
-        expect(found).toEqual(stringsOf(JSON.parse(JSON.stringify(given))));
+        for (const names of [false, true]) {
+          const found = stringPlaces(pieces, (_, isName) => names || !isName);
+          expect(found.map(({ span }) => stringAt(new BytePieces(pieces), span))).toEqual(
+            stringsOf(JSON.parse(JSON.stringify(given)), names),
+          );
+        }
       }),
     );
   });
@@ -33,7 +40,10 @@ describe("string places", () => {
   it("carry the names on their way, and a number of their own for each element", () => {
     const json = '{"a": [1, 2 , {"b":"x"} , {"b":"y"}, "z"], "a":{"c\\u0064":"w"}, "n":-1e5, "t":true}';
     const pieces = [encode(json)];
-    const found = stringPlaces(pieces, () => true).map(({ path, span }) => [...path, stringAt(pieces, span)]);
+    const found = stringPlaces(pieces, (_, isName) => !isName).map(({ path, span }) => [
+      ...path,
+      stringAt(new BytePieces(pieces), span),
+    ]);
     const [first, second, third] = found.map((path) => path[1]);
     expect(new Set([first, second, third]).size).toBe(3);
     expect(found.map((path) => path.filter((step) => typeof step === "string"))).toEqual([
@@ -48,14 +58,14 @@ describe("string places", () => {
     for (const filler of ["x", "é", "\\\\", "\\u0041"])
       for (const shift of ["", "-", "--", "---", "----", "-----"]) {
         const json = `{"prompt\\u0000${shift}${filler.repeat(1100)}":"x"}`;
-        const [place] = stringPlaces([encode(json)], () => true);
+        const [place] = stringPlaces([encode(json)], (_, isName) => !isName);
         expect(String(place?.path[0]).startsWith(`prompt\0${shift}`)).toBe(true);
       }
   });
 
   it("of a document that is deeper than any honest one are found all the same", () => {
     const deep = `{"messages":${"[".repeat(50_000)}"x"${"]".repeat(50_000)}}`;
-    const [place] = stringPlaces([encode(deep)], ([name]) => name === "messages");
+    const [place] = stringPlaces([encode(deep)], ([name], isName) => name === "messages" && !isName);
     expect(place?.path.length).toBe(64);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Where the string values of a JSON document stand, with the path of each: a body is examined and changed in the
+ * Where the strings of a JSON document stand, with the path of each: a body is examined and changed in the
  * client's own bytes, so that every string is seen whole, a member that occurs twice is seen twice, and everything that
  * is not changed stays as it was. The document is valid JSON already: nothing is checked here. Time is linear in the
  * bytes.
@@ -27,10 +27,11 @@ import { numbersEnd } from "./top-level.ts";
  */
 export type JsonPath = readonly (string | number)[];
 
-/** A string value; the span includes its quotes. */
+/** A string value, or the name of a member; the span includes its quotes. The path of a name ends with the name. */
 export interface StringPlace {
   readonly path: JsonPath;
   readonly span: Span;
+  readonly isName: boolean;
 }
 
 /** Honest documents are not deeper. */
@@ -43,12 +44,12 @@ const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 const decoder = new TextDecoder();
 
 /**
- * The string values of a document in these pieces, in order, whose paths are `wanted`; the path given to `wanted` is only
- * valid during the call.
+ * The string values and names of a document in these pieces, in order, that are `wanted`; the path given to `wanted` is
+ * only valid during the call.
  */
 export function stringPlaces(
   pieces: readonly Uint8Array[],
-  wanted: (path: JsonPath) => boolean,
+  wanted: (path: JsonPath, isName: boolean) => boolean,
 ): readonly StringPlace[] {
   const document = new BytePieces(pieces);
   const cursor = new Cursor(pieces);
@@ -62,9 +63,9 @@ export function stringPlaces(
       case QUOTE: {
         cursor.skipString();
         const span = { start, end: cursor.at };
-        if (cursor.peekPastSpace() !== COLON) {
-          if (wanted(path)) found.push({ path: path.slice(), span });
-        } else if (depth > 0 && depth <= PATH_MAX) path[depth - 1] = nameAt(document, span);
+        const isName = cursor.peekPastSpace() === COLON;
+        if (isName && depth > 0 && depth <= PATH_MAX) path[depth - 1] = nameAt(document, span);
+        if (wanted(path, isName)) found.push({ path: path.slice(), span, isName });
         break;
       }
       case OPEN_BRACE:
@@ -89,9 +90,9 @@ export function stringPlaces(
   return found;
 }
 
-/** The text of a string value. */
-export function stringAt(pieces: readonly Uint8Array[], span: Span): string {
-  return parsedString(new BytePieces(pieces).slice(span.start, span.end));
+/** The text of a string of a document. */
+export function stringAt(document: BytePieces, { start, end }: Span): string {
+  return parsedString(document.slice(start, end));
 }
 
 function nameAt(document: BytePieces, { start, end }: Span): string {

@@ -1,13 +1,15 @@
 /**
  * Asks the classifier model which tags fit a request (docs/rules/auto-router.md#classifier). Its upstream is called once,
  * without a slot, a row or a bill. Whatever goes wrong leaves the request to the heuristics; only a client that leaves
- * ends it.
+ * ends it. A classifier that keeps failing is not asked for a while, so that requests do not all wait for its timeout.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
 import type { AutoRouterValue } from "../../../shared/schema/settings/auto-router.ts";
 import { answeredTags, classifiedText, classifierBody } from "../../domain/auto-route/classifier.ts";
 import { verdictKey } from "../../domain/auto-route/verdict-cache.ts";
-import type { JsonObject } from "../../domain/json/document.ts";
+import { boonEvent } from "../../domain/cell/event-counters.ts";
+import { isRetryable } from "../../domain/upstream/retry-plan.ts";
 import { autoSettingsRev, mustBeCurrent, principalRevs } from "../access/freshness.ts";
 import type { Call } from "../call/context.ts";
 import type { Parsed } from "../call/known.ts";
@@ -33,33 +35,56 @@ export async function classify(call: Call, caller: Parsed, classified: Classifie
   const key = verdictKey(vocabulary, text);
   const known = verdicts.find(key, call.ports.clock());
   if (known !== null) return known;
-  const answer = await ask(call, caller, classified, classifierBody(vocabulary, text));
-  const tags = answer === null ? null : answeredTags(answer.value, vocabulary);
-  if (tags === null) call.ports.log.event("auto_classifier_failed", { request_id: call.requestId, model: name });
-  else verdicts.keep(key, tags, call.ports.clock());
+  const { clock, events, log } = call.ports;
+  const beganMs = clock();
+  const tags = await ask(call, caller, classified, text);
+  const outcome = tags === null ? "failed" : tags.length > 0 ? "hit" : "none";
+  events.count(boonEvent("auto_classifier", outcome, clock() - beganMs));
+  if (tags === null) log.event("auto_classifier_failed", { request_id: call.requestId, model: name });
+  else verdicts.keep(key, tags, clock());
   return tags;
 }
 
 /**
- * The classifier's answer as JSON; null: there is none that can be used. Nothing is asked by settings, or for a caller,
- * that the Cell knows to be old (docs/rules/freshness.md#every-use-compares): admission has such a request judged again.
- * Throws ClientGone.
+ * The tags that the classifier names; null: there is no answer that can be used, or it keeps failing. Nothing is asked by
+ * settings, or for a caller, that the Cell knows to be old (docs/rules/freshness.md#every-use-compares): admission has such
+ * a request judged again. Throws ClientGone.
  */
 async function ask(
   call: Call,
   caller: Parsed,
-  { settings: { classifier_model: name, classifier_timeout_ms: timeoutMs }, settingsRev }: Classified,
-  body: JsonObject,
-): Promise<{ readonly value: unknown } | null> {
-  try {
-    const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];
-    await mustBeCurrent(call, [...ofSettings, ...principalRevs(call, caller.principal)]);
-    const model = name === null ? null : await currentModel(call, name);
-    if (model === null) return null;
-    const answer = await unbilledCall(call, caller, { model, body, timeoutMs });
-    return answer.kind === "answered" && answer.status >= 200 && answer.status < 300 ? answer : null;
-  } catch (error) {
-    if (error instanceof GatewayError) return null;
-    throw error;
-  }
+  { settings, settingsRev, vocabulary }: Classified,
+  text: string,
+): Promise<readonly string[] | null> {
+  const { classifier_model: name, classifier_timeout_ms: timeoutMs } = settings;
+  const { classifierFailures: failures } = call.memory.autoRouter;
+  const { clock } = call.ports;
+  const model = await currentClassifier(call, caller, name, settingsRev).catch(withoutAnswer);
+  if (model === null) return null;
+  const server = `${model.id} ${model.rev}`;
+  if (failures.isFailing(server, clock())) return null;
+  const body = classifierBody(vocabulary, text);
+  const answer = await unbilledCall(call, caller, { model, body, timeoutMs }).catch(withoutAnswer);
+  const status = answer?.kind === "answered" ? answer.status : 0;
+  // An answer that only cannot be used may be due to the text: it must not keep other texts from the classifier.
+  if (answer === null || isRetryable(status)) failures.failed(server, clock());
+  else failures.answered(server);
+  return answer?.kind === "answered" && status >= 200 && status < 300 ? answeredTags(answer.value, vocabulary) : null;
+}
+
+async function currentClassifier(
+  call: Call,
+  caller: Parsed,
+  name: string | null,
+  settingsRev: number | null,
+): Promise<ModelRecord | null> {
+  const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];
+  await mustBeCurrent(call, [...ofSettings, ...principalRevs(call, caller.principal)]);
+  return name === null ? null : await currentModel(call, name);
+}
+
+/** A failure of the gateway's own question is no failure of the request. Throws everything else. */
+function withoutAnswer(error: unknown): null {
+  if (error instanceof GatewayError) return null;
+  throw error;
 }

@@ -6,7 +6,7 @@ import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { RouteClass } from "../../domain/routing/route-class.ts";
 import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
-import type { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
+import type { RecentFailures } from "../../domain/upstream/recent-failures.ts";
 import type { Ports } from "../../ports.ts";
 import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
@@ -51,7 +51,7 @@ export interface IsolateMemory {
   /** What tool servers have listed. */
   readonly toolLists: ToolLists;
   /** Endpoints that failed a short time ago. */
-  readonly endpoints: EndpointFailures;
+  readonly endpoints: RecentFailures;
   /** What the auto router knows of models, and of texts that were classified. */
   readonly autoRouter: AutoRouterMemory;
 }

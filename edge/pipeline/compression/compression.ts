@@ -14,7 +14,7 @@ export const compressionBoon: Boon = { name: "compression", apply };
 
 async function apply(work: BoonWork): Promise<BoonEffect | null> {
   const { call, request, settings, draft } = work;
-  if (!settings.compression_enabled || !request.model.boons.includes("compression")) return null;
+  if (!settings.compression_enabled || !request.model.boons.includes("compression") || draft.isLarge) return null;
   const { tenant } = request.principal;
   const passes = passesFor(tenant.compression_policy, settings, work.directive.lossy);
   const messages = draft.get("messages");

@@ -4,7 +4,7 @@
  * again when its policy is another one by then, in the words of its client.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ScanMatch } from "../../../shared/guardrails/text-scan.ts";
+import type { ScanMatch, ScannedText } from "../../../shared/guardrails/text-scan.ts";
 import type { Edit } from "../../domain/bytes/byte-pieces.ts";
 import {
   type GuardedTexts,
@@ -12,7 +12,7 @@ import {
   type RequestText,
   textScopeOf,
 } from "../../domain/guardrails/request-texts.ts";
-import { OpenSpan } from "../../domain/trace/trace.ts";
+import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { authenticateNow } from "../access/authenticate-now.ts";
 import { FormOutgoing } from "../body/form-outgoing.ts";
 import { JsonOutgoing } from "../body/json-outgoing.ts";
@@ -20,7 +20,8 @@ import type { OutgoingBody } from "../call/client-body.ts";
 import { type Call, OnceLatch } from "../call/context.ts";
 import { type Guards, guardsOf, isBlocking } from "../call/guards.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
-import { sendLateSpan, withSpan } from "../report/spans.ts";
+import { withSpan } from "../report/spans.ts";
+import { lookBeside } from "./look-beside.ts";
 import { runScan } from "./run-scan.ts";
 
 /** What stands in place of a tool's result that is blocked. */
@@ -108,18 +109,17 @@ async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null
 function besideOf(call: Call, request: Prepared, guards: Guards, given: OutgoingBody): () => void {
   const latch = new OnceLatch();
   const bytes = given.clientBytes;
-  const scan = async (): Promise<void> => {
-    await call.ports.sleep(0, call.request.signal);
-    const span = new OpenSpan("boon:guardrails_input", call.ports.clock());
+  const look = async (span: OpenSpan): Promise<void> => {
     const texts = given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : jsonTexts(call, bytes ?? []);
-    await examine(call, request, guards, texts, span).catch(() => span.fail());
-    span.end(call.ports.clock());
-    sendLateSpan(call, request, span);
+    await examine(call, request, guards, texts, span);
   };
   return () => {
-    if (latch.take()) call.waitUntil(scan());
+    if (latch.take()) void lookBeside(call, request, "boon:guardrails_input", look);
   };
 }
+
+/** Stands between the texts of definitions while they are scanned, as it does when a model reads them. */
+const QUOTE = { text: '"', user: false };
 
 interface Examined {
   readonly blocked: boolean;
@@ -128,23 +128,43 @@ interface Examined {
   readonly inResults: readonly (readonly ScanMatch[])[];
 }
 
-/** Runs the scanners, and reports what they found. A tool's result is blocked by itself. Throws ClientGone. */
+/**
+ * Runs the scanners, and reports what they found. A tool's result is blocked by itself. Harm is judged of what the model is
+ * going to read: the guard model must not see what is redacted. Throws ClientGone.
+ */
 async function examine(
   call: Call,
   request: Prepared,
   guards: Guards,
-  { prompts, toolResults }: GuardedTexts,
+  { prompts, definitions, toolResults }: GuardedTexts,
   span: OpenSpan,
 ): Promise<Examined> {
-  const inResults = toolResults.map((texts) => guards.scan.scanTexts(texts));
-  const verdict = await runScan(call, request, {
-    side: "input",
-    guards,
-    span,
-    find: () => ({ matches: guards.scan.scanTexts(prompts), apart: inResults.flat() }),
-    harmText: () => prompts.map(({ text }) => text).join("\n"),
-  });
+  const { scan } = guards;
+  let inResults: Examined["inResults"] = [];
+  const find = () => {
+    inResults = toolResults.map((texts) => scan.scanTexts(texts));
+    const matches = [...scan.scanTexts(prompts), ...scan.scanTexts(quoted(definitions))];
+    return { matches, apart: inResults.flat() };
+  };
+  const harmText = (): string =>
+    [...redactedDefinitions(guards, definitions), ...redactedTexts(guards, prompts)].join("\n");
+  const verdict = await runScan(call, request, { side: "input", guards, span, find, harmText });
   return { ...verdict, inResults };
+}
+
+/** Definitions, so that no match begins in one and ends in the next. */
+function quoted(definitions: readonly RequestText[]): readonly ScannedText[] {
+  return definitions.flatMap((text) => [text, QUOTE]);
+}
+
+/** The texts as the policy lets them pass. */
+function redactedTexts({ action, scan }: Guards, texts: readonly ScannedText[]): readonly string[] {
+  return action === "redact" ? scan.redactTexts(texts).texts : texts.map(({ text }) => text);
+}
+
+/** The same of definitions, each by itself. */
+function redactedDefinitions(guards: Guards, definitions: readonly RequestText[]): readonly string[] {
+  return redactedTexts(guards, quoted(definitions)).filter((_, at) => at % 2 === 0);
 }
 
 /** The body with what the policy replaces. */
@@ -152,12 +172,12 @@ function redacted(
   call: Call,
   guards: Guards,
   given: OutgoingBody,
-  { prompts, toolResults }: GuardedTexts,
+  { prompts, definitions, toolResults }: GuardedTexts,
   { inResults }: Examined,
 ): OutgoingBody {
-  const redact = (texts: readonly RequestText[]): readonly string[] =>
-    guards.action === "redact" ? guards.scan.redactTexts(texts).texts : texts.map(({ text }) => text);
+  const redact = (texts: readonly RequestText[]): readonly string[] => redactedTexts(guards, texts);
   const edits = editsOf(prompts, redact(prompts));
+  for (const edit of editsOf(definitions, redactedDefinitions(guards, definitions))) edits.push(edit);
   for (const [nth, texts] of toolResults.entries()) {
     const blocked = inResults[nth]?.some(({ scanner }) => isBlocking(guards, scanner)) === true;
     const replaced = blocked ? texts.map((_, at) => (at === 0 ? BLOCKED_RESULT : "")) : redact(texts);
@@ -192,5 +212,6 @@ function jsonTexts(call: Call, bytes: readonly Uint8Array[]): GuardedTexts {
 }
 
 function formTexts(texts: readonly string[]): GuardedTexts {
-  return { prompts: texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } })), toolResults: [] };
+  const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
+  return { prompts, definitions: [], toolResults: [] };
 }

@@ -9,7 +9,7 @@ import { CollectedTexts } from "../../domain/guardrails/collected-texts.ts";
 import { RedactingEvents, redactDocument } from "../../domain/guardrails/redacting-events.ts";
 import { RedactionTally } from "../../domain/guardrails/text-redaction.ts";
 import { SseFilter } from "../../domain/sse/sse-filter.ts";
-import { OpenSpan } from "../../domain/trace/trace.ts";
+import type { OpenSpan } from "../../domain/trace/trace.ts";
 import {
   type AnswerReport,
   type AnswerStage,
@@ -21,7 +21,8 @@ import type { Call } from "../call/context.ts";
 import { type Guards, guardsOf } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
 import { isEventStream } from "../reply/response-headers.ts";
-import { sendLateSpan, withSpan } from "../report/spans.ts";
+import { withSpan } from "../report/spans.ts";
+import { lookBeside } from "./look-beside.ts";
 import { reportScan } from "./report-scan.ts";
 import { runScan } from "./run-scan.ts";
 
@@ -95,8 +96,14 @@ async function scanAnswer(
   const find = () => ({
     matches: texts.texts().flatMap((text) => guards.scan.scanTexts([{ text, user: false }])),
   });
-  const harmText = () => texts.end(HARM_TEXT_MAX);
+  const harmText = () => judgedTexts(guards, texts.texts()).join("\n").slice(-HARM_TEXT_MAX);
   return await runScan(call, request, { side: "output", guards, span, find, harmText });
+}
+
+/** What the client is going to read: the guard model must not see what is redacted. */
+function judgedTexts({ action, scan }: Guards, texts: readonly string[]): readonly string[] {
+  if (action !== "redact") return texts;
+  return texts.map((text) => scan.redactTexts([{ text, user: false }]).texts[0] ?? text);
 }
 
 function textsOf(bytes: Uint8Array, events: boolean): CollectedTexts {
@@ -126,12 +133,20 @@ function redactedStream(
   const redacting = new RedactingEvents(guards.scan, tally);
   const filter = new SseFilter([redacting], true);
   const reader = body.getReader();
-  const span = call.trace.begin("boon:guardrails_output", call.ports.clock());
+  const { clock } = call.ports;
+  const span = call.trace.begin("boon:guardrails_output", clock());
+  let textMs = 0;
+  const scanned = (piece: Uint8Array | undefined): Uint8Array => {
+    const beganMs = clock();
+    const out = piece === undefined ? concat([filter.finish(), redacting.finish()]) : filter.push(piece);
+    textMs += clock() - beganMs;
+    return out;
+  };
   const ended = (): void => {
     const { pii, ban_keywords } = tally;
     const counts = { ...(pii > 0 ? { pii } : {}), ...(ban_keywords > 0 ? { ban_keywords } : {}) };
-    reportScan(call, request, span, { side: "output", guards, counts, harm: null, textMs: 0, harmMs: 0 });
-    span.end(call.ports.clock());
+    reportScan(call, request, span, { side: "output", guards, counts, harm: null, textMs, harmMs: 0 });
+    span.end(clock());
   };
   return new ReadableStream(
     {
@@ -139,7 +154,7 @@ function redactedStream(
         try {
           for (;;) {
             const { done, value } = await reader.read();
-            const out = done ? concat([filter.finish(), redacting.finish()]) : filter.push(value);
+            const out = scanned(value);
             if (out.byteLength > 0) controller.enqueue(out);
             if (done) {
               ended();
@@ -164,7 +179,7 @@ function redactedStream(
 
 /** The same body; a copy of it is examined when it has ended, in whatever way. */
 function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): ReadableStream<Uint8Array> {
-  const { call } = guarding;
+  const { call, request } = guarding;
   const copy: Uint8Array[] = [];
   const kept = call.memory.answerMemory.open();
   let room = COPY_MAX_BYTES;
@@ -179,8 +194,9 @@ function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): Read
   const ended = (): void => {
     if (over) return;
     over = true;
-    const looking = lookAt(guarding, concat(copy), isEventStream(contentType));
-    call.waitUntil(looking.catch(() => undefined).finally(() => kept.close()));
+    const [bytes, events] = [concat(copy), isEventStream(contentType)];
+    const look = async (span: OpenSpan): Promise<void> => void (await scanAnswer(guarding, bytes, events, span));
+    void lookBeside(call, request, "boon:guardrails_output", look).finally(() => kept.close());
   };
   return new ReadableStream(
     {
@@ -205,15 +221,4 @@ function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): Read
     },
     { highWaterMark: 0 },
   );
-}
-
-async function lookAt(guarding: Guarding, bytes: Uint8Array, events: boolean): Promise<void> {
-  const { call, request } = guarding;
-  const { clock, sleep } = call.ports;
-  // what waits for the end of the answer comes first
-  await sleep(0, call.request.signal);
-  const span = new OpenSpan("boon:guardrails_output", clock());
-  await scanAnswer(guarding, bytes, events, span);
-  span.end(clock());
-  sendLateSpan(call, request, span);
 }

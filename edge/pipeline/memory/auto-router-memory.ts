@@ -1,9 +1,10 @@
 /**
  * What an isolate remembers for the auto router (docs/rules/auto-router.md): the registered models, how busy they are,
- * and what the classifier has answered.
+ * what the classifier has answered, and whether it fails.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import { VerdictCache } from "../../domain/auto-route/verdict-cache.ts";
+import { RecentFailures } from "../../domain/upstream/recent-failures.ts";
 import type { Ports } from "../../ports.ts";
 import { RefreshedValue } from "./refreshed-value.ts";
 
@@ -20,6 +21,8 @@ interface LoadReport {
 
 export class AutoRouterMemory {
   readonly verdicts = new VerdictCache();
+  /** Failures of classifiers, by model and revision: a record that was changed is another one. */
+  readonly classifierFailures = new RecentFailures();
   readonly #models = new RefreshedValue<readonly ModelRecord[]>(MODELS_TERMS);
   /** By cell. */
   readonly #loads = new Map<string, RefreshedValue<LoadReport>>();

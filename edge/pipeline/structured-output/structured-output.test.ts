@@ -72,6 +72,15 @@ describe("the request", () => {
   });
 });
 
+it("leaves a request alone that is too large to be written again, and says so", async () => {
+  const world = worldOf([says("x")]);
+  world.maxBodyBytes = 20_000_000;
+  const messages = [{ role: "user", content: "q".repeat(9_000_000) }];
+  const answer = await world.chat({ messages, ...BY_SCHEMA });
+  expect(answer).toMatchObject({ status: 200, boons: null, warnings: "structured_output_validation_failed" });
+  expect(world.sentTo("own")[0]).toMatchObject(BY_SCHEMA);
+});
+
 describe("the answer", () => {
   it("is compact JSON, with the rest of the completion as it was", async () => {
     const world = worldOf([says('Sure:\n```json\n{ "n" : 12345678901234567890 }\n```')]);

@@ -35,6 +35,7 @@ export const structuredOutput: Boon = {
     if (!listed || model.supports.response_schema) return null;
     const format = requestedFormatOf(draft.get("response_format"));
     if (format === null) return null;
+    if (draft.isLarge) return { applied: false, warnings: [FAILED], answer: null };
     const messages = withSystemText(draft.get("messages"), instructionFor(format), model.supports.system_messages);
     if (messages === null) return null;
     const streamed = parsed.stream ? streamOptionsOf(draft.get("stream_options")) : null;

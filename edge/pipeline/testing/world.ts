@@ -21,7 +21,7 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { type CountedEvent, eventsOf } from "../../domain/cell/event-counters.ts";
 import { type RequestTarget, requestTargetOf } from "../../domain/routing/request-target.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
-import { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
+import { RecentFailures } from "../../domain/upstream/recent-failures.ts";
 import type { PowerReading } from "../../domain/usage/energy.ts";
 import type {
   Admission,
@@ -135,7 +135,7 @@ export class TestPipeline {
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
     toolLists: new ToolLists(),
-    endpoints: new EndpointFailures(),
+    endpoints: new RecentFailures(),
     autoRouter: new AutoRouterMemory(),
   };
   /** Addresses that were examined after a failure. */

@@ -70,7 +70,7 @@ export function composedStream(
       }
       yield encoder.encode(composer.announce(decision.calls.map(({ name }) => name)));
       await loop.run(finished, decision);
-      const next = await nextBody(loop, composer.turn.usage !== null);
+      const next = await nextBody(loop);
       if (loop.ended) {
         await next?.cancel();
         return;
@@ -107,9 +107,9 @@ export function composedStream(
 }
 
 /** The stream of the next turn; null: there is none. Throws ClientGone. */
-async function nextBody(loop: ToolLoop, reportsUsage: boolean): Promise<ReadableStream<Uint8Array> | null> {
+async function nextBody(loop: ToolLoop): Promise<ReadableStream<Uint8Array> | null> {
   try {
-    const next = await loop.nextTurn(reportsUsage);
+    const next = await loop.nextTurn();
     if (next.ok && next.body !== null) return next.body;
     if (next.body !== null) await readAway(next.body);
   } catch (error) {

@@ -44,7 +44,7 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
       return bytes === null ? asItCame : { ...current, body: bodyOfBytes(bytes) };
     }
     await loop.run(completion.turn, decision);
-    const next = await loop.nextTurn(false);
+    const next = await loop.nextTurn();
     current = {
       // A later 2xx continues the first answer: one without a body would be another kind of answer.
       status: next.ok ? answer.status : next.status,

@@ -4,6 +4,7 @@
  * and changes the request.
  */
 import { isJsonObject, type JsonDocument, type JsonObject } from "../../domain/json/document.ts";
+import { foldedName } from "../../domain/request/client-fields.ts";
 import { withSystemText } from "../../domain/request/system-text.ts";
 import { mergeTools } from "../../domain/tool-loop/merge-tools.ts";
 import type { Boon, BoonEffect, BoonWork, OwnTool } from "../boons/boon.ts";
@@ -74,9 +75,13 @@ function canLoop(draft: RequestDraft, { root }: JsonDocument): boolean {
   return single && !legacy && draft.get("tool_choice") !== "none";
 }
 
-/** The members that no boon changes; null: the text of one is so long that the parsed document does not hold it. */
+/**
+ * The members that no boon changes; null: the text of one is so long that the parsed document does not hold it, or one is
+ * an other spelling of what guardrails may have redacted, which the document holds as it came.
+ */
 function otherMembers(document: JsonDocument): JsonObject | null {
   const others = Object.entries(document.root).filter(([name]) => name !== "model" && !isDraftMember(name));
+  if (others.some(([name]) => isDraftMember(foldedName(name)))) return null;
   return others.every(([, value]) => isWhole(document, value)) ? Object.fromEntries(others) : null;
 }
 

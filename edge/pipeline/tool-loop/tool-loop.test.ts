@@ -321,6 +321,22 @@ describe("a streamed tool loop", () => {
     expect(world.rows).toMatchObject([{ total_tokens: 5 }, { total_tokens: 5 }]);
   });
 
+  it("asks an upstream that refuses the option for usage again without it, and remembers that", async () => {
+    const refuses =
+      (reply: Reply): Reply =>
+      (body, call) =>
+        body["stream_options"] === undefined ? reply(body, call) : new Response("no such option", { status: 400 });
+    const world = new LoopWorld([streamsCall, refuses(streamsCall), refuses(streamsCall), refuses(streamsText)]);
+    const text = await (await world.ask({ stream: true })).text();
+    expect(dataOf(text).map((event) => (event["choices"] as JsonObject[])[0]?.["delta"])).toContainEqual({
+      content: "done",
+    });
+    await world.settled();
+    const options = { include_usage: true };
+    expect(world.asked.map((body) => body["stream_options"])).toEqual([options, options, undefined, undefined]);
+    expect(world.rows.map(({ status_code: status }) => status)).toEqual([200, 200, 200]);
+  });
+
   it("breaks off visibly when a later turn has no answer", async () => {
     const world = new LoopWorld([streamsCall, () => new Response("no", { status: 500 })]);
     const text = await (await world.ask({ stream: true })).text();

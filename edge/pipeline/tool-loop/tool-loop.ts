@@ -87,15 +87,14 @@ export class ToolLoop {
   }
 
   /**
-   * Asks the model again. The answer's body has to be read to its end or cancelled. `reportsUsage`: this upstream knows
-   * the option for the usage of a stream. Throws what a sub-call throws.
+   * Asks the model again. The answer's body has to be read to its end or cancelled. Throws what a sub-call throws.
    */
-  async nextTurn(reportsUsage: boolean): Promise<Response> {
+  async nextTurn(): Promise<Response> {
     const { request, settings } = this.#work;
     const { clock } = this.call.ports;
     const last = this.#turn >= settings.tool_loop_max_turns;
     this.#turn += 1;
-    const body = this.#body(last, reportsUsage);
+    const body = this.#body(last);
     const limitMs = (request.model.request_timeout_secs ?? this.call.config.upstreamTimeoutMs / 1000) * 1000;
     const timeoutMs = Math.max(limitMs, TURN_MIN_MS);
     const beganMs = clock();
@@ -130,7 +129,7 @@ export class ToolLoop {
     this.call.ports.events.count(boonEvent("tool_loop", "failed", 0));
   }
 
-  #body(last: boolean, reportsUsage: boolean): JsonObject {
+  #body(last: boolean): JsonObject {
     const { ofClient } = this.#work.merged;
     const { tools: _, tool_choice: choice, parallel_tool_calls: parallel, ...members } = this.#work.members();
     const tools = last ? ofClient : this.#work.merged.all;
@@ -142,7 +141,6 @@ export class ToolLoop {
       // A forced call would be forced in every turn.
       ...(tools.length === 0 || choice !== "auto" ? {} : { tool_choice: choice }),
       ...(tools.length === 0 || parallel === undefined ? {} : { parallel_tool_calls: parallel }),
-      ...(members["stream"] === true && reportsUsage ? { stream_options: { include_usage: true } } : {}),
     };
   }
 

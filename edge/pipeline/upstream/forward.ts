@@ -85,7 +85,7 @@ export function targetsOf(call: Call, { model, parsed, session }: Resolved): rea
   const targets = orderTargets(model, {
     sessionId: session?.id ?? "",
     fraction: () => call.ports.random.fraction(),
-    isDemoted: (key) => call.memory.endpoints.isDemoted(key, nowMs),
+    isDemoted: (key) => call.memory.endpoints.isFailing(key, nowMs),
     defaultBase: call.config.upstreamBaseUrl,
   });
   return parsed.outgoing.form ? targets.slice(0, 1) : targets;

@@ -22,17 +22,18 @@ interface PlannedRequest {
 }
 
 /**
- * The plans for a client's request: what guardrails and boons have changed of it, and the transforms of what goes
- * upstream then. Only a JSON document is transformed: every other body goes upstream as it came. A sub-call is not
- * transformed: a transform has made it.
+ * The plans for a request: what guardrails and boons have changed of it, and the transforms of what goes upstream then.
+ * Only a JSON document is transformed: every other body goes upstream as it came. The answer of a sub-call is not
+ * transformed: the gateway reads it itself, its usage too.
  */
 export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
-  if (parsed.outgoing.clientBytes === null || call.parentId !== null) return [];
+  if (parsed.outgoing.clientBytes === null) return [];
   const { document, edits } = parsed;
-  if (edits.length === 0)
+  if (edits.length === 0 && call.parentId === null)
     return call.ports.transforms.plan({ route: call.route, model, stream: parsed.stream, document });
   const stream = sentStream(parsed);
   const planned = call.ports.transforms.plan({ route: call.route, model, stream, document });
+  if (call.parentId !== null) return planned.map((plan) => ({ ...plan, response: null }));
   return [{ name: "boons", edits, optional: false, response: null }, ...planned];
 }
 

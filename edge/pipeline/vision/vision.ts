@@ -12,6 +12,7 @@ import {
 } from "../../domain/vision/image-parts.ts";
 import type { Boon, BoonEffect, BoonWork } from "../boons/boon.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { guardToolResult } from "../guardrails/guard-tool-result.ts";
 import { withSpan } from "../report/spans.ts";
 import { currentModel, subCall } from "../sub-call.ts";
 
@@ -74,7 +75,8 @@ async function describe(work: BoonWork, at: ImagePart, model: ModelRecord): Prom
     const answer = await subCall(call, request, asked);
     if (answer.kind !== "answered" || answer.status !== 200) return null;
     const description = descriptionIn(answer.value);
-    return description === null ? null : { at, description };
+    // what a picture says is text of the client like any other
+    return description === null ? null : { at, description: await guardToolResult(call, request, description) };
   } catch (error) {
     if (error instanceof ClientGone) throw error;
     return null;

@@ -1,0 +1,68 @@
+/** A classifier that keeps failing is left alone for a while (docs/rules/auto-router.md#classifier). */
+import { describe, expect, it, vi } from "vitest";
+import type { ModelRecord } from "../../../shared/records.ts";
+import { run } from "../run.ts";
+import { IdentityTransform } from "../testing/identity-transform.ts";
+import { modelOf, settingsOf } from "../testing/records.ts";
+import { TestPipeline } from "../testing/world.ts";
+
+vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+
+/** Costs too much to be chosen itself. */
+const JUDGE = modelOf({
+  id: "judge",
+  model_name: "judge",
+  api_base: "http://judge.test",
+  prices: { ...modelOf().prices, input: 9 },
+});
+
+/** A pipeline whose classifier answers with this status; the list of the texts that it was asked about. */
+function worldOf(status: number) {
+  const world = new TestPipeline();
+  const asked: string[] = [];
+  world.model = modelOf({ tags: ["poetry"] });
+  world.otherModels.set("judge", JUDGE);
+  const settings = { classifier_enabled: true, classifier_model: "judge", classifier_timeout_ms: 20 };
+  world.settings.set("auto_router", settingsOf(settings));
+  world.upstream = async (call) => {
+    if (!call.url.startsWith(JUDGE.api_base)) return Response.json({ choices: [] });
+    asked.push(JSON.parse(new TextDecoder().decode(call.body as Uint8Array)).messages[1].content);
+    return new Response("no", { status });
+  };
+  const ask = async (content: string): Promise<void> => {
+    const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content }] });
+    const response = await run(world.received({ body }));
+    await response.text();
+    await world.settled();
+    expect(response.status).toBe(200);
+  };
+  return { world, asked, ask };
+}
+
+describe("a classifier that fails three times in a row", () => {
+  it("is not asked for ten seconds, then again after the next failure", async () => {
+    const { world, asked, ask } = worldOf(500);
+    for (const text of ["a", "b", "c", "d"]) await ask(text);
+    expect(asked).toEqual(["a", "b", "c"]);
+    world.nowMs += 10_000;
+    for (const text of ["e", "f"]) await ask(text);
+    expect(asked).toEqual(["a", "b", "c", "e"]);
+    const failed = world.events.filter(({ labels }) => labels.join(" ") === "auto_classifier failed");
+    expect(failed).toHaveLength(6);
+  });
+
+  it("is asked at once when its record has changed", async () => {
+    const { world, asked, ask } = worldOf(500);
+    for (const text of ["a", "b", "c", "d"]) await ask(text);
+    const changed: ModelRecord = { ...JUDGE, rev: JUDGE.rev + 1 };
+    world.otherModels.set("judge", changed);
+    await ask("e");
+    expect(asked).toEqual(["a", "b", "c", "e"]);
+  });
+
+  it("does not count as failing when it refuses a text, because others may pass", async () => {
+    const { asked, ask } = worldOf(400);
+    for (const text of ["a", "b", "c", "d"]) await ask(text);
+    expect(asked).toEqual(["a", "b", "c", "d"]);
+  });
+});

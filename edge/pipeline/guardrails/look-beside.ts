@@ -1,0 +1,31 @@
+/**
+ * What a policy examines that only looks (`log_only`): beside the request, after what the client waits for, so that it
+ * delays nothing (docs/rules/guardrails.md#actions).
+ */
+import { OpenSpan } from "../../domain/trace/trace.ts";
+import type { Call } from "../call/context.ts";
+import type { Prepared } from "../call/known.ts";
+import { sendLateSpan } from "../report/spans.ts";
+
+/**
+ * Examines something as soon as what waits now has run. Its span is written by itself, because that of the request may be
+ * written by then. A failure is shown by the span alone.
+ */
+export function lookBeside(
+  call: Call,
+  request: Prepared,
+  name: "boon:guardrails_input" | "boon:guardrails_output",
+  look: (span: OpenSpan) => Promise<void>,
+): Promise<void> {
+  const { clock, sleep } = call.ports;
+  const looking = async (): Promise<void> => {
+    await sleep(0, call.request.signal);
+    const span = new OpenSpan(name, clock());
+    await look(span).catch(() => span.fail());
+    span.end(clock());
+    sendLateSpan(call, request, span);
+  };
+  const looked = looking().catch(() => undefined);
+  call.waitUntil(looked);
+  return looked;
+}
