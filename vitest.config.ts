@@ -120,7 +120,8 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000 },
+        // all files of a worker share one runtime and one bundle of the Worker
+        test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000, isolate: false },
       },
       {
         test: {
@@ -166,7 +167,7 @@ export default defineConfig({
           include: WITH_LONG_TESTS,
           exclude: [SATURATION],
           maxConcurrency: 10,
-          globalSetup: ["./test/harness/fault-table.ts"],
+          globalSetup: ["./test/harness/global-setup.ts", "./test/harness/fault-table.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
         },
