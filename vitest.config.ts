@@ -48,11 +48,7 @@ function filesNamed(room: string, names: readonly string[]): string[] {
 }
 
 /** Properties that `npm test` tries only in part: test/harness/property-runs.ts. */
-const SIZED_PROPERTIES = [
-  ...filesNamed("test/simulate", ["adversary.property", "fairness.property", "exchanges.property"]),
-  ...filesNamed("edge/domain", ["tenant-budget-authority.property"]),
-  ...filesNamed("shared/guardrails", ["keywords"]),
-];
+const SIZED_PROPERTIES = filesWith(/\bpropertyRuns\(/, UNIT);
 
 /**
  * Selects the tests of a project by their tags. Each project has its own expression, although vitest's type only knows this

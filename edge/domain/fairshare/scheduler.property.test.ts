@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival, FairshareAlgorithm, Scheduler, SchedulerGrant } from "./types.ts";
 
@@ -150,7 +151,7 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
           if (admissible) expect(running.size).toBeGreaterThanOrEqual(max);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });
@@ -230,7 +231,7 @@ describe("long-run shares", () => {
           }
         },
       ),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 
