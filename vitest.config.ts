@@ -23,6 +23,12 @@ function filesWith(text: RegExp, patterns: readonly string[]): string[] {
   return files.filter((file) => text.test(readFileSync(join(import.meta.dirname, file), "utf8")));
 }
 
+/**
+ * Tests start hundreds of processes of Node, which read the same modules: what one of them has compiled, the next one reads
+ * here (https://nodejs.org/api/module.html#module-compile-cache).
+ */
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled-modules");
+
 /** The tests of `spec` wait more than they compute, so that three at a time do not use two cores in full. */
 const WORKERS = 3;
 
@@ -42,11 +48,7 @@ function filesNamed(room: string, names: readonly string[]): string[] {
 }
 
 /** Properties that `npm test` tries only in part: test/harness/property-runs.ts. */
-const SIZED_PROPERTIES = [
-  ...filesNamed("test/simulate", ["adversary.property", "fairness.property", "exchanges.property"]),
-  ...filesNamed("edge/domain", ["tenant-budget-authority.property"]),
-  ...filesNamed("shared/guardrails", ["keywords"]),
-];
+const SIZED_PROPERTIES = filesWith(/\bpropertyRuns\(/, UNIT);
 
 /**
  * Selects the tests of a project by their tags. Each project has its own expression, although vitest's type only knows this
@@ -120,7 +122,8 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000 },
+        // all files of a worker share one runtime and one bundle of the Worker
+        test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000, isolate: false },
       },
       {
         test: {
@@ -166,7 +169,7 @@ export default defineConfig({
           include: WITH_LONG_TESTS,
           exclude: [SATURATION],
           maxConcurrency: 10,
-          globalSetup: ["./test/harness/fault-table.ts"],
+          globalSetup: ["./test/harness/global-setup.ts", "./test/harness/fault-table.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
         },

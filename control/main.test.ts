@@ -38,6 +38,7 @@ interface Service {
 function start(change: Record<string, string> = {}): Service {
   const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts")], {
     env: {
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       GATEWAY_ADMIN_TOKEN: "token",
       GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
       GATEWAY_METRICS_LISTEN: "127.0.0.1:0",

@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { UsageRow } from "../../shared/usage-row.ts";
+import { propertyRuns } from "../../test/harness/property-runs.ts";
 import { MODEL_ROUTES } from "../domain/routing/route-class.ts";
 import { run, runOther } from "./run.ts";
 import { modelOf } from "./testing/records.ts";
@@ -135,7 +136,7 @@ it("a body of any JSON is refused, or requests amounts", async () => {
         for (const row of rows) expectAmounts(row);
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: propertyRuns(1500) },
   );
   expect(served).toBeGreaterThan(0);
 });

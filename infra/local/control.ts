@@ -79,6 +79,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             PATH: process.env["PATH"],
             TZ: process.env["TZ"],
             NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"],
+            NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
             GATEWAY_EDGE_BASE_URL: edgeUrl,
             ...config.variables,
             GATEWAY_ADMIN_LISTEN: keepPort(config.admin, bound.adminUrl),

@@ -72,6 +72,7 @@ export async function startClickhouse(context: StackContext): Promise<RunningCli
           args: [join(import.meta.dirname, "clickhouse/main.ts")],
           env: {
             PATH: process.env["PATH"],
+            NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
             GATEWAY_CLICKHOUSE_FOLDER: join(config.dataDir, "clickhouse"),
             GATEWAY_CLICKHOUSE_DB: config.variables["GATEWAY_CLICKHOUSE_DB"],
             GATEWAY_CLICKHOUSE_USER: config.clickhouseUser,

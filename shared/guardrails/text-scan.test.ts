@@ -67,8 +67,18 @@ describe("prompt injection", () => {
       { weight: 1, arbitrary: gap },
     );
     const glue = fc.constantFrom(" ", " ", " ", " ", "", "\n", "  ");
+    const rest = fc.array(fc.tuple(atom, glue, fc.boolean()), { maxLength: 9 });
+    // the phrases in their order, each with little or much behind it
+    const ordered = fc.tuple(
+      ...phrases
+        .filter((_, at) => at % 2 === 0)
+        .map((phrase) => fc.tuple(fc.constant(phrase), fc.oneof(glue, gap), fc.boolean())),
+    );
     return fc
-      .array(fc.tuple(atom, glue, fc.boolean()), { maxLength: 9 })
+      .oneof(
+        { weight: 3, arbitrary: rest },
+        { weight: 1, arbitrary: fc.tuple(ordered, rest).map((parts) => parts.flat()) },
+      )
       .map((parts) => parts.map(([word, after, loud]) => (loud ? word.toUpperCase() : word) + after).join(""));
   };
 

@@ -39,6 +39,7 @@ export async function startControlProcess({
   const flags = heapMib === undefined ? [] : [`--max-old-space-size=${heapMib}`];
   const child = spawn(process.execPath, [...flags, main], {
     env: {
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       GATEWAY_ADMIN_TOKEN: PROCESS_TOKEN,
       GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
       GATEWAY_METRICS_LISTEN: "127.0.0.1:0",

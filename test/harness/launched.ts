@@ -47,7 +47,12 @@ export function launchWithNpm(dataDir: string): Starting {
 function spawned(command: string, args: readonly string[], variables: Readonly<Record<string, string>>): Starting {
   const child = spawn(command, args, {
     cwd: ROOT,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...variables },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      ...variables,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

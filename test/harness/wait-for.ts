@@ -1,9 +1,15 @@
 /** Waits for a condition, never for a fixed time: reads until the condition holds, and fails with the last value. */
 
 const DEADLINE_MS = 20_000;
-const EVERY_MS = 20;
+/** Between two reads. What takes long to read, such as usage rows, takes processor time from what is waited for. */
+const LEAST_PAUSE_MS = 20;
+const MOST_PAUSE_MS = 250;
+const PAUSE_PER_READ = 3;
 
-/** The first result of `read` that `holds` accepts. Throws after a generous deadline. */
+/**
+ * The first result of `read` that `holds` accepts. After each other result it pauses three times as long as the read took,
+ * within bounds. Throws after a generous deadline.
+ */
 export async function waitFor<T>(
   read: () => T | Promise<T>,
   holds: (value: T) => boolean,
@@ -11,9 +17,12 @@ export async function waitFor<T>(
 ): Promise<T> {
   const until = Date.now() + deadlineMs;
   for (;;) {
+    const began = Date.now();
     const value = await read();
     if (holds(value)) return value;
-    if (Date.now() > until) throw new Error(`waited in vain; last seen: ${JSON.stringify(value)?.slice(0, 500)}`);
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    const now = Date.now();
+    if (now > until) throw new Error(`waited in vain; last seen: ${JSON.stringify(value)?.slice(0, 500)}`);
+    const pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, PAUSE_PER_READ * (now - began)));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -3,11 +3,14 @@
  * (docs/rules/configuration.md#cells).
  */
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
-import { depsOf } from "../../edge/deps.ts";
+import { expect, it, vi } from "vitest";
 import type { Bindings } from "../../edge/env.ts";
 import { internal } from "../../edge/routes/internal.ts";
 import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/internal.ts";
+
+// Test files share an isolate, which keeps the parts that it has made of the first file's variables.
+vi.resetModules();
+const { depsOf } = await import("../../edge/deps.ts");
 
 const url = "https://gateway.example";
 const bindings = {

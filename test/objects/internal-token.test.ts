@@ -3,10 +3,13 @@
  * (docs/rules/internal-traffic.md#internal-token).
  */
 import { createExecutionContext, env } from "cloudflare:test";
-import { expect, it } from "vitest";
-import { serve } from "../../edge/app.ts";
+import { expect, it, vi } from "vitest";
 import type { Bindings } from "../../edge/env.ts";
 import { deriveInternalToken } from "../../shared/internal-token.ts";
+
+// Test files share an isolate, which keeps the parts that it has made of the first file's variables.
+vi.resetModules();
+const { serve } = await import("../../edge/app.ts");
 
 const ADMIN_TOKEN = "admin-token-of-a-worker";
 

@@ -23,7 +23,12 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function gateway(words: readonly string[], env: Readonly<Record<string, string>> = {}, input = ""): Promise<Run> {
-  const given = { GATEWAY_ADMIN_BASE_URL: inject("adminUrl"), GATEWAY_ADMIN_TOKEN: inject("adminToken"), ...env };
+  const given = {
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+    GATEWAY_ADMIN_BASE_URL: inject("adminUrl"),
+    GATEWAY_ADMIN_TOKEN: inject("adminToken"),
+    ...env,
+  };
   return await new Promise((resolve) => {
     const child = execFile(process.execPath, [MAIN, ...words], { env: given, cwd: folder }, (error, out, err) => {
       resolve({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, out, err });

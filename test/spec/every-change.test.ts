@@ -1,7 +1,8 @@
 /**
  * Every route x every kind of change (docs/rules/freshness.md#every-use-compares): after an admin's change the next
  * request of every route follows it, although the request before followed the earlier records. The test checks what
- * clients get, and which upstream was called in which way.
+ * clients get, and which upstream was called in which way. `npm test` plays every change on one route of each kind,
+ * `npm run test:all` the whole table.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -64,9 +65,19 @@ async function play(row: Change, route: Route): Promise<Played> {
   return { route, scene, before, after: await show(scene, route) };
 }
 
-it.each([...CALLER_CHANGES, ...UPSTREAM_CHANGES])("$name", async (row) => {
-  // A refused request does not wait.
-  const routes = ROUTES.filter(({ waits }) => waits !== true || row.before === undefined);
+const CHANGES: readonly Change[] = [...CALLER_CHANGES, ...UPSTREAM_CHANGES];
+
+/** The routes of a row. A refused request does not wait. */
+const routesOf = (row: Change): readonly Route[] =>
+  ROUTES.filter(({ waits }) => waits !== true || row.before === undefined);
+
+/** One route of each kind, in turn: each route has its place in some rows. */
+function routesInTurn(row: Change): readonly Route[] {
+  const kinds = Map.groupBy(routesOf(row), ({ kind }) => kind);
+  return [...kinds.values()].flatMap((alike) => alike[CHANGES.indexOf(row) % alike.length] ?? []);
+}
+
+async function checkRow(row: Change, routes: readonly Route[]): Promise<void> {
   const cells = await Promise.all(routes.map(async (route) => await play(row, route)));
   const lines = (read: (cell: Played) => readonly string[]) =>
     Object.fromEntries(cells.map((cell) => [cell.route.name, read(cell)]));
@@ -78,6 +89,14 @@ it.each([...CALLER_CHANGES, ...UPSTREAM_CHANGES])("$name", async (row) => {
   const { rows, live } = row;
   if (rows !== undefined) for (const cell of admitted) rows(await rowOf(cell, "before"), await rowOf(cell, "after"));
   if (live !== undefined) for (const { scene } of admitted) await live(scene);
+}
+
+it.each(CHANGES)("$name", async (row) => {
+  await checkRow(row, routesInTurn(row));
+});
+
+it.each(CHANGES)("$name, on every route", { tags: ["long"] }, async (row) => {
+  await checkRow(row, routesOf(row));
 });
 
 async function rowOf(cell: Played, when: "before" | "after"): Promise<UsageLog> {
@@ -133,7 +152,7 @@ describe("settings: energy", () => {
     await metrics.close();
   });
 
-  it.each(ROUTES.filter(({ kind }) => kind === "admitted"))("$name", async (route) => {
+  const followsTerms = async (route: Route): Promise<void> => {
     const scene = await scenes.make("model", false);
     for (let round = 0; round < 2; round += 1) {
       carbonGPerKwh += 100;
@@ -142,5 +161,8 @@ describe("settings: energy", () => {
       expect(energy_wh).toBeGreaterThan(0);
       expect(co2_g).toBeCloseTo((energy_wh / 1000) * carbonGPerKwh, 12);
     }
-  });
+  };
+  const admitted = ROUTES.filter(({ kind }) => kind === "admitted");
+  it.each(admitted.slice(0, 2))("$name", followsTerms);
+  it.each(admitted.slice(2))("$name", { tags: ["long"] }, followsTerms);
 });

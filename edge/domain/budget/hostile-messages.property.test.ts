@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX, isAmount } from "../../../shared/amount.ts";
 import { anyNumber } from "../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { isNothing, NO_AMOUNTS } from "./amounts.ts";
 import type { BudgetReport, LeaseReport, LeaseRequest } from "./rpc.ts";
 import { limitsWith } from "./testing/simulation.ts";
@@ -26,7 +27,7 @@ describe("a budget object", () => {
         played.restart();
         played.check(PLAIN);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

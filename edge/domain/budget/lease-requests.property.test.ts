@@ -3,6 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
 import type { PendingCall } from "./testing/simulation-parts.ts";
 import { applyStep, drain, REQUEST_STEPS, type SimulationOptions } from "./testing/simulation-steps.ts";
@@ -47,7 +48,7 @@ describe("lease requests of several pools", () => {
         const kinds = [...world.verdicts.values()].map(({ kind }) => kind);
         expect(kinds.filter((kind) => kind !== "ok" && kind !== "refused")).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -85,7 +86,7 @@ describe("lease requests of several pools", () => {
         restart();
         for (const call of past) again(call);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 });

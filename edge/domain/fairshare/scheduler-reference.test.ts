@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { ReferenceScheduler } from "./reference.test-helper.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { SchedulerEvent } from "./types.ts";
@@ -146,7 +147,7 @@ describe.each(["weighted", "hierarchical"] as const)("any trace (%s)", (algorith
           trace.granted(granted);
         }
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 });

@@ -1,11 +1,13 @@
 /** Thousands of tenants that wait for models which are all full: a decision examines models, not tenants. */
 import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival } from "./types.ts";
 
 const MODELS = 30;
 const DECISIONS = 300;
+const TENANTS = propertyRuns(2000);
 
 /** What the tenants wait for, and how the models weigh. */
 interface Scarcity {
@@ -95,7 +97,7 @@ const SCARCITIES: readonly (readonly [string, Scarcity])[] = [
   ],
   [
     "many of them, a group for each tenant",
-    { models: (at) => shuffled(at).slice(0, 10), groups: 2000, admissionWeight: even },
+    { models: (at) => shuffled(at).slice(0, 10), groups: TENANTS, admissionWeight: even },
   ],
 ];
 
@@ -110,8 +112,8 @@ function bound(algorithm: FairshareAlgorithm, tenants: number, { models }: Scarc
 
 describe.each(["weighted", "hierarchical"] as const)("a release with 30 full models (%s)", (algorithm) => {
   it.each(SCARCITIES)("looks at models, however many tenants wait: %s", (_name, scarcity) => {
-    const [few, many] = [200, 2000].map((tenants) => worstDecision(algorithm, tenants, scarcity));
-    expect(many).toBeLessThanOrEqual(bound(algorithm, 2000, scarcity));
+    const [few, many] = [TENANTS / 10, TENANTS].map((tenants) => worstDecision(algorithm, tenants, scarcity));
+    expect(many).toBeLessThanOrEqual(bound(algorithm, TENANTS, scarcity));
     expect((many ?? 0) - (few ?? 0)).toBeLessThanOrEqual(bound(algorithm, 10, scarcity));
   });
 });

@@ -4,10 +4,13 @@
  */
 import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival } from "./types.ts";
 
 const DECISIONS = 300;
+/** How many tenants wait, where a crowd does not say. */
+const TENANTS = propertyRuns(10_000);
 
 /** What one tenant of many is and waits for. */
 interface Crowd {
@@ -17,7 +20,7 @@ interface Crowd {
   readonly models: (tenant: number) => readonly string[];
   /** Full models besides `full`: `busy0`, `busy1` and so on. What ends is a request of one of them. */
   readonly busy?: number;
-  /** How many wait; by default 10,000. */
+  /** How many wait; by default {@link TENANTS}. */
   readonly tenants?: number;
 }
 
@@ -111,14 +114,14 @@ const CROWDS: readonly (readonly [string, Crowd])[] = [
       groups: 4,
       tenantCap: null,
       busy: 30,
-      tenants: 2000,
+      tenants: propertyRuns(2000),
       models: () => Array.from({ length: 30 }, (_, at) => `busy${at}`),
     },
   ],
-  ["one group for each tenant", { groups: 10_000, tenantCap: null, models: () => ["m"] }],
+  ["one group for each tenant", { groups: TENANTS, tenantCap: null, models: () => ["m"] }],
   [
     "groups blocked by one full model",
-    { groups: 10_000, tenantCap: null, models: (at) => (at % 100 === 0 ? ["m"] : ["full"]) },
+    { groups: TENANTS, tenantCap: null, models: (at) => (at % 100 === 0 ? ["m"] : ["full"]) },
   ],
 ];
 
@@ -131,7 +134,7 @@ const movedAtMost = (crowd: Crowd): number => 12 + (crowd.busy === undefined ? 0
 describe.each(["weighted", "hierarchical"] as const)("the work of a decision (%s)", (algorithm) => {
   it.each(CROWDS)("is O(log n + slots): %s", (_name, crowd) => {
     const moved = movedAtMost(crowd);
-    const { tenants = 10_000 } = crowd;
+    const { tenants = TENANTS } = crowd;
     const few = worstDecision(algorithm, 16, tenants / 10, crowd);
     const many = worstDecision(algorithm, 16, tenants, crowd);
     // Ten times the tenants: every heap is log2(10) levels deeper.
@@ -141,7 +144,7 @@ describe.each(["weighted", "hierarchical"] as const)("the work of a decision (%s
 
   it.each(CROWDS)("is O(log n + slots) with 128 slots: %s", { tags: ["long"] }, (_name, crowd) => {
     const moved = movedAtMost(crowd);
-    const { tenants = 10_000 } = crowd;
+    const { tenants = TENANTS } = crowd;
     expect(worstDecision(algorithm, 128, tenants, crowd)).toBeLessThanOrEqual(bound(moved, 128, tenants));
   });
 });

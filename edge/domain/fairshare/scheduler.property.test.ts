@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival, Scheduler, SchedulerGrant } from "./types.ts";
 
@@ -151,7 +152,7 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
           if (admissible) expect(running.size).toBeGreaterThanOrEqual(max);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });
@@ -231,7 +232,7 @@ describe("long-run shares", () => {
           }
         },
       ),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 

@@ -5,6 +5,7 @@
  */
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { QUOTE } from "../bytes/ascii.ts";
 import { cutLongStrings } from "./cut-strings.ts";
 import { stringEnd } from "./top-level.ts";
@@ -128,7 +129,7 @@ describe("a document whose long strings are cut", () => {
   it("holds what JSON.parse finds, in whatever pieces it came", () => {
     fc.assert(
       fc.property(document, keptBytes, places, (text, kept, cuts) => check(encoder.encode(text), kept, cuts, true)),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 
@@ -153,7 +154,7 @@ describe("a document whose long strings are cut", () => {
           check(left, kept, cuts, isUtf8(left));
         },
       ),
-      { numRuns: 6000 },
+      { numRuns: propertyRuns(6000) },
     );
   });
 });

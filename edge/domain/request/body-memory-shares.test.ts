@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { BodyMemoryShares, type HeldBody, OTHERS_MAX_MS, PACE_MS } from "./body-memory-shares.ts";
 
 const KIB = 1024;
@@ -168,7 +169,7 @@ describe("all senders, at any pace", () => {
           }
         });
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -181,7 +182,7 @@ describe("all senders, at any pace", () => {
           if (shares.usedBytes + PIECE <= BOUNDS.totalBytes) expect(bodies.at(-1)?.waits).toBeNull();
         });
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 });

@@ -5,6 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { bill } from "./billing.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
@@ -128,7 +129,7 @@ describe.each(Object.entries(answers))("an echo of the request in %s", (_, answe
         }
         expect(scan.usage()).toMatchObject(whole);
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 
@@ -140,7 +141,7 @@ describe.each(Object.entries(answers))("an echo of the request in %s", (_, answe
         for (let at = 1; at < bytes.byteLength; at += 1)
           expect(seen([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(uncut);
       }),
-      { numRuns: 10 },
+      { numRuns: propertyRuns(10) },
     );
   });
 });

@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { limitsWith } from "../../domain/budget/testing/simulation.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
@@ -160,6 +161,6 @@ it.each([
         reserved: NOTHING_RESERVED,
       });
     }),
-    { numRuns: 60 },
+    { numRuns: propertyRuns(60) },
   );
 });
