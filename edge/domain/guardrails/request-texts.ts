@@ -86,11 +86,19 @@ const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_t
 
 /** The texts of a JSON body, which is valid, in the order in which they stand. */
 export function guardedTexts(body: readonly Uint8Array[], scope: TextScope): GuardedTexts {
-  const places = stringPlaces(body, (path) => isLookedAt(scope, path));
+  const unreadable = new Set<string>();
+  const places = stringPlaces(
+    body,
+    (path) => isLookedAt(scope, path),
+    (path) => {
+      if (isLabel(path) && scope.get(nameOf(path[0])) === "messages") unreadable.add(labelKey(path));
+    },
+  );
   const prompts: RequestText[] = [];
   const toolResults: RequestText[][] = [];
-  for (const message of messagesOf(scope, places)) {
-    const speaker = message.labels === null ? "user" : speakerOf(body, message.labels);
+  for (const [key, message] of messagesOf(scope, places)) {
+    const speaker =
+      message.labels === null ? "user" : speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
     if (speaker === "model") continue;
     const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
     const texts = message.texts.flatMap(({ path, span }) => {
@@ -113,18 +121,27 @@ interface Message {
   readonly labels: StringPlace[] | null;
 }
 
-function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<Message> {
+function messagesOf(scope: TextScope, places: readonly StringPlace[]): ReadonlyMap<string, Message> {
   const messages = new Map<string, Message>();
   for (const place of places) {
     const member = nameOf(place.path[0]);
     const inMessages = scope.get(member) === "messages";
-    const key = inMessages ? `${member} ${isElement(place.path) ? place.path[1] : ""}` : member;
+    const key = inMessages ? messageKey(place.path) : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
     messages.set(key, message);
     if (message.labels === null || !isLabel(place.path)) message.texts.push(place);
     else message.labels.push(place);
   }
-  return messages.values();
+  return messages;
+}
+
+/** What the strings of one message have in common. */
+function messageKey(path: JsonPath): string {
+  return `${nameOf(path[0])} ${isElement(path) ? path[1] : ""}`;
+}
+
+function labelKey(path: JsonPath): string {
+  return `${messageKey(path)} ${nameOf(path[2])}`;
 }
 
 function isLookedAt(scope: TextScope, path: JsonPath): boolean {
@@ -152,10 +169,15 @@ function isLabel(path: JsonPath): boolean {
 }
 
 /**
- * Who speaks in a message. A role that is not known counts as a user's, and of several roles the one that is examined:
- * otherwise the upstream could read another one than the gateway.
+ * Who speaks in a message. A role that is not known, or no string, counts as a user's, and of several roles the one that is
+ * examined: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is no string.
  */
-function speakerOf(body: readonly Uint8Array[], labels: readonly StringPlace[]): Speaker {
+function speakerOf(
+  body: readonly Uint8Array[],
+  labels: readonly StringPlace[],
+  unreadable: (name: string) => boolean,
+): Speaker {
+  if (unreadable("role")) return "user";
   const named = (name: string): readonly string[] =>
     labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
   const roles = named("role");
@@ -163,7 +185,8 @@ function speakerOf(body: readonly Uint8Array[], labels: readonly StringPlace[]):
   if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
   const types = named("type");
   if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult) ? "tool" : "model";
-  if (types.length === 0 || !types.every((type) => isResult(type) || isOfModel(type))) return "user";
+  if (unreadable("type") || types.length === 0) return "user";
+  if (!types.every((type) => isResult(type) || isOfModel(type))) return "user";
   return types.some(isResult) ? "tool" : "model";
 }
 

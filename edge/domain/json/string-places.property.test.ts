@@ -17,6 +17,15 @@ function stringsOf(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsOf) : [];
 }
 
+/** The names of members that are no strings, in the order in which they are written. */
+function otherNames(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    ...(Array.isArray(value) || typeof inner === "string" ? [] : [name]),
+    ...otherNames(inner),
+  ]);
+}
+
 describe("string places", () => {
   it("are those of every string value, in pieces cut anywhere, however the JSON is written", () => {
     const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('\\"', "\\", 'a"b', "\\\\", "é😀", "\ud800"));
@@ -26,6 +35,20 @@ describe("string places", () => {
         const pieces = cutAt(JSON.stringify(given, null, space), cuts);
         const found = stringPlaces(pieces, () => true).map(({ span }) => stringAt(pieces, span));
         expect(found).toEqual(stringsOf(JSON.parse(JSON.stringify(given))));
+      }),
+    );
+  });
+
+  it("tell the members whose value is no string", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), fc.array(fc.nat(500)), fc.constantFrom(0, 3), (json, cuts, space) => {
+        const names: unknown[] = [];
+        stringPlaces(
+          cutAt(JSON.stringify(json, null, space), cuts),
+          () => false,
+          (path) => names.push(path.at(-1)),
+        );
+        expect(names).toEqual(otherNames(JSON.parse(JSON.stringify(json))));
       }),
     );
   });

@@ -43,12 +43,13 @@ const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 const decoder = new TextDecoder();
 
 /**
- * The string values of a document in these pieces, in order, whose paths are `wanted`; the path given to `wanted` is only
- * valid during the call.
+ * The string values of a document in these pieces, in order, whose paths are `wanted`. `notString` gets the path of every
+ * member whose value is no string. A path given to either is only valid during the call.
  */
 export function stringPlaces(
   pieces: readonly Uint8Array[],
   wanted: (path: JsonPath) => boolean,
+  notString: (path: JsonPath) => void = () => undefined,
 ): readonly StringPlace[] {
   const document = new BytePieces(pieces);
   const cursor = new Cursor(pieces);
@@ -64,7 +65,11 @@ export function stringPlaces(
         const span = { start, end: cursor.at };
         if (cursor.peekPastSpace() !== COLON) {
           if (wanted(path)) found.push({ path: path.slice(), span });
-        } else if (depth > 0 && depth <= PATH_MAX) path[depth - 1] = nameAt(document, span);
+        } else if (depth > 0 && depth <= PATH_MAX) {
+          path[depth - 1] = nameAt(document, span);
+          cursor.skip();
+          if (cursor.peekPastSpace() !== QUOTE) notString(path);
+        }
         break;
       }
       case OPEN_BRACE:
