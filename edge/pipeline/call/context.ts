@@ -8,6 +8,7 @@ import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
 import type { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
 import type { Ports } from "../../ports.ts";
+import type { BoonRuns } from "../boons/boon-runs.ts";
 import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
@@ -100,4 +101,6 @@ export interface Call {
   readonly traceContext: TraceContext | null;
   /** Taken by the first report of the call's end; every other report writes nothing (report-end.ts). */
   readonly endReport: OnceLatch;
+  /** What its boons have done. */
+  readonly boonRuns: BoonRuns;
 }

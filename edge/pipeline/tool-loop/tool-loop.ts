@@ -3,7 +3,6 @@
  * asks the model again. Every wait ends when the client leaves; whatever is open is closed at the end.
  */
 import type { BoonsValue } from "../../../shared/schema/settings/boons.ts";
-import { boonEvent } from "../../domain/cell/event-counters.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
 import { cutResult, errorText, resultText } from "../../domain/mcp/result-text.ts";
 import type { MergedTools } from "../../domain/tool-loop/merge-tools.ts";
@@ -124,10 +123,9 @@ export class ToolLoop {
     this.#span.end(nowMs);
   }
 
-  /** Reports that a later turn could not be had. */
+  /** Marks the span: a later turn could not be had. */
   failed(): void {
     this.#span.fail();
-    this.call.ports.events.count(boonEvent("tool_loop", "failed", 0));
   }
 
   #body(last: boolean, reportsUsage: boolean): JsonObject {
