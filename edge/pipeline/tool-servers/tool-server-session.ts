@@ -142,6 +142,8 @@ export class ToolServerSession {
         const notification = encoded(rpcNotification("notifications/initialized"));
         const told = await this.#send("POST", notification, headers, deadline.signal);
         await told.body?.cancel();
+        // Nobody would learn of a session that began too late, and nobody would end it.
+        deadline.signal.throwIfAborted();
       } catch (error) {
         this.#call.waitUntil(this.#end({ id, headers }));
         throw error;
