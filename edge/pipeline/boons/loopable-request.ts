@@ -8,7 +8,7 @@ import type { BoonWork } from "./boon.ts";
 import { isDraftMember } from "./request-draft.ts";
 
 /** What the loop works with. */
-export interface LoopableRequest {
+interface LoopableRequest {
   readonly messages: readonly unknown[];
   /** The client's tools; there is room for another one. */
   readonly tools: readonly unknown[];

@@ -8,12 +8,12 @@ import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
 import type { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
 import type { Ports } from "../../ports.ts";
-import type { BoonRuns } from "../boons/boon-runs.ts";
 import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import type { ToolLists } from "../memory/tool-lists.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
+import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
 
 /** The part of the configuration that the pipeline needs. */

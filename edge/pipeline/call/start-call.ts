@@ -4,8 +4,8 @@ import { routeClassOf } from "../../domain/routing/route-class.ts";
 import { Trace } from "../../domain/trace/trace.ts";
 import { type TraceContext, traceContextOf } from "../../domain/trace/trace-context.ts";
 import type { Ports } from "../../ports.ts";
-import { BoonRuns } from "../boons/boon-runs.ts";
 import { SharedTimer } from "../timers/shared-timer.ts";
+import { BoonRuns } from "./boon-runs.ts";
 import { ClientBody } from "./client-body.ts";
 import { type Call, type IsolateMemory, OnceLatch, type PipelineConfig } from "./context.ts";
 

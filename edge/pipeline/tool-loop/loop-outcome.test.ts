@@ -79,3 +79,13 @@ describe("one run of a tool loop", () => {
     expect(runs.map(({ labels }) => labels)).toEqual([["tool_loop", "hit"]]);
   });
 });
+
+it("names the server and the tool that gave no result in the log, and never what the server said", async () => {
+  const world = new LoopWorld([calls("search"), saying("done")]);
+  world.tool = ({ id }) => new Response(JSON.stringify({ id, error: { code: 1, message: "a secret" } }));
+  await (await world.ask()).text();
+  await world.settled();
+  const reported = world.logged.filter(({ name }) => name === "tool_failed");
+  expect(reported).toMatchObject([{ mcp_server: world.mcpServer?.name, tool: "search", reason: "an error" }]);
+  expect(JSON.stringify(world.logged)).not.toContain("a secret");
+});

@@ -165,6 +165,13 @@ export class ToolLoop {
       return resultText(result);
     } catch (error) {
       if (error instanceof ClientGone) throw error;
+      const reason = error instanceof ToolServerFailure ? error.reason : "failed";
+      this.call.ports.log.event("tool_failed", {
+        request_id: this.call.requestId,
+        mcp_server: session.server.name,
+        tool: name,
+        reason,
+      });
       if (!(error instanceof ToolServerFailure)) return errorText("the tool could not be called");
       return errorText(error.said === "" ? `the tool server ${sentenceOf(error.reason)}` : error.said);
     }

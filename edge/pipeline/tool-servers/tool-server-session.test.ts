@@ -26,6 +26,10 @@ const reply =
 const events = (text: string): Response => new Response(text, { headers: { "content-type": "text/event-stream" } });
 const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 
+/** The method of a message, `DELETE`, or `answer` for what answers a request of the server. */
+const nameOf = ({ method, message }: Seen): string =>
+  method === "DELETE" ? method : ((message["method"] as string | undefined) ?? "answer");
+
 /** A server of which a test says how it answers single methods. */
 class RawServer {
   readonly seen: Seen[] = [];
@@ -56,7 +60,7 @@ class RawServer {
       const message = (text === "" ? {} : JSON.parse(text)) as JsonObject;
       const seen = { method, headers, message };
       this.seen.push(seen);
-      const name = method === "DELETE" ? method : String(message["method"] ?? "answer");
+      const name = nameOf(seen);
       const answer = answers[name] ?? usual[name];
       if (answer === undefined) throw new Error(`${name} was not expected`);
       return await answer(seen);
@@ -76,9 +80,7 @@ class RawServer {
 
   /** What was sent, in short. */
   get order(): readonly string[] {
-    return this.seen.map(({ method, message }) =>
-      method === "DELETE" ? method : String(message["method"] ?? "answer"),
-    );
+    return this.seen.map(nameOf);
   }
 
   async end(): Promise<void> {
