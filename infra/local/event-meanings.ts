@@ -26,6 +26,7 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   scheduler_unavailable: "the object that admits requests does not answer; the request was refused with 503",
   span_refused: "the analytics store refuses a span; it was dropped",
   spans_lost: "spans of a request could not be handed on and are lost; its usage row is not",
+  tool_failed: "a tool server gave no result for a call of a model; the model was told so",
   upstream_5xx_response: "an upstream answered with an error of its own, also when it was asked again",
   upstream_diagnostics: "an upstream answered an error; what it said is in the trace of the request",
   upstream_request_failed: "an upstream could not be reached or did not answer",

@@ -28,9 +28,9 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
   upstreamRequestFailed: [issues.upstreamRequestFailed("m", "r", 1, 1)],
   upstream5xxResponse: [issues.upstream5xxResponse("m", 500)],
   upstreamStreamError: [issues.upstreamStreamError("m", "r", 1)],
-  mcpServerFailed: (["mcp_upstream_request_failed", "mcp_upstream_5xx_response"] as const).map((key) =>
-    issues.mcpServerFailed(key, "s", "r"),
-  ),
+  mcpServerFailed: (
+    ["mcp_upstream_request_failed", "mcp_upstream_5xx_response", "mcp_tool_discovery_failed"] as const
+  ).map((key) => issues.mcpServerFailed(key, "s", "r")),
   guardrailsMatch: SIDES.map((side) => issues.guardrailsMatch(side, TENANT, ["pii"], "block")),
   guardrailsHarm: SIDES.map((side) => issues.guardrailsHarm(side, TENANT, "block")),
   jwksFetchFailed: [issues.jwksFetchFailed(0, "i", "r")],

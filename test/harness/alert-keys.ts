@@ -21,6 +21,7 @@ export const ALERT_KEYS = {
   energy_power_poll_failed: ALERTS_SPEC,
   mcp_upstream_request_failed: ALERTS_SPEC,
   mcp_upstream_5xx_response: ALERTS_SPEC,
+  mcp_tool_discovery_failed: ALERTS_SPEC,
   redis_key_lookup_failed: ALERTS_SPEC,
   redis_model_lookup_failed: ALERTS_SPEC,
   redis_mcp_lookup_failed: ALERTS_SPEC,
@@ -54,4 +55,4 @@ export type AlertKey = keyof typeof ALERT_KEYS;
  * Keys of docs/rules/alerts.md#issues-and-texts that the gateway does not raise yet, because the feature that raises them
  * does not exist.
  */
-export const NOT_YET = ["mcp_tool_discovery_failed", "slurm_reconcile_held", "slurm_reconcile_recovered"];
+export const NOT_YET = ["slurm_reconcile_held", "slurm_reconcile_recovered"];

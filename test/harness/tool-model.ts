@@ -1,6 +1,8 @@
 /**
- * An upstream in the place of a model that calls tools: while a request offers it tools it calls the first one, as often
- * as its name says (`turns=<n>`), and then answers with the results that it has read. It streams when it is asked to.
+ * An upstream in the place of a model that calls tools while a request offers it any. The lines of the last user message
+ * that begin with `call ` say which, a turn for each line, as an object of arguments by tool; without such lines it calls
+ * the first tool, as often as its name says (`turns=<n>`). In the end it answers with the results that it has read since
+ * that message. It streams when it is asked to.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,14 +19,15 @@ interface ChatRequest {
   readonly stream?: boolean;
 }
 
-interface ToolModel {
+export interface ToolModel {
   readonly url: string;
   /** Requests whose text contains this, in order. */
   seen(text: string): readonly ChatRequest[];
   close(): Promise<void>;
 }
 
-const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+/** The usage of every turn. */
+export const TURN_USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 /** Starts it on a free loopback port. */
 export async function startToolModel(): Promise<ToolModel> {
@@ -51,29 +54,48 @@ export async function startToolModel(): Promise<ToolModel> {
   };
 }
 
-function answer({ model, messages, tools = [], stream }: ChatRequest, response: ServerResponse): void {
-  const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
-  const wanted = Number(/turns=(\d+)/.exec(model)?.[1] ?? 1);
+/** What the model calls now, as an object of arguments by tool; null: nothing more. */
+function callsOf({ model, messages, tools = [] }: ChatRequest, turn: number): Readonly<Record<string, object>> | null {
   const name = tools[0]?.function.name;
-  const calls = name !== undefined && results.length < wanted;
-  const call = { id: `call-${results.length}`, type: "function", function: { name, arguments: "{}" } };
-  const message = calls
-    ? { role: "assistant", content: null, tool_calls: [call] }
-    : { role: "assistant", content: `read ${JSON.stringify(results)}` };
-  const finish = calls ? "tool_calls" : "stop";
-  const head = { id: `chatcmpl-${results.length}`, created: 1, model };
+  if (name === undefined) return null;
+  const asked = String(messages.findLast(({ role }) => role === "user")?.content);
+  const lines = asked.split("\n").filter((line) => line.startsWith("call "));
+  const line = lines[turn];
+  if (lines.length > 0)
+    return line === undefined ? null : (JSON.parse(line.slice("call ".length)) as Record<string, object>);
+  return turn < Number(/turns=(\d+)/.exec(model)?.[1] ?? 1) ? { [name]: {} } : null;
+}
+
+function answer(request: ChatRequest, response: ServerResponse): void {
+  const { model, messages, stream } = request;
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
+  const turn = since.filter(({ role }) => role === "assistant").length;
+  const results = since.filter(({ role }) => role === "tool").map(({ content }) => content);
+  const called = callsOf(request, turn);
+  const calls = Object.entries(called ?? {}).map(([name, args], nth) => ({
+    id: `call-${turn}-${nth}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(args) },
+  }));
+  const message =
+    called === null
+      ? { role: "assistant", content: `read ${JSON.stringify(results)}` }
+      : { role: "assistant", content: null, tool_calls: calls };
+  const finish = called === null ? "stop" : "tool_calls";
+  const head = { id: `chatcmpl-${turn}`, created: 1, model };
   if (stream !== true) {
     response.writeHead(200, { "content-type": "application/json" });
     const choices = [{ index: 0, message, finish_reason: finish }];
-    response.end(JSON.stringify({ ...head, object: "chat.completion", choices, usage: USAGE }));
+    response.end(JSON.stringify({ ...head, object: "chat.completion", choices, usage: TURN_USAGE }));
     return;
   }
-  const delta = calls ? { ...message, tool_calls: [{ index: 0, ...call }] } : message;
+  const delta =
+    called === null ? message : { ...message, tool_calls: calls.map((call, index) => ({ index, ...call })) };
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const chunk of [
     { choices: [{ index: 0, delta, finish_reason: null }] },
     { choices: [{ index: 0, delta: {}, finish_reason: finish }] },
-    { choices: [], usage: USAGE },
+    { choices: [], usage: TURN_USAGE },
   ])
     response.write(`data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...chunk })}\n\n`);
   response.end("data: [DONE]\n\n");

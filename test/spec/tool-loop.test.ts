@@ -4,37 +4,27 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { type ReferenceServer, startReferenceServer } from "../harness/mcp-reference/server.ts";
-import { startToolModel } from "../harness/tool-model.ts";
+import { useToolLoop } from "../harness/tool-loop-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
-let reference: ReferenceServer;
-let model: Awaited<ReturnType<typeof startToolModel>>;
+const loop = useToolLoop(fixture);
+/** The same server twice: one replies in event streams, the other as JSON. */
+let events: ReferenceServer;
+let json: ReferenceServer;
 
 beforeAll(async () => {
-  [reference, model] = await Promise.all([startReferenceServer(), startToolModel()]);
+  [events, json] = await Promise.all([startReferenceServer(), startReferenceServer({ jsonReplies: true })]);
 });
 afterAll(async () => {
-  await Promise.all([reference.close(), model.close()]);
+  await Promise.all([events.close(), json.close()]);
 });
-
-/** A tenant whose model has the reference server's tools. */
-async function mint(behaviour: string): Promise<Minted> {
-  const { gateway } = fixture;
-  const { id } = await gateway.must<{ id: string }>("POST", "/mcp-servers", {
-    name: `tools-${crypto.randomUUID()}`,
-    upstream_url: reference.url,
-  });
-  const servers = await gateway.must<readonly { id: string; name: string }[]>("GET", "/mcp-servers");
-  const name = servers.find((server) => server.id === id)?.name;
-  return await gateway.mint(model.url, behaviour, { supports_function_calling: true, tool_servers: [name] });
-}
 
 const clientOf = (minted: Minted) =>
   new OpenAI({ apiKey: minted.secret, baseURL: `${fixture.gateway.proxyUrl}/v1`, maxRetries: 0 });
-const question = (minted: Minted) => ({
+const question = (minted: Minted, ...lines: readonly string[]) => ({
   model: minted.model.model_name,
-  messages: [{ role: "user" as const, content: `hello ${minted.mark}` }],
+  messages: [{ role: "user" as const, content: [`hello ${minted.mark}`, ...lines].join("\n") }],
 });
 
 /** The tenant's rows, once there are so many. */
@@ -44,9 +34,43 @@ const rowsOf = async (minted: Minted, count: number) =>
     (rows) => rows.length >= count,
   );
 
-describe("a model with tool servers", () => {
+/** Every session at a server has been ended. */
+const noSessions = async (server: ReferenceServer): Promise<void> =>
+  void (await waitFor(
+    () => server.sessions.size,
+    (open) => open === 0,
+  ));
+
+/** All kinds of results, in one turn. */
+const EVERY_KIND = {
+  test_simple_text: {},
+  test_image_content: {},
+  test_audio_content: {},
+  test_embedded_resource: {},
+  test_multiple_content_types: {},
+  test_tool_with_logging: {},
+  test_tool_with_progress: {},
+  test_error_handling: {},
+};
+const RESULTS = [
+  "This is a simple text response for testing.",
+  expect.stringMatching(/^\[image, image\/png, \d+ bytes\]$/),
+  expect.stringMatching(/^\[audio, audio\/wav, \d+ bytes\]$/),
+  "This is an embedded resource content.",
+  expect.stringMatching(
+    /^Multiple content types test:\n\[image, image\/png, \d+ bytes\]\n\{"test":"data","value":123\}$/,
+  ),
+  "logged",
+  "progressed",
+  "error: This tool intentionally returns an error for testing",
+];
+
+describe.each([
+  ["in event streams", () => events],
+  ["as JSON", () => json],
+])("a model with a tool server that replies %s", (_, server) => {
   it("answers with what its tools have said", async () => {
-    const minted = await mint("turns=2");
+    const minted = await loop.mint([server()], "turns=2");
     const answer = await clientOf(minted).chat.completions.create(question(minted));
     expect(answer.choices[0]?.message.content).toContain("This is a simple text response for testing.");
     expect([answer.id, answer.usage?.total_tokens]).toEqual(["chatcmpl-0", 45]);
@@ -56,14 +80,29 @@ describe("a model with tool servers", () => {
       "tool_loop boon",
       "tool_loop boon",
     ]);
-    await waitFor(
-      () => reference.sessions.size,
-      (open) => open === 0,
-    );
+    await noSessions(server());
+  });
+
+  it("reads every kind of result", async () => {
+    const minted = await loop.mint([server()]);
+    await clientOf(minted).chat.completions.create(question(minted, `call ${JSON.stringify(EVERY_KIND)}`));
+    const tools = loop.model.seen(minted.mark)[1]?.messages.filter(({ role }) => role === "tool");
+    expect(tools?.map(({ content }) => content)).toEqual(RESULTS);
+  });
+});
+
+describe("a model with tool servers", () => {
+  it("is told what a server that wants samples and input from its client says to a refusal", async () => {
+    const minted = await loop.mint([events]);
+    const calls = { test_sampling: { prompt: "p" }, test_elicitation: { message: "m" } };
+    await clientOf(minted).chat.completions.create(question(minted, `call ${JSON.stringify(calls)}`));
+    const tools = loop.model.seen(minted.mark)[1]?.messages.filter(({ role }) => role === "tool");
+    const refused = expect.stringMatching(/^error: .*(Method not found|does not support)/);
+    expect(tools?.map(({ content }) => content)).toEqual([refused, refused]);
   });
 
   it("streams", async () => {
-    const minted = await mint("turns=1");
+    const minted = await loop.mint([events]);
     const stream = clientOf(minted).chat.completions.stream({
       ...question(minted),
       stream_options: { include_usage: true },
@@ -79,40 +118,17 @@ describe("a model with tool servers", () => {
   });
 
   it("gives the client its own calls", async () => {
-    const minted = await mint("turns=1");
+    const minted = await loop.mint([events]);
     const tools = [{ type: "function" as const, function: { name: "mine", parameters: { type: "object" } } }];
     const answer = await clientOf(minted).chat.completions.create({ ...question(minted), tools });
     expect(answer.choices[0]?.message.tool_calls).toMatchObject([{ function: { name: "mine" } }]);
-    expect(model.seen(minted.mark)[0]?.tools?.length).toBeGreaterThan(5);
+    expect(loop.model.seen(minted.mark)[0]?.tools?.length).toBeGreaterThan(5);
   });
 
   it("passes requests on untouched with the header off", async () => {
-    const minted = await mint("turns=1");
+    const minted = await loop.mint([events]);
     const response = await fixture.gateway.chat(minted, { headers: { "x-gateway-boons": "off" } });
     expect([response.status, response.headers.get("x-gateway-boons")]).toEqual([200, null]);
-    expect(model.seen(minted.mark)[0]?.tools).toBeUndefined();
-  });
-
-  it("loses no row and holds nothing over thirty turns of an agent that leaves in the middle", async () => {
-    const minted = await mint("turns=3");
-    const requests = 8;
-    for (let nth = 1; nth <= requests; nth += 1) {
-      const leaving = new AbortController();
-      const response = await fixture.gateway.chat(minted, { stream: true, signal: leaving.signal });
-      if (nth === requests / 2) {
-        await (response.body as ReadableStream<Uint8Array>).getReader().read();
-        leaving.abort();
-      } else expect(await response.text()).toContain("[DONE]");
-    }
-    const turns = () => model.seen(minted.mark).length;
-    expect(turns()).toBeGreaterThanOrEqual((requests - 1) * 4);
-    await waitFor(
-      async () => await fixture.gateway.countRows(minted.tenant.id),
-      ({ rows, requests: different }) => rows === different && rows >= turns(),
-    );
-    await waitFor(
-      async () => await fixture.gateway.loadOf(minted.model.model_name),
-      ({ inFlight, queued }) => inFlight === 0 && queued === 0,
-    );
+    expect(loop.model.seen(minted.mark)[0]?.tools).toBeUndefined();
   });
 });

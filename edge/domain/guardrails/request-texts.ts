@@ -105,16 +105,24 @@ const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_t
 /** The texts of a JSON body, which is valid, in the order in which they stand. */
 export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope): GuardedTexts {
   const body = new BytePieces(pieces);
-  const places = stringPlaces(pieces, (path, isName) => isLookedAt(scope, path, isName));
+  const unreadable = new Set<string>();
+  const places = stringPlaces(
+    pieces,
+    (path, isName) => isLookedAt(scope, path, isName),
+    (path) => {
+      if (isLabel(path) && scope.get(nameOf(path[0])) === "messages") unreadable.add(labelKey(path));
+    },
+  );
   const prompts: RequestText[] = [];
   const definitions: RequestText[] = [];
   const toolResults: RequestText[][] = [];
-  for (const message of messagesOf(scope, places)) {
+  for (const [key, message] of messagesOf(scope, places)) {
     if (scope.get(message.member) === "definitions") {
       for (const text of definitionTexts(body, message.texts)) definitions.push(text);
       continue;
     }
-    const speaker = message.labels === null ? "user" : speakerOf(body, message.labels);
+    const speaker =
+      message.labels === null ? "user" : speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
     if (speaker === "model") continue;
     const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
     const texts = message.texts.flatMap(({ path, span }) => {
@@ -148,18 +156,27 @@ interface Message {
   readonly labels: StringPlace[] | null;
 }
 
-function messagesOf(scope: TextScope, places: readonly StringPlace[]): Iterable<Message> {
+function messagesOf(scope: TextScope, places: readonly StringPlace[]): ReadonlyMap<string, Message> {
   const messages = new Map<string, Message>();
   for (const place of places) {
     const member = nameOf(place.path[0]);
     const inMessages = scope.get(member) === "messages";
-    const key = inMessages ? `${member} ${isElement(place.path) ? place.path[1] : ""}` : member;
+    const key = inMessages ? messageKey(place.path) : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
     messages.set(key, message);
     if (message.labels === null || !isLabel(place.path)) message.texts.push(place);
     else message.labels.push(place);
   }
-  return messages.values();
+  return messages;
+}
+
+/** What the strings of one message have in common. */
+function messageKey(path: JsonPath): string {
+  return `${nameOf(path[0])} ${isElement(path) ? path[1] : ""}`;
+}
+
+function labelKey(path: JsonPath): string {
+  return `${messageKey(path)} ${nameOf(path[2])}`;
 }
 
 function isLookedAt(scope: TextScope, path: JsonPath, isName: boolean): boolean {
@@ -194,10 +211,11 @@ function isSpeakersName(path: JsonPath): boolean {
 }
 
 /**
- * Who speaks in a message. A role that is not known counts as a user's, and of several roles the one that is examined:
- * otherwise the upstream could read another one than the gateway.
+ * Who speaks in a message. A role that is not known, or no string, counts as a user's, and of several roles the one that is
+ * examined: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is no string.
  */
-function speakerOf(body: BytePieces, labels: readonly StringPlace[]): Speaker {
+function speakerOf(body: BytePieces, labels: readonly StringPlace[], unreadable: (name: string) => boolean): Speaker {
+  if (unreadable("role")) return "user";
   const named = (name: string): readonly string[] =>
     labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
   const roles = named("role");
@@ -205,7 +223,8 @@ function speakerOf(body: BytePieces, labels: readonly StringPlace[]): Speaker {
   if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
   const types = named("type");
   if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult) ? "tool" : "model";
-  if (types.length === 0 || !types.every((type) => isResult(type) || isOfModel(type))) return "user";
+  if (unreadable("type") || types.length === 0) return "user";
+  if (!types.every((type) => isResult(type) || isOfModel(type))) return "user";
   return types.some(isResult) ? "tool" : "model";
 }
 

@@ -20,6 +20,15 @@ function stringsOf(value: unknown, names: boolean): string[] {
   return Object.entries(value).flatMap(([name, one]) => [...(names ? [name] : []), ...stringsOf(one, names)]);
 }
 
+/** The names of members that are no strings, in the order in which they are written. */
+function otherNames(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    ...(Array.isArray(value) || typeof inner === "string" ? [] : [name]),
+    ...otherNames(inner),
+  ]);
+}
+
 describe("string places", () => {
   it("are those of every string value and name, in pieces cut anywhere, however the JSON is written", () => {
     const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('\\"', "\\", 'a"b', "\\\\", "é😀", "\ud800"));
@@ -33,6 +42,20 @@ describe("string places", () => {
             stringsOf(JSON.parse(JSON.stringify(given)), names),
           );
         }
+      }),
+    );
+  });
+
+  it("tell the members whose value is no string", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), fc.array(fc.nat(500)), fc.constantFrom(0, 3), (json, cuts, space) => {
+        const names: unknown[] = [];
+        stringPlaces(
+          cutAt(JSON.stringify(json, null, space), cuts),
+          () => false,
+          (path) => names.push(path.at(-1)),
+        );
+        expect(names).toEqual(otherNames(JSON.parse(JSON.stringify(json))));
       }),
     );
   });

@@ -44,12 +44,13 @@ const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 const decoder = new TextDecoder();
 
 /**
- * The string values and names of a document in these pieces, in order, that are `wanted`; the path given to `wanted` is
- * only valid during the call.
+ * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
+ * every member whose value is no string. A path given to either is only valid during the call.
  */
 export function stringPlaces(
   pieces: readonly Uint8Array[],
   wanted: (path: JsonPath, isName: boolean) => boolean,
+  notString: (path: JsonPath) => void = () => undefined,
 ): readonly StringPlace[] {
   const document = new BytePieces(pieces);
   const cursor = new Cursor(pieces);
@@ -64,8 +65,13 @@ export function stringPlaces(
         cursor.skipString();
         const span = { start, end: cursor.at };
         const isName = cursor.peekPastSpace() === COLON;
-        if (isName && depth > 0 && depth <= PATH_MAX) path[depth - 1] = nameAt(document, span);
+        const isStep = isName && depth > 0 && depth <= PATH_MAX;
+        if (isStep) path[depth - 1] = nameAt(document, span);
         if (wanted(path, isName)) found.push({ path: path.slice(), span, isName });
+        if (isStep) {
+          cursor.skip();
+          if (cursor.peekPastSpace() !== QUOTE) notString(path);
+        }
         break;
       }
       case OPEN_BRACE:

@@ -10,6 +10,9 @@ const PROTOCOL_VERSION = "2025-03-26";
 /** Codes of JSON-RPC and MCP. */
 const METHOD_NOT_FOUND = -32_601;
 
+/** Longest id of a server's request that is answered. */
+const ID_MAX_CHARACTERS = 256;
+
 /** What a server replies to one request. */
 export type RpcReply =
   | { readonly kind: "result"; readonly result: JsonObject }
@@ -32,24 +35,53 @@ export function rpcNotification(method: string, params?: object): string {
   return JSON.stringify({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) });
 }
 
+/** What a message of a server holds, or a list of messages. */
+interface Received {
+  /** The first reply to the request that was asked for; null: it may still come. */
+  readonly reply: RpcReply | null;
+  /** What the server's own requests are answered with, as JSON texts. */
+  readonly answers: readonly string[];
+}
+
 /**
- * The reply to the request with this id in a message of the server, or in a list of messages; null: there is none, so
- * that it may still come. A reply with another id belongs to no request of ours.
+ * Reads what a server has sent while the request with this id waits for its reply. A reply with another id belongs to no
+ * request of ours, and a notification wants nothing. A server that asks gets an answer, because it may wait for one: a ping
+ * its empty result, everything else the error of a client that has no such method.
  */
-export function replyIn(text: string, id: number): RpcReply | null {
+export function received(text: string, id: number): Received {
   const value = parsed(text);
+  const answers: string[] = [];
   for (const message of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
-    if (!isJsonObject(message) || message["id"] !== id || "method" in message) continue;
-    if (isJsonObject(message["error"])) return errorOf(message["error"]);
-    if (isJsonObject(message["result"])) return { kind: "result", result: message["result"] };
+    if (!isJsonObject(message)) continue;
+    if ("method" in message) {
+      const answer = answerTo(message);
+      if (answer !== null) answers.push(answer);
+    } else if (message["id"] === id) {
+      const reply = replyOf(message);
+      if (reply !== null) return { reply, answers };
+    }
   }
-  return null;
+  return { reply: null, answers };
 }
 
 /** The revision that the server has chosen, as the header of later requests wants it; null: it has named none. */
 export function protocolVersionOf(initialized: JsonObject): string | null {
   const version = initialized["protocolVersion"];
   return typeof version === "string" && /^\d{4}-\d{2}-\d{2}$/.test(version) ? version : null;
+}
+
+function replyOf({ error, result }: JsonObject): RpcReply | null {
+  if (isJsonObject(error)) return errorOf(error);
+  return isJsonObject(result) ? { kind: "result", result } : null;
+}
+
+/** Null: it is a notification, or has no id that a request can have. */
+function answerTo({ id, method }: JsonObject): string | null {
+  const named = typeof id === "string" ? id.length <= ID_MAX_CHARACTERS : Number.isSafeInteger(id);
+  if (!named) return null;
+  return method === "ping"
+    ? JSON.stringify({ jsonrpc: "2.0", id, result: {} })
+    : JSON.stringify({ jsonrpc: "2.0", id, error: { code: METHOD_NOT_FOUND, message: "Method not found" } });
 }
 
 function errorOf({ code, message }: JsonObject): RpcReply {

@@ -19,7 +19,10 @@ export interface StagedAnswer {
 
 /** What a stage reports about its work. */
 export interface AnswerReport {
-  /** A warning for `x-gateway-boons-warning`; it has no effect once the stages have returned. */
+  /**
+   * A warning that the boon could not do its part: in `x-gateway-boons-warning`, or in the log alone once the stages have
+   * returned and the headers are sent.
+   */
   warn(warning: string): void;
   /** Runs `free` when the answer has ended, in whatever way. */
   onEnd(free: () => void): void;

@@ -2,7 +2,6 @@
  * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every
  * boon fails open: without it the request goes on as it was.
  */
-import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../call/known.ts";
@@ -38,7 +37,7 @@ export async function runBoons<K extends Prepared>(
   }
   if (effects.length === 0) return { request, stages: [] };
   const parsed = { ...request.parsed, edits: draft.edits() };
-  const stages = effects.flatMap(([, { answer }]) => (answer === null ? [] : [answer]));
+  const stages = effects.flatMap(([{ name }, { answer }]) => (answer === null ? [] : [watched(call, name, answer)]));
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
 
@@ -47,15 +46,17 @@ const FAILED: BoonEffect = { applied: false, warnings: [], answer: null };
 
 /** Null: the boon does not apply, which is no run. */
 async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
-  const { clock, events } = work.call.ports;
+  const { boonRuns } = work.call;
+  const { clock } = work.call.ports;
   const beganMs = clock();
   try {
     const effect = await work.draft.attempt(async () => await boon.apply(work));
-    if (effect !== null) events.count(boonEvent(boon.name, outcomeOf(effect), clock() - beganMs));
+    if (effect !== null) boonRuns.ran(boon.name, outcomeOf(effect), clock() - beganMs);
+    for (const warning of effect?.warnings ?? []) boonRuns.warned(warning);
     return effect;
   } catch (error) {
     if (error instanceof ClientGone) throw error;
-    events.count(boonEvent(boon.name, "failed", clock() - beganMs));
+    boonRuns.ran(boon.name, "failed", clock() - beganMs);
     work.call.ports.log.event("boon_failed", {
       boon: boon.name,
       request_id: work.call.requestId,
@@ -63,6 +64,26 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
     });
     return FAILED;
   }
+}
+
+/** A stage of which it is known when it fails: it warns, throws, or answers with an error. */
+function watched(call: Call, name: Boon["name"], stage: AnswerStage): AnswerStage {
+  const { boonRuns } = call;
+  return async (answer, report) => {
+    const warn = (warning: string): void => {
+      boonRuns.failed(name);
+      boonRuns.warned(warning);
+      report.warn(warning);
+    };
+    try {
+      const after = await stage(answer, { ...report, warn });
+      if (after.status >= 400) boonRuns.failed(name);
+      return after;
+    } catch (error) {
+      if (!(error instanceof ClientGone) && !call.request.signal.aborted) boonRuns.failed(name);
+      throw error;
+    }
+  };
 }
 
 /** A boon that changed nothing and says why has failed. */

@@ -13,6 +13,7 @@ import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import type { ToolLists } from "../memory/tool-lists.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
+import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
 
 /** The part of the configuration that the pipeline needs. */
@@ -100,4 +101,6 @@ export interface Call {
   readonly traceContext: TraceContext | null;
   /** Taken by the first report of the call's end; every other report writes nothing (report-end.ts). */
   readonly endReport: OnceLatch;
+  /** What its boons have done. */
+  readonly boonRuns: BoonRuns;
 }

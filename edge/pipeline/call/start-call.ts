@@ -5,6 +5,7 @@ import { Trace } from "../../domain/trace/trace.ts";
 import { type TraceContext, traceContextOf } from "../../domain/trace/trace-context.ts";
 import type { Ports } from "../../ports.ts";
 import { SharedTimer } from "../timers/shared-timer.ts";
+import { BoonRuns } from "./boon-runs.ts";
 import { ClientBody } from "./client-body.ts";
 import { type Call, type IsolateMemory, OnceLatch, type PipelineConfig } from "./context.ts";
 
@@ -37,6 +38,7 @@ export function startCall(received: PipelineInput): Call {
     trace: new Trace(arrivedMs),
     traceContext: received.ports.traces.enabled ? traceContext(received) : null,
     endReport: new OnceLatch(),
+    boonRuns: new BoonRuns(),
   };
 }
 

@@ -220,9 +220,14 @@ describe("deduplication", () => {
   });
 
   const tool = { type: "function", function: { name: "retrieve_original", parameters: {} } };
+  const named = (_: unknown, at: number) => ({ ...tool, function: { name: `f${at}` } });
   it.each([
     ["the model calls no functions", { model: { supports: { ...modelOf().supports, function_calling: false } } }],
     ["the client has a tool of that name", { body: { tools: [tool] } }],
+    ["the client wants two answers", { body: { n: 2 } }],
+    ["the client calls functions in the older way", { body: { functions: [{ name: "f" }] } }],
+    ["the client has as many tools as there may be", { body: { tools: Array.from({ length: 128 }, named) } }],
+    ["a member is longer than is held", { body: { metadata: { long: "x".repeat(300_000) } } }],
     ["the client forbids tools", { body: { tools: [{ ...tool, function: { name: "x" } }], tool_choice: "none" } }],
   ])("does nothing when %s", async (_, given) => {
     const { contents } = await send(new TestPipeline(), messages, { settings: { compression_dedup: true }, ...given });

@@ -7,6 +7,7 @@ import { isRewritable } from "../../domain/compression/message-texts.ts";
 import { passesFor } from "../../domain/compression/passes.ts";
 import { RETRIEVE_TOOL, referredHash } from "../../domain/compression/repeats.ts";
 import type { Boon, BoonEffect, BoonWork, OwnTool } from "../boons/boon.ts";
+import { loopableRequest } from "../boons/loopable-request.ts";
 import { withSpan } from "../report/spans.ts";
 
 /** Compresses requests of models that list `compression`. */
@@ -56,13 +57,12 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
   });
 }
 
-/** Whether the model can call the tool that goes with references: the client's own tools and choice allow it. */
-function mayAskForOriginals({ request, draft }: BoonWork): boolean {
-  const choice = draft.get("tool_choice") ?? "auto";
-  if (!request.model.supports.function_calling || (choice !== "auto" && choice !== "required")) return false;
-  const tools = draft.get("tools");
-  const given: readonly unknown[] = Array.isArray(tools) ? tools : [];
-  return given.every((tool) => fieldOf(fieldOf(tool, "function"), "name") !== RETRIEVE_TOOL.function.name);
+/** Whether the model can call the tool that goes with references, and the tool loop will answer the call. */
+function mayAskForOriginals(work: BoonWork): boolean {
+  const choice = work.draft.get("tool_choice") ?? "auto";
+  const loopable = choice === "auto" || choice === "required" ? loopableRequest(work) : null;
+  if (loopable === null) return false;
+  return loopable.tools.every((tool) => fieldOf(fieldOf(tool, "function"), "name") !== RETRIEVE_TOOL.function.name);
 }
 
 /** The tool with which the model reads what a reference stands for. */

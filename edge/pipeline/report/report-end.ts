@@ -24,6 +24,8 @@ export interface EndDetails {
 /** Reports a call that ends with this row. Only the first report of a call counts. */
 export function reportEnd(call: Call, known: Known, row: UsageRow, details: EndDetails = {}): void {
   if (!call.endReport.take()) return;
+  const { events } = call.boonRuns;
+  if (events.length > 0) call.ports.events.count(events);
   sendSpans(call, known, row);
   log(call, known, row, details);
 }
@@ -62,6 +64,7 @@ function fieldsOf(
     reason: reasonOf(failure),
     client_gone: row.status_code === 499,
     reader_stalled: readerStalled || undefined,
+    boons_warning: call.boonRuns.warnings.join() || undefined,
     admission: row.admission,
     cache: row.cache_status,
     endpoint,

@@ -3,7 +3,6 @@
  * wanted, its answer is held, checked and repaired, and a streaming client gets a stream that is written anew
  * (docs/rules/boons.md#structured-output).
  */
-import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/json/document.ts";
 import { withSystemText } from "../../domain/request/system-text.ts";
 import { synthesizeStream } from "../../domain/sse/synthesize-stream.ts";
@@ -46,7 +45,7 @@ export const structuredOutput: Boon = {
       draft.set("stream_options", undefined);
     }
     const answer = async (given: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> =>
-      await checkedAnswer(given, counted(report, work), { work, format, streamed });
+      await checkedAnswer(given, report, { work, format, streamed });
     return { applied: true, warnings: [], answer };
   },
 };
@@ -57,19 +56,6 @@ interface Wanted {
   readonly format: RequestedFormat;
   /** Null: as JSON. */
   readonly streamed: { readonly includeUsage: boolean } | null;
-}
-
-/** A report whose warning is counted as a failed run as well: the run that the request counts ended before the answer. */
-function counted(report: AnswerReport, { call }: BoonWork): AnswerReport {
-  const { clock, events } = call.ports;
-  const beganMs = clock();
-  return {
-    ...report,
-    warn: (warning) => {
-      events.count(boonEvent("structured_output", "failed", clock() - beganMs));
-      report.warn(warning);
-    },
-  };
 }
 
 function streamOptionsOf(options: unknown): Wanted["streamed"] {

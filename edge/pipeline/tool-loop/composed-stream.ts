@@ -57,8 +57,16 @@ export function composedStream(
     });
     let usage = null;
     for (let body = first; ; ) {
-      yield* turn(composer, body);
-      if (composer.failed) return;
+      try {
+        yield* turn(composer, body);
+      } catch (error) {
+        if (body !== first) lost();
+        throw error;
+      }
+      if (composer.failed) {
+        if (body !== first) lost();
+        return;
+      }
       usage = sumUsage(usage, composer.turn.usage);
       // What a turn has kept stays in memory as a part of the next request.
       const whole = composer.turn.isWhole && memory.grow(2 * composer.turn.characters);
@@ -76,13 +84,20 @@ export function composedStream(
         return;
       }
       if (next === null) {
-        report.warn("tool_loop_dispatch_failed");
+        lost();
         yield errorEvent(new GatewayError("upstream_stream_error").body);
         return;
       }
       body = next;
       composer.nextTurn();
     }
+  }
+
+  /** Reports a later turn that could not be had, or not to its end; unless the client or this answer ended it. */
+  function lost(): void {
+    if (loop.ended || loop.call.request.signal.aborted) return;
+    loop.failed();
+    report.warn("tool_loop_dispatch_failed");
   }
 
   /** Passes on what may be passed on of one turn. */
@@ -115,7 +130,6 @@ async function nextBody(loop: ToolLoop): Promise<ReadableStream<Uint8Array> | nu
   } catch (error) {
     if (error instanceof ClientGone) throw error;
   }
-  loop.failed();
   return null;
 }
 

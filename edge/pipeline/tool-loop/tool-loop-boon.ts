@@ -3,13 +3,13 @@
  * completion; the gateway runs the model's calls of them and asks the model again. This file decides whether it applies
  * and changes the request.
  */
-import { isJsonObject, type JsonDocument, type JsonObject } from "../../domain/json/document.ts";
-import { foldedName } from "../../domain/request/client-fields.ts";
+import type { JsonObject } from "../../domain/json/document.ts";
 import { withSystemText } from "../../domain/request/system-text.ts";
 import { mergeTools } from "../../domain/tool-loop/merge-tools.ts";
 import type { Boon, BoonEffect, BoonWork, OwnTool } from "../boons/boon.ts";
 import { hasToolLoop } from "../boons/boon-settings.ts";
-import { type DraftMember, isDraftMember, type RequestDraft } from "../boons/request-draft.ts";
+import { loopableRequest } from "../boons/loopable-request.ts";
+import type { DraftMember, RequestDraft } from "../boons/request-draft.ts";
 import { discoverTools } from "../tool-servers/discover-tools.ts";
 import { loopedAnswer } from "./looped-answer.ts";
 import { ToolLoop } from "./tool-loop.ts";
@@ -33,16 +33,13 @@ export const toolLoopBoon: Boon = {
 
 async function apply(work: BoonWork): Promise<BoonEffect | null> {
   const { call, request, settings, draft, ownTools } = work;
-  const { model, boons, parsed } = request;
+  const { model, boons } = request;
   const withServers = hasToolLoop(model, boons);
-  if (!model.supports.function_calling || (!withServers && ownTools.length === 0) || draft.isLarge) return null;
-  const messages = draft.get("messages");
-  const tools = draft.get("tools") ?? [];
-  const others = otherMembers(parsed.document);
-  if (others === null || !Array.isArray(messages) || !Array.isArray(tools) || !canLoop(draft, parsed.document))
-    return null;
+  const loopable = withServers || ownTools.length > 0 ? loopableRequest(work) : null;
+  if (loopable === null) return null;
+  const { messages, tools, others } = loopable;
   const servers = withServers ? await discoverTools(call, model.tool_servers) : [];
-  const merged = mergeTools<ToolOwner>(tools as readonly unknown[], [
+  const merged = mergeTools<ToolOwner>(tools, [
     ...ownTools.map((tool) => ({ owner: { kind: "own", tool } as const, tools: [offerOf(tool)] })),
     ...servers.map(({ owner: session, tools: offered }) => ({
       owner: { kind: "server", session } as const,
@@ -66,33 +63,6 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
     answer: async (answer, report) =>
       await loopedAnswer(new ToolLoop({ call, request, settings, members, merged }), answer, report),
   };
-}
-
-/** Whether answers of this request can be continued: it wants one answer, and leaves the model its choice of tools. */
-function canLoop(draft: RequestDraft, { root }: JsonDocument): boolean {
-  const single = root["n"] === undefined || root["n"] === null || root["n"] === 1;
-  const legacy = draft.get("functions") !== undefined || draft.get("function_call") !== undefined;
-  return single && !legacy && draft.get("tool_choice") !== "none";
-}
-
-/**
- * The members that no boon changes; null: the text of one is so long that the parsed document does not hold it, or one is
- * an other spelling of what guardrails may have redacted, which the document holds as it came.
- */
-function otherMembers(document: JsonDocument): JsonObject | null {
-  const others = Object.entries(document.root).filter(([name]) => name !== "model" && !isDraftMember(name));
-  if (others.some(([name]) => isDraftMember(foldedName(name)))) return null;
-  return others.every(([, value]) => isWhole(document, value)) ? Object.fromEntries(others) : null;
-}
-
-function isWhole(document: JsonDocument, value: unknown): boolean {
-  const waiting: unknown[] = [value];
-  for (let next = waiting.pop(); next !== undefined || waiting.length > 0; next = waiting.pop()) {
-    if (typeof next === "string" && document.text(next) !== next) return false;
-    if (Array.isArray(next)) for (const one of next as readonly unknown[]) waiting.push(one);
-    else if (isJsonObject(next)) for (const one of Object.values(next)) waiting.push(one);
-  }
-  return true;
 }
 
 function draftMembers(draft: RequestDraft): JsonObject {

@@ -3,7 +3,6 @@
  * asks the model again. Every wait ends when the client leaves; whatever is open is closed at the end.
  */
 import type { BoonsValue } from "../../../shared/schema/settings/boons.ts";
-import { boonEvent } from "../../domain/cell/event-counters.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
 import { cutResult, errorText, resultText } from "../../domain/mcp/result-text.ts";
 import type { MergedTools } from "../../domain/tool-loop/merge-tools.ts";
@@ -123,10 +122,9 @@ export class ToolLoop {
     this.#span.end(nowMs);
   }
 
-  /** Reports that a later turn could not be had. */
+  /** Marks the span: a later turn could not be had. */
   failed(): void {
     this.#span.fail();
-    this.call.ports.events.count(boonEvent("tool_loop", "failed", 0));
   }
 
   #body(last: boolean): JsonObject {
@@ -165,6 +163,13 @@ export class ToolLoop {
       return resultText(result);
     } catch (error) {
       if (error instanceof ClientGone) throw error;
+      const reason = error instanceof ToolServerFailure ? error.reason : "failed";
+      this.call.ports.log.event("tool_failed", {
+        request_id: this.call.requestId,
+        mcp_server: session.server.name,
+        tool: name,
+        reason,
+      });
       if (!(error instanceof ToolServerFailure)) return errorText("the tool could not be called");
       return errorText(error.said === "" ? `the tool server ${sentenceOf(error.reason)}` : error.said);
     }

@@ -10,7 +10,7 @@ import {
   INITIALIZE_PARAMS,
   protocolVersionOf,
   type RpcReply,
-  replyIn,
+  received,
   rpcNotification,
   rpcRequest,
 } from "../../domain/mcp/json-rpc.ts";
@@ -23,8 +23,10 @@ import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** Time for everything that precedes the first use of a server: session and list of tools. */
 export const DISCOVERY_WITHIN_MS = 10_000;
-/** Time for the end of a session, which nobody waits for. */
-const GOODBYE_WITHIN_MS = 5_000;
+/** Time for what nobody waits for: the end of a session, and answers to what the server asks. */
+const ASIDE_WITHIN_MS = 5_000;
+/** Most requests of a server that are answered while it works on one of ours. */
+const ANSWERS_MAX = 16;
 const PAGES_MAX = 50;
 /** Most tools of one server that are kept; more than a request can have. */
 const TOOLS_MAX = 256;
@@ -88,11 +90,20 @@ export class ToolServerSession {
   /** Never throws. */
   async #end({ id, headers }: Begun): Promise<void> {
     if (id === null) return;
-    const ended = withDeadline(null, GOODBYE_WITHIN_MS, async ({ signal }) => {
-      const response = await this.#send("DELETE", null, headers, signal);
+    await this.#sendAside("DELETE", null, headers);
+  }
+
+  /** Sends what wants no answer; never throws. */
+  async #sendAside(
+    method: "POST" | "DELETE",
+    text: string | null,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const sent = withDeadline(null, ASIDE_WITHIN_MS, async ({ signal }) => {
+      const response = await this.#send(method, text === null ? null : encoded(text), headers, signal);
       await response.body?.cancel();
     });
-    await ended.catch(() => undefined);
+    await sent.catch(() => undefined);
   }
 
   /** The reply to one request, in a session. One that the server does not know any more is begun again once. */
@@ -124,13 +135,15 @@ export class ToolServerSession {
       if (reply.kind === "error") throw new ToolServerFailure("no session");
       const version = protocolVersionOf(reply.result);
       const headers = {
-        ...(id === null ? {} : { "mcp-session-id": id }),
+        ...sessionOf(id),
         ...(version === null ? {} : { "mcp-protocol-version": version }),
       };
       try {
         const notification = encoded(rpcNotification("notifications/initialized"));
         const told = await this.#send("POST", notification, headers, deadline.signal);
         await told.body?.cancel();
+        // Nobody would learn of a session that began too late, and nobody would end it.
+        deadline.signal.throwIfAborted();
       } catch (error) {
         this.#call.waitUntil(this.#end({ id, headers }));
         throw error;
@@ -161,11 +174,21 @@ export class ToolServerSession {
         sessionLost: response.status === 404 && sessionId !== null,
       });
     }
+    const begun = response.headers.get("mcp-session-id");
     const memory = this.#call.memory.answerMemory.open();
+    let answered = 0;
+    const find = (text: string): RpcReply | null => {
+      const { reply, answers } = received(text, id);
+      const chosen = answers.slice(0, ANSWERS_MAX - answered);
+      answered += chosen.length;
+      for (const answer of chosen)
+        this.#call.waitUntil(this.#sendAside("POST", answer, { ...sessionOf(begun), ...headers }));
+      return reply;
+    };
     try {
-      const reply = await readReply(response, (text) => replyIn(text, id), memory);
+      const reply = await readReply(response, find, memory);
       if (reply === null) throw new ToolServerFailure("no reply to the request");
-      return { reply, sessionId: response.headers.get("mcp-session-id") };
+      return { reply, sessionId: begun };
     } finally {
       memory.close();
     }
@@ -211,6 +234,10 @@ export class ToolServerSession {
       throw new ToolServerFailure("credential unreadable", { cause: error });
     }
   }
+}
+
+function sessionOf(id: string | null): Readonly<Record<string, string>> {
+  return id === null ? {} : { "mcp-session-id": id };
 }
 
 function encoded(text: string): Uint8Array<ArrayBuffer> {

@@ -19,13 +19,14 @@ export interface ReferenceServer {
   close(): Promise<void>;
 }
 
-/** Starts it on a free loopback port. */
-export async function startReferenceServer(): Promise<ReferenceServer> {
+/** Starts it on a free loopback port; with `jsonReplies` it replies as JSON instead of in event streams. */
+export async function startReferenceServer({ jsonReplies = false } = {}): Promise<ReferenceServer> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const sessions = new Set<string>();
   const begin = async (): Promise<StreamableHTTPServerTransport> => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
+      enableJsonResponse: jsonReplies,
       eventStore: new KeptEvents(),
       retryInterval: 50,
       onsessioninitialized: (id) => {
