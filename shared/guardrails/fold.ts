@@ -21,6 +21,9 @@ const EXTENDS = -2;
 const REPLACED = -3;
 const SURROGATE = -4;
 
+/** Basic Latin in lower case. */
+const LOWER_CASE = Uint8Array.from({ length: 128 }, (_, unit) => (unit >= 65 && unit <= 90 ? unit + 32 : unit));
+
 /** What each unit is, in pages of 256 that are made when they are first met. */
 const PAGES: (Int32Array | undefined)[] = Array.from({ length: 256 }, () => undefined);
 
@@ -83,12 +86,20 @@ function pairKind(text: string, index: number): number {
  * Folds a piece of a text from an index on, and appends to `out`. Answers the first index that is not folded yet: without
  * `last` the piece may be followed by marks that change its last letter.
  * @param offset where the piece begins in the given text
+ * @param most no character is begun when `out` has this many units
  */
-export function fold(piece: string, from: number, last: boolean, offset: number, out: UnitBuffer): number {
+export function fold(
+  piece: string,
+  from: number,
+  last: boolean,
+  offset: number,
+  out: UnitBuffer,
+  most = Number.POSITIVE_INFINITY,
+): number {
   let index = from;
-  while (index < piece.length) {
-    index = foldBasicLatin(piece, index, offset, out);
-    if (index === piece.length) break;
+  while (index < piece.length && out.length < most) {
+    index = foldBasicLatin(piece, index, offset, out, most);
+    if (index === piece.length || out.length >= most) break;
     const unit = piece.charCodeAt(index);
     const next = piece.charCodeAt(index + 1);
     // a letter of another alphabet before one that does not change it
@@ -108,18 +119,22 @@ export function fold(piece: string, from: number, last: boolean, offset: number,
 }
 
 /** Folds the basic Latin characters from an index on that are followed by another one: marks may follow the last. */
-function foldBasicLatin(piece: string, from: number, offset: number, out: UnitBuffer): number {
-  out.reserve(piece.length - from);
-  const { units, starts, ends } = out;
-  let length = out.length;
+function foldBasicLatin(piece: string, from: number, offset: number, out: UnitBuffer, most: number): number {
+  const end = Math.min(piece.length - 1, from + most - out.length);
   let index = from;
   let unit = piece.charCodeAt(index);
-  while (unit < 128) {
+  if (unit >= 128 || index >= end) return index;
+  out.reserve(end - from);
+  const { units, starts, ends } = out;
+  let length = out.length;
+  let place = offset + from;
+  while (index < end) {
     const next = piece.charCodeAt(index + 1);
-    if (!(next < 128)) break;
-    units[length] = unit >= 65 && unit <= 90 ? unit + 32 : unit;
-    starts[length] = offset + index;
-    ends[length] = offset + index + 1;
+    if (unit >= 128 || next >= 128) break;
+    units[length] = LOWER_CASE[unit] ?? unit;
+    starts[length] = place;
+    place += 1;
+    ends[length] = place;
     length += 1;
     index += 1;
     unit = next;

@@ -4,9 +4,14 @@
  */
 import { ANY_WHITE_SPACE, type PhraseState, readPhrases } from "./phrase-syntax.ts";
 
-/** Classes of units that no phrase names: others, letters and digits, white space; and the end of the text. */
-const [OTHER, WORD, BLANK, END] = [0, 1, 2, 3];
-const FIRST_NAMED = 4;
+/**
+ * Classes of units that no phrase names: others, letters and digits, white space, the second halves of surrogate pairs; and
+ * the end of the text.
+ */
+const [OTHER, WORD, BLANK, LOW_HALF, END] = [0, 1, 2, 3, 4];
+const FIRST_NAMED = 5;
+/** Whether a phrase can begin somewhere: not known yet, no, yes. */
+const [UNKNOWN, CANNOT, CAN] = [0, 1, 2];
 
 const IS_WORD = /\w/;
 const IS_BLANK = /\s/;
@@ -26,8 +31,11 @@ export class PhraseAutomaton {
   readonly #states: readonly PhraseState[];
   readonly #classOfAscii = new Uint8Array(128);
   /** By class: the named character, or what stands for the class in a set of characters. */
-  readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, ""];
-  readonly #isWordClass: boolean[] = [false, true, false, false];
+  readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, "", ""];
+  /** By class: 1 when its units are letters or digits. */
+  readonly #wordClasses = new Uint8Array(128 + FIRST_NAMED);
+  /** By whether a letter or digit is before, and two classes: what `begins` answers. */
+  readonly #begins: Uint8Array;
   readonly #numbers = new Map<string, number>();
   readonly #members: { readonly states: readonly number[]; readonly before: Before }[] = [];
   /** By state and class: the next state, or -1 when it is not made yet. */
@@ -40,6 +48,7 @@ export class PhraseAutomaton {
     const { states, starts } = readPhrases(phrases);
     this.#states = states;
     this.#nameClasses();
+    this.#begins = new Uint8Array(2 * this.#characters.length ** 2);
     this.#number([], "other");
     this.fromStart = this.#number(starts, "start");
     this.fromWord = this.#number(starts, "word");
@@ -52,9 +61,22 @@ export class PhraseAutomaton {
     return unit >= 0x1680 && IS_BLANK.test(String.fromCharCode(unit)) ? BLANK : OTHER;
   }
 
-  /** By class: whether a phrase can begin with such a unit in a state. */
-  beginsIn(state: number): readonly boolean[] {
-    return this.#characters.map((_, unitClass) => this.next(state, unitClass) !== DEAD);
+  /**
+   * The first index, from one index on and before another, at which a phrase can begin, judged by the classes of the units
+   * before it, at it and behind it; `end` when there is none. Not for the beginning of a text.
+   */
+  nextBegin(classes: Uint8Array, from: number, end: number): number {
+    const size = this.#characters.length;
+    const begins = this.#begins;
+    for (let index = from; index < end; index++) {
+      const place =
+        ((this.#wordClasses[classes[index - 1] ?? 0] ?? 0) * size + (classes[index] ?? 0)) * size +
+        (classes[index + 1] ?? 0);
+      const known = begins[place] ?? UNKNOWN;
+      if (known === CANNOT) continue;
+      if (known === CAN || this.#judge(place)) return index;
+    }
+    return end;
   }
 
   /** The class of the end of a text. */
@@ -62,9 +84,14 @@ export class PhraseAutomaton {
     return END;
   }
 
+  /** The class of the second half of a surrogate pair. */
+  get lowHalfClass(): number {
+    return LOW_HALF;
+  }
+
   /** Whether units of a class are letters or digits. */
   isWordClass(unitClass: number): boolean {
-    return this.#isWordClass[unitClass] ?? false;
+    return this.#wordClasses[unitClass] === 1;
   }
 
   /** The state after one more character; DEAD when no phrase goes on. */
@@ -80,7 +107,20 @@ export class PhraseAutomaton {
     return list === 0 ? undefined : this.#lists[list];
   }
 
+  /** Whether a phrase can begin at a place of `#begins`. */
+  #judge(place: number): boolean {
+    const size = this.#characters.length;
+    const [pair, second] = [Math.floor(place / size), place % size];
+    const from = pair >= size ? this.fromWord : this.fromOther;
+    const state = this.next(from, pair % size);
+    // every phrase has a character, so none ends before the first one
+    const can = state !== DEAD && (this.next(state, second) !== DEAD || this.endedBefore(state, second) !== undefined);
+    this.#begins[place] = can ? CAN : CANNOT;
+    return can;
+  }
+
   #nameClasses(): void {
+    this.#wordClasses[WORD] = 1;
     const named = new Set(this.#states.flatMap((state) => (state.kind === "read" ? [...state.characters] : [])));
     named.delete(ANY_WHITE_SPACE);
     for (let unit = 0; unit < 128; unit++) {
@@ -88,7 +128,7 @@ export class PhraseAutomaton {
       this.#classOfAscii[unit] = IS_WORD.test(character) ? WORD : IS_BLANK.test(character) ? BLANK : OTHER;
       if (!named.has(character)) continue;
       this.#classOfAscii[unit] = this.#characters.push(character) - 1;
-      this.#isWordClass.push(IS_WORD.test(character));
+      this.#wordClasses[this.#characters.length - 1] = Number(IS_WORD.test(character));
     }
   }
 

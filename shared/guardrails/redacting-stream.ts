@@ -78,7 +78,7 @@ class PiiInText implements TextFinder {
   #read = 0;
 
   take(held: string, offset: number, last: boolean): number {
-    this.#read = offset + this.#finder.take(held, this.#read - offset, offset, last);
+    this.#read = offset + this.#finder.take(held, this.#read - offset, held.length, offset, last);
     return this.#finder.undecided;
   }
 
