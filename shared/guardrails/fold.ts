@@ -10,6 +10,8 @@ import type { UnitBuffer } from "./unit-buffer.ts";
 /** A letter with more marks than this many units is normalised in pieces, as the Stream-Safe Text Format of Unicode does. */
 const MAX_SEGMENT = 32;
 
+const [SPACE, TAB] = [32, 9];
+
 const IGNORABLE = /[\p{Default_Ignorable_Code_Point}\u180e]/u;
 /** Marks, and the letters of Hangul and Kirat Rai that combine with the one before them. */
 const EXTENDER = /[\p{M}\u1161-\u1175\u11a8-\u11c2\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}]/u;
@@ -210,4 +212,34 @@ function pushFolded(text: string, start: number, end: number, out: UnitBuffer): 
       } else out.push(normal.charCodeAt(at), start, end);
     } else if (kind !== IGNORED) out.push(kind >= 0 ? kind : normal.charCodeAt(at), start, end);
   }
+}
+
+/** Replaces runs of spaces and tabs by one space each, from an index of a folded text on. Line breaks stay. */
+export function collapseBlanks(folded: UnitBuffer, from: number): void {
+  const { units, starts, ends } = folded;
+  let length = firstToCollapse(folded, from);
+  for (let index = length; index < folded.length; index++) {
+    const unit = units[index] ?? 0;
+    const isBlank = unit === SPACE || unit === TAB;
+    if (isBlank && length > 0 && units[length - 1] === SPACE) {
+      ends[length - 1] = ends[index] ?? 0;
+      continue;
+    }
+    units[length] = isBlank ? SPACE : unit;
+    starts[length] = starts[index] ?? 0;
+    ends[length] = ends[index] ?? 0;
+    length += 1;
+  }
+  folded.length = length;
+}
+
+/** The first index, from one index on, of a tab or of a space behind another one. */
+function firstToCollapse({ units, length }: UnitBuffer, from: number): number {
+  let before = from === 0 ? 0 : units[from - 1];
+  for (let index = from; index < length; index++) {
+    const unit = units[index];
+    if (unit === TAB || (unit === SPACE && before === SPACE)) return index;
+    before = unit;
+  }
+  return length;
 }

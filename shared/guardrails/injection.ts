@@ -5,7 +5,7 @@
  */
 import { INJECTION_PATTERNS } from "./injection-patterns.ts";
 import { DEAD, PhraseAutomaton } from "./phrase-automaton.ts";
-import type { UnitBuffer } from "./unit-buffer.ts";
+import { UnitBuffer } from "./unit-buffer.ts";
 
 /** Where a phrase takes part: which pattern, as which of its parts. */
 interface Use {
@@ -39,22 +39,13 @@ interface Phrases {
 /** How many finds a part of a pattern remembers before those are forgotten that no gap reaches any more. */
 const MAX_REMEMBERED = 256;
 /**
- * How many units stay under way behind which no phrase was looked for: more than the largest gap, in surrogate pairs, and
- * the longest phrase of a pattern of several parts.
+ * How many of the last units that were read are read again: more than the largest gap, in surrogate pairs, and the longest
+ * phrase of a pattern of several parts.
  */
-const KEPT_UNITS = 256;
-const [SPACE, TAB] = [32, 9];
+export const KEPT_UNITS = 256;
 const MAX_PATTERN_GAP = Math.max(...INJECTION_PATTERNS.flatMap(({ gaps }) => gaps));
 
 let compiled: Phrases | undefined;
-
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-function isLow(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
-}
 
 /** The automaton of all patterns: it is made when it is first needed, and the same for all policies. */
 function phrasesOfPatterns(): Phrases {
@@ -80,16 +71,10 @@ export class InjectionFinder {
   readonly #phrases = phrasesOfPatterns();
   readonly #isDone: boolean[] = [];
   /** By pattern and part: what was found up to that part and can still be followed by the next one. */
-  readonly #parts: Found[][][] = INJECTION_PATTERNS.map(({ parts }) => parts.map(() => []));
-  /** The units under way, with one space for each run of spaces and tabs: the class of each, and its part of the given text. */
-  readonly #classes: Uint8Array;
-  readonly #starts: Uint32Array;
-  readonly #ends: Uint32Array;
-  #length = 0;
-  /** How many units were before those that are under way. */
-  #dropped = 0;
-  /** The last unit; -1 at the beginning. */
-  #lastUnit = -1;
+  readonly #parts = new Map<string, Found[]>();
+  /** The text under way, and how many of its units were forgotten. */
+  #folded = new UnitBuffer(0);
+  #forgotten = 0;
   /** The first index at which no phrase was looked for, and the first that the phrases under way have not read. */
   #next = 0;
   #read = 0;
@@ -97,99 +82,63 @@ export class InjectionFinder {
   #walks: Walk[] = [];
   #steps = 0;
 
-  constructor(report: (pattern: number, start: number, end: number) => boolean, unitsAtOnce: number) {
+  constructor(report: (pattern: number, start: number, end: number) => boolean) {
     this.#report = report;
-    const capacity = KEPT_UNITS + unitsAtOnce;
-    // one more for the class of the end
-    this.#classes = new Uint8Array(capacity + 1);
-    this.#starts = new Uint32Array(capacity);
-    this.#ends = new Uint32Array(capacity);
   }
 
-  /** Reads folded units. */
-  take(folded: UnitBuffer): void {
+  /**
+   * Reads the units of a folded text without runs of blanks (`collapseBlanks`) that were added since the last time. The
+   * first units may be forgotten, but for the last {@link KEPT_UNITS}.
+   */
+  read(folded: UnitBuffer, isEnd: boolean): void {
+    this.#folded = folded;
     const { automaton } = this.#phrases;
-    const { units } = folded;
-    for (let index = 0; index < folded.length; index++) {
-      const unit = units[index] ?? 0;
-      const isBlank = unit === SPACE || unit === TAB;
-      if (isBlank && this.#lastUnit === SPACE) {
-        this.#ends[this.#length - 1] = folded.endOf(index);
-        continue;
-      }
-      if (this.#length === this.#starts.length) this.#makeRoom();
-      const isLowHalf = isLow(unit) && isHigh(this.#lastUnit);
-      this.#lastUnit = isBlank ? SPACE : unit;
-      const length = this.#length;
-      this.#classes[length] = isLowHalf ? automaton.lowHalfClass : automaton.classOf(this.#lastUnit);
-      this.#starts[length] = folded.startOf(index);
-      this.#ends[length] = folded.endOf(index);
-      this.#length = length + 1;
+    const { units, length } = folded;
+    const walks = this.#walks;
+    this.#walks = [];
+    for (const { state, origin, place } of walks) this.#walk(state, origin, place, this.#read, isEnd);
+    this.#read = length;
+
+    // where a phrase begins is judged with two units behind; at the end of the text it is tried
+    const judged = Math.max(0, length - 2);
+    const end = isEnd ? length : judged;
+    let start = this.#next;
+    if (start === 0 && this.#forgotten === 0 && end > 0) {
+      this.#walk(automaton.fromStart, 0, folded.startOf(0), 0, isEnd);
+      start = 1;
     }
+    while (start < end) {
+      if (start < judged) start = automaton.nextBegin(units, start, judged);
+      if (start === end) break;
+      const isBehindWord = automaton.isWordClass(automaton.classOf(units[start - 1] ?? 0));
+      const state = isBehindWord ? automaton.fromWord : automaton.fromOther;
+      this.#walk(state, this.#forgotten + start, folded.startOf(start), start, isEnd);
+      start += 1;
+    }
+    this.#next = start;
   }
 
-  /** Tells that the text ends. */
-  finish(): void {
-    this.#classes[this.#length] = this.#phrases.automaton.endClass;
-    this.#search(true);
-  }
-
-  /** How many steps the search took. */
-  get steps(): number {
-    return this.#steps + this.#dropped + this.#length;
-  }
-
-  /** The memory that is taken, used or not, but for phrases that were found. */
-  get bytes(): number {
-    return this.#classes.byteLength + this.#starts.byteLength + this.#ends.byteLength;
-  }
-
-  /** Reads what is there, and keeps the end of it. */
-  #makeRoom(): void {
-    this.#search(false);
-    const count = this.#length - KEPT_UNITS;
-    this.#classes.copyWithin(0, count, this.#length);
-    this.#starts.copyWithin(0, count, this.#length);
-    this.#ends.copyWithin(0, count, this.#length);
-    this.#length -= count;
-    this.#dropped += count;
+  /** Tells that the first units were forgotten. */
+  forget(count: number): void {
+    this.#forgotten += count;
     this.#next -= count;
     this.#read -= count;
   }
 
-  #search(isEnd: boolean): void {
-    const { automaton } = this.#phrases;
-    const classes = this.#classes;
-    const walks = this.#walks;
-    this.#walks = [];
-    for (const walk of walks) this.#walk(walk, this.#read, isEnd);
-    this.#read = this.#length;
-    // where a phrase begins is judged with the unit behind
-    const end = isEnd ? this.#length : this.#length - 1;
-    let start = this.#next;
-    if (start === 0 && this.#dropped === 0 && end > 0) {
-      this.#walk({ state: automaton.fromStart, origin: 0, place: this.#starts[0] ?? 0 }, 0, isEnd);
-      start = 1;
-    }
-    while (start < end) {
-      start = automaton.nextBegin(classes, start, end);
-      if (start === end) break;
-      const state = automaton.isWordClass(classes[start - 1] ?? 0) ? automaton.fromWord : automaton.fromOther;
-      this.#walk({ state, origin: this.#dropped + start, place: this.#starts[start] ?? 0 }, start, isEnd);
-      start += 1;
-    }
-    this.#next = Math.max(start, this.#next);
+  /** How many steps the search took. */
+  get steps(): number {
+    return this.#steps + this.#forgotten + this.#read;
   }
 
   /** Reads a phrase on from an index. */
-  #walk({ state: first, origin, place }: Walk, from: number, isEnd: boolean): void {
+  #walk(first: number, origin: number, place: number, from: number, isEnd: boolean): void {
     const { automaton, uses } = this.#phrases;
-    const classes = this.#classes;
-    const end = isEnd ? this.#length + 1 : this.#length;
+    const { units, length } = this.#folded;
+    const end = isEnd ? length + 1 : length;
     let state = first;
     for (let index = from; index < end; index++) {
       this.#steps += 1;
-      const unitClass = classes[index] ?? 0;
+      const unitClass = index < length ? automaton.classOf(units[index] ?? 0) : automaton.endClass;
       const next = automaton.next(state, unitClass);
       const ended = automaton.endedBefore(state, unitClass);
       if (ended !== undefined)
@@ -206,17 +155,19 @@ export class InjectionFinder {
     const first = use.part === 0 ? place : this.#placeBefore(use, start);
     if (first === -1) return;
     if (use.isLast) {
-      this.#isDone[use.pattern] = this.#report(use.pattern, first, this.#ends[end - 1] ?? 0);
+      this.#isDone[use.pattern] = this.#report(use.pattern, first, this.#folded.endOf(end - 1));
       return;
     }
-    const found = this.#parts[use.pattern]?.[use.part] ?? [];
+    const key = `${use.pattern} ${use.part}`;
+    const found = this.#parts.get(key) ?? [];
+    this.#parts.set(key, found);
     if (found.length >= MAX_REMEMBERED) forgetBefore(found, start - 2 * MAX_PATTERN_GAP);
-    found.push({ place: first, end: this.#dropped + end });
+    found.push({ place: first, end: this.#forgotten + end });
   }
 
   /** Where a match began that this part, which begins at `start`, continues; -1 when there is none within the gap. */
   #placeBefore({ pattern, part, gap }: Use, start: number): number {
-    const before = this.#parts[pattern]?.[part - 1] ?? [];
+    const before = this.#parts.get(`${pattern} ${part - 1}`) ?? [];
     // an end at which the gap is too large: ends before it are farther away
     let tooFar = -1;
     for (let index = before.length - 1; index >= 0; index--) {
@@ -232,14 +183,16 @@ export class InjectionFinder {
   /** Whether at most `gap` code points are between two units of the text. A code point has one unit or two. */
   #isWithin(from: number, to: number, gap: number): boolean {
     if (to - from <= gap) return true;
-    return to - from <= 2 * gap && this.#codePointsBetween(from - this.#dropped, to - this.#dropped) <= gap;
+    const [start, end] = [from - this.#forgotten, to - this.#forgotten];
+    return to - from <= 2 * gap && this.#codePointsBetween(start, end) <= gap;
   }
 
   #codePointsBetween(from: number, to: number): number {
-    const { lowHalfClass } = this.#phrases.automaton;
     let count = to - from;
-    // half a pair that is cut off by the first place counts as a code point
-    for (let index = from + 1; index < to; index++) if (this.#classes[index] === lowHalfClass) count -= 1;
+    for (let index = from + 1; index < to; index++) {
+      const [high, low] = [this.#folded.at(index - 1), this.#folded.at(index)];
+      if (low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff) count -= 1;
+    }
     return count;
   }
 }

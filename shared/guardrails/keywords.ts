@@ -56,7 +56,7 @@ export class KeywordFinder {
   readonly #trie: KeywordTrie;
   readonly #found: FoundSpans;
   /** What was read since the beginning of the longest possible match: white space as one unit, breaks. */
-  readonly #read = new UnitBuffer(256);
+  readonly #read = new UnitBuffer(0);
   #node = 0;
   /** The longest match that ends at the last unit; it counts when no letter, digit or underscore follows. */
   #candidate: { readonly keyword: number; readonly start: number; readonly end: number } | null = null;
@@ -70,13 +70,13 @@ export class KeywordFinder {
     this.#found = found;
   }
 
-  /** Reads folded units. */
-  take(folded: UnitBuffer): void {
+  /** Reads folded units from an index on. */
+  take(folded: UnitBuffer, from: number): void {
     const { units, length } = folded;
-    if (length === 0) return;
-    for (let index = 0; index < length; index++) {
+    if (from === length) return;
+    for (let index = from; index < length; index++) {
       if (this.#node === 0 && this.#candidate === null) {
-        index = this.#nextBegin(folded, index);
+        index = this.#nextBegin(folded, index, index === from);
         if (index === length) break;
         this.#begin(folded.startOf(index));
       }
@@ -89,8 +89,8 @@ export class KeywordFinder {
       if (!isBlank) this.#lastEnd = end;
     }
     let last = length - 1;
-    while (last >= 0 && isWhiteSpace(units[last] ?? 0)) last -= 1;
-    if (last >= 0) this.#lastEnd = folded.endOf(last);
+    while (last >= from && isWhiteSpace(units[last] ?? 0)) last -= 1;
+    if (last >= from) this.#lastEnd = folded.endOf(last);
     this.#before = folded.codePointBefore(length);
   }
 
@@ -118,14 +118,15 @@ export class KeywordFinder {
   }
 
   /** The first place, from an index on, at which a keyword may begin: where no word goes on. */
-  #nextBegin(folded: UnitBuffer, from: number): number {
+  #nextBegin(folded: UnitBuffer, from: number, isFirst: boolean): number {
     const { units, length } = folded;
     for (let index = from; ; index++) {
       index = this.#trie.nextBegin(units, index, length);
       if (index === length) return length;
-      const isFirst = index === 0;
-      if (!isWord(isFirst ? this.#before : folded.codePointBefore(index))) return index;
-      if (folded.startOf(index) - (isFirst ? this.#lastEnd : folded.endOf(index - 1)) > MAX_GAP) return index;
+      // what was read before may be there no more
+      const isHere = isFirst && index === from;
+      if (!isWord(isHere ? this.#before : folded.codePointBefore(index))) return index;
+      if (folded.startOf(index) - (isHere ? this.#lastEnd : folded.endOf(index - 1)) > MAX_GAP) return index;
     }
   }
 

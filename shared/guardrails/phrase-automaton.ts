@@ -4,14 +4,14 @@
  */
 import { ANY_WHITE_SPACE, type PhraseState, readPhrases } from "./phrase-syntax.ts";
 
-/**
- * Classes of units that no phrase names: others, letters and digits, white space, the second halves of surrogate pairs; and
- * the end of the text.
- */
-const [OTHER, WORD, BLANK, LOW_HALF, END] = [0, 1, 2, 3, 4];
-const FIRST_NAMED = 5;
-/** Whether a phrase can begin somewhere: not known yet, no, yes. */
-const [UNKNOWN, CANNOT, CAN] = [0, 1, 2];
+/** Classes of units that no phrase names: others, letters and digits, white space; and the end of the text. */
+const [OTHER, WORD, BLANK, END] = [0, 1, 2, 3];
+const FIRST_NAMED = 4;
+/** Stands for a state that is not made yet. */
+const UNKNOWN = -1;
+
+/** White space of a folded text behind basic Latin: all other is folded to a space, or left out. */
+const WIDE_BLANKS = ["\u1680", "\u2028", "\u2029"];
 
 const IS_WORD = /\w/;
 const IS_BLANK = /\s/;
@@ -22,20 +22,20 @@ type Before = "start" | "word" | "other";
 /** No character leads on. */
 export const DEAD = 0;
 
-/** The automaton of a list of phrases. */
+/** The automaton of a list of phrases, each of two characters at least. */
 export class PhraseAutomaton {
   /** The state at the beginning of a text, behind a letter or digit, and behind anything else. */
   readonly fromStart: number;
   readonly fromWord: number;
   readonly fromOther: number;
   readonly #states: readonly PhraseState[];
-  readonly #classOfAscii = new Uint8Array(128);
+  readonly #classes = new Uint8Array(0x1_0000);
   /** By class: the named character, or what stands for the class in a set of characters. */
-  readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, "", ""];
+  readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, ""];
   /** By class: 1 when its units are letters or digits. */
   readonly #wordClasses = new Uint8Array(128 + FIRST_NAMED);
-  /** By whether a letter or digit is before, and two classes: what `begins` answers. */
-  readonly #begins: Uint8Array;
+  /** By whether a letter or digit is before, and two classes: the state behind these. */
+  readonly #begins: Int16Array;
   readonly #numbers = new Map<string, number>();
   readonly #members: { readonly states: readonly number[]; readonly before: Before }[] = [];
   /** By state and class: the next state, or -1 when it is not made yet. */
@@ -48,7 +48,7 @@ export class PhraseAutomaton {
     const { states, starts } = readPhrases(phrases);
     this.#states = states;
     this.#nameClasses();
-    this.#begins = new Uint8Array(2 * this.#characters.length ** 2);
+    this.#begins = new Int16Array(2 * this.#characters.length ** 2).fill(UNKNOWN);
     this.#number([], "other");
     this.fromStart = this.#number(starts, "start");
     this.fromWord = this.#number(starts, "word");
@@ -57,24 +57,26 @@ export class PhraseAutomaton {
 
   /** The class of a folded unit. */
   classOf(unit: number): number {
-    if (unit < 128) return this.#classOfAscii[unit] ?? OTHER;
-    return unit >= 0x1680 && IS_BLANK.test(String.fromCharCode(unit)) ? BLANK : OTHER;
+    return this.#classes[unit] ?? OTHER;
   }
 
   /**
-   * The first index, from one index on and before another, at which a phrase can begin, judged by the classes of the units
-   * before it, at it and behind it; `end` when there is none. Not for the beginning of a text.
+   * The first index, from one index on and before another, at which a phrase can begin, judged by the unit before it and the
+   * first three of its own; `end` when there is none. There are units before `from` and up to two places behind `end`.
    */
-  nextBegin(classes: Uint8Array, from: number, end: number): number {
-    const size = this.#characters.length;
-    const begins = this.#begins;
+  nextBegin(units: Uint16Array, from: number, end: number): number {
+    const [classes, words, begins, size] = [this.#classes, this.#wordClasses, this.#begins, this.#characters.length];
+    let before = words[classes[units[from - 1] ?? 0] ?? 0] ?? 0;
+    let first = classes[units[from] ?? 0] ?? 0;
+    let second = classes[units[from + 1] ?? 0] ?? 0;
     for (let index = from; index < end; index++) {
-      const place =
-        ((this.#wordClasses[classes[index - 1] ?? 0] ?? 0) * size + (classes[index] ?? 0)) * size +
-        (classes[index + 1] ?? 0);
-      const known = begins[place] ?? UNKNOWN;
-      if (known === CANNOT) continue;
-      if (known === CAN || this.#judge(place)) return index;
+      const third = classes[units[index + 2] ?? 0] ?? 0;
+      const place = (before * size + first) * size + second;
+      const state = begins[place] ?? DEAD;
+      if (state !== DEAD && this.#goesOn(state === UNKNOWN ? this.#begin(place) : state, third)) return index;
+      before = words[first] ?? 0;
+      first = second;
+      second = third;
     }
     return end;
   }
@@ -82,11 +84,6 @@ export class PhraseAutomaton {
   /** The class of the end of a text. */
   get endClass(): number {
     return END;
-  }
-
-  /** The class of the second half of a surrogate pair. */
-  get lowHalfClass(): number {
-    return LOW_HALF;
   }
 
   /** Whether units of a class are letters or digits. */
@@ -107,27 +104,31 @@ export class PhraseAutomaton {
     return list === 0 ? undefined : this.#lists[list];
   }
 
-  /** Whether a phrase can begin at a place of `#begins`. */
-  #judge(place: number): boolean {
+  /** The state for a place of `#begins`. */
+  #begin(place: number): number {
     const size = this.#characters.length;
     const [pair, second] = [Math.floor(place / size), place % size];
-    const from = pair >= size ? this.fromWord : this.fromOther;
-    const state = this.next(from, pair % size);
-    // every phrase has a character, so none ends before the first one
-    const can = state !== DEAD && (this.next(state, second) !== DEAD || this.endedBefore(state, second) !== undefined);
-    this.#begins[place] = can ? CAN : CANNOT;
-    return can;
+    const state = this.next(this.next(pair >= size ? this.fromWord : this.fromOther, pair % size), second);
+    this.#begins[place] = state;
+    return state;
+  }
+
+  /** Whether a phrase goes on from a state, or ends there. */
+  #goesOn(state: number, unitClass: number): boolean {
+    if (state === DEAD) return false;
+    return this.next(state, unitClass) !== DEAD || this.endedBefore(state, unitClass) !== undefined;
   }
 
   #nameClasses(): void {
     this.#wordClasses[WORD] = 1;
+    for (const blank of WIDE_BLANKS) this.#classes[blank.charCodeAt(0)] = BLANK;
     const named = new Set(this.#states.flatMap((state) => (state.kind === "read" ? [...state.characters] : [])));
     named.delete(ANY_WHITE_SPACE);
     for (let unit = 0; unit < 128; unit++) {
       const character = String.fromCharCode(unit);
-      this.#classOfAscii[unit] = IS_WORD.test(character) ? WORD : IS_BLANK.test(character) ? BLANK : OTHER;
+      this.#classes[unit] = IS_WORD.test(character) ? WORD : IS_BLANK.test(character) ? BLANK : OTHER;
       if (!named.has(character)) continue;
-      this.#classOfAscii[unit] = this.#characters.push(character) - 1;
+      this.#classes[unit] = this.#characters.push(character) - 1;
       this.#wordClasses[this.#characters.length - 1] = Number(IS_WORD.test(character));
     }
   }

@@ -29,6 +29,17 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, unit) => {
   return /[A-Za-z_%]/.test(character) ? ADDRESS : OUTSIDE;
 });
 
+/** By kind: the kinds, as bits, of which a character ends every match with one of this kind before it. */
+const CUTS = [OUTSIDE, ADDRESS, NUMBER, BOTH, UNSEEN, PLUS, DIGIT, SIGN].map((before, _, kinds) =>
+  kinds
+    .filter((behind) => isApart(before, behind) || isApart(behind, before))
+    .reduce((bits, kind) => bits | (1 << kind), 0),
+);
+
+function isApart(one: number, other: number): boolean {
+  return one === OUTSIDE || (one === NUMBER && (other === ADDRESS || other === SIGN));
+}
+
 function kindAt(text: string, index: number): number {
   const unit = text.charCodeAt(index);
   if (unit < 128) return KINDS[unit] ?? OUTSIDE;
@@ -39,11 +50,7 @@ function kindAt(text: string, index: number): number {
 
 /** Whether no match goes on from a character of one kind to the next one of another. */
 function isCut(before: number, behind: number): boolean {
-  if (before === OUTSIDE || behind === OUTSIDE) return true;
-  return (
-    (before === NUMBER && (behind === ADDRESS || behind === SIGN)) ||
-    (behind === NUMBER && (before === ADDRESS || before === SIGN))
-  );
+  return ((CUTS[before] ?? 0) & (1 << behind)) !== 0;
 }
 
 /** Reads one text after another; no match goes from one to the next. */
@@ -105,20 +112,22 @@ export class PiiScan {
     this.#at = index;
     if (index >= limit) return;
 
-    const start = this.#startOf(index);
     let [digits, hasPlus, hasSign] = [0, false, false];
-    let before = kindAt(text, index);
-    for (; ; before = kindAt(text, index)) {
+    const first = index;
+    for (let before = kindAt(text, index); ; ) {
       if (before === DIGIT) digits += 1;
       else if (before === PLUS) hasPlus = true;
       else if (before === SIGN) hasSign = true;
       if (hasSign || digits >= (hasPlus ? MIN_DIGITS_WITH_PLUS : MIN_DIGITS)) {
         this.#finder.reset();
-        [this.#isComparing, this.#at] = [true, start];
+        [this.#isComparing, this.#at] = [true, this.#startOf(first)];
         return;
       }
       index += 1;
-      if (index === text.length || isCut(before, kindAt(text, index))) break;
+      if (index === text.length) break;
+      const behind = kindAt(text, index);
+      if (isCut(before, behind)) break;
+      before = behind;
     }
     [this.#at, this.#settled] = [index, index];
   }

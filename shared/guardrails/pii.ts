@@ -53,7 +53,7 @@ function isPhoneSeparator(unit: number): boolean {
 export class PiiFinder {
   readonly #found: FoundSpans;
   /** The text without characters that are not seen. */
-  readonly #seen = new UnitBuffer(256);
+  readonly #seen = new UnitBuffer(0);
   /** Where a number can begin: a digit behind another character, a plus sign, a bracket. */
   #numbers: number[] = [];
   /** The signs of e-mail addresses. */

@@ -101,7 +101,7 @@ class KeywordsInText implements TextFinder {
   take(held: string, offset: number, last: boolean): number {
     this.#folded.length = 0;
     this.#read = offset + fold(held, this.#read - offset, last, offset, this.#folded);
-    this.#finder.take(this.#folded);
+    this.#finder.take(this.#folded, 0);
     this.#finder.readUpTo(this.#read, last);
     return this.#finder.undecided(this.#read);
   }

@@ -13,6 +13,7 @@ import { RedactedTexts } from "./redacted-texts.ts";
 import { openRedactingStream, type RedactingStream } from "./redacting-stream.ts";
 import type { RedactionCounts } from "./replacements.ts";
 import { type Scanners, TextsReading } from "./texts-reading.ts";
+import { UnitBuffer } from "./unit-buffer.ts";
 
 /** A scanner that needs no model. */
 export type TextScanner = "prompt_injection" | "pii" | "ban_keywords";
@@ -87,6 +88,8 @@ class CompiledScan implements TextScan {
   readonly #hasPii: boolean;
   readonly #keywords: KeywordTrie | null;
   readonly #unitsAtOnce: number;
+  /** Used by one reading after another: to make it anew for each short text costs more time than to read the text. */
+  readonly #folded = new UnitBuffer(0);
 
   constructor(hasInjection: boolean, hasPii: boolean, keywords: KeywordTrie | null, unitsAtOnce: number) {
     this.#hasInjection = hasInjection;
@@ -193,7 +196,7 @@ class CompiledScan implements TextScan {
     found: (step: ReturnType<TextsReading["takeFound"]>) => void,
   ): void {
     const scanners = { pii: this.#hasPii, keywords: this.#keywords, injected };
-    const reading = new TextsReading(texts, scanners, this.#unitsAtOnce);
+    const reading = new TextsReading(texts, scanners, this.#folded, this.#unitsAtOnce);
     while (!reading.isOver) {
       reading.step();
       found(reading.takeFound());

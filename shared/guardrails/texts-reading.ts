@@ -2,17 +2,15 @@
  * Reads texts once with all scanners of a policy, with a line break between two texts, in steps of a bounded size: what it
  * holds does not grow with the texts (docs/rules/guardrails.md#what-a-scan-holds). Places are counted with the line breaks.
  */
-import { fold } from "./fold.ts";
+import { collapseBlanks, fold } from "./fold.ts";
 import { FoundSpans } from "./found-spans.ts";
-import { InjectionFinder } from "./injection.ts";
+import { InjectionFinder, KEPT_UNITS } from "./injection.ts";
 import type { KeywordTrie } from "./keyword-trie.ts";
 import { KeywordFinder } from "./keywords.ts";
 import { PiiScan } from "./pii-scan.ts";
-import { UnitBuffer } from "./unit-buffer.ts";
+import type { UnitBuffer } from "./unit-buffer.ts";
 
 const LINE_BREAK = 10;
-/** The most units that one character is folded to, with its marks. */
-const MAX_EXPANSION = 32 * 18;
 
 /** What is looked for. */
 export interface Scanners {
@@ -36,15 +34,23 @@ export class TextsReading {
   #offset = 0;
   #at = 0;
 
-  /** @param unitsAtOnce how many units a step reads at least, but at the end */
-  constructor(texts: readonly string[], { pii, keywords, injected }: Scanners, unitsAtOnce: number) {
+  /**
+   * @param folded where folded text is kept; it is used by no other reading meanwhile
+   * @param unitsAtOnce how many units a step reads at least, but at the end
+   */
+  constructor(
+    texts: readonly string[],
+    { pii, keywords, injected }: Scanners,
+    folded: UnitBuffer,
+    unitsAtOnce: number,
+  ) {
     this.#texts = texts;
     this.#atOnce = unitsAtOnce;
     this.#pii = pii ? new PiiScan(unitsAtOnce) : null;
     this.#keywords = keywords === null ? null : new KeywordFinder(keywords, this.#foundKeywords);
-    this.#injections = injected === null ? null : new InjectionFinder(injected, unitsAtOnce);
-    const isFolded = keywords !== null || injected !== null;
-    this.#folded = new UnitBuffer(isFolded ? unitsAtOnce + MAX_EXPANSION : 0);
+    this.#injections = injected === null ? null : new InjectionFinder(injected);
+    this.#folded = folded;
+    folded.length = 0;
     this.#pii?.open(texts[0] ?? "", 0);
   }
 
@@ -56,41 +62,49 @@ export class TextsReading {
   /** Reads on. */
   step(): void {
     const isFolded = this.#keywords !== null || this.#injections !== null;
-    this.#folded.length = 0;
+    const folded = this.#folded;
+    const before = folded.length;
+    const most = before + this.#atOnce;
     for (let room = this.#atOnce; room > 0 && !this.isOver; ) {
       const from = this.#at;
       const text = this.#texts[this.#nth] ?? "";
-      this.#at = isFolded
-        ? fold(text, from, true, this.#offset, this.#folded, this.#atOnce)
-        : Math.min(text.length, from + room);
+      this.#at = isFolded ? fold(text, from, true, this.#offset, folded, most) : Math.min(text.length, from + room);
       this.#pii?.readTo(this.#at);
       if (this.#at === text.length) this.#openNext(text.length);
-      room = isFolded ? this.#atOnce - this.#folded.length : room - (this.#at - from) - 1;
+      room = isFolded ? most - folded.length : room - (this.#at - from) - 1;
     }
-    this.#keywords?.take(this.#folded);
-    this.#injections?.take(this.#folded);
-    if (!this.isOver) return;
-    this.#keywords?.readUpTo(this.#offset, true);
-    this.#injections?.finish();
+    if (isFolded) this.#readFolded(before);
   }
 
-  /** Takes out the personal data and the keywords about which all is decided, and tells up to where that is. */
+  /** Reads the folded units from an index on, and keeps those that patterns look back at. */
+  #readFolded(before: number): void {
+    const folded = this.#folded;
+    collapseBlanks(folded, before);
+    this.#keywords?.take(folded, before);
+    if (this.isOver) this.#keywords?.readUpTo(this.#offset, true);
+    this.#injections?.read(folded, this.isOver);
+    const count = folded.length - (this.#injections === null ? 0 : KEPT_UNITS);
+    if (count <= 0) return;
+    folded.dropFirst(count);
+    this.#injections?.forget(count);
+  }
+
+  /** Takes out the personal data and the keywords that are decided, and tells up to where nothing can be found any more. */
   takeFound(): { readonly pii: FoundSpans; readonly keywords: FoundSpans; readonly decided: number } {
     const otherwise = this.isOver ? Number.POSITIVE_INFINITY : this.#offset + this.#at;
     const pii = this.isOver ? otherwise : (this.#pii?.undecided ?? otherwise);
     const keywords = this.isOver ? otherwise : (this.#keywords?.undecided(otherwise) ?? otherwise);
-    const decided = Math.min(pii, keywords);
     this.#pii?.found.sort();
     return {
-      pii: this.#pii?.found.takeUpTo(decided) ?? new FoundSpans(),
-      keywords: this.#foundKeywords.takeUpTo(decided),
-      decided,
+      pii: this.#pii?.found.takeUpTo(pii) ?? new FoundSpans(),
+      keywords: this.#foundKeywords.takeUpTo(keywords),
+      decided: Math.min(pii, keywords),
     };
   }
 
   /** The memory that is taken, used or not, but for what was found. */
   get bytes(): number {
-    const readers = [this.#folded, this.#pii, this.#keywords, this.#injections];
+    const readers = [this.#folded, this.#pii, this.#keywords];
     return readers.reduce((sum, reader) => sum + (reader?.bytes ?? 0), 0);
   }
 
