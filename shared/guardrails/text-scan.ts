@@ -133,7 +133,7 @@ class CompiledScan implements TextScan {
   }
 
   openStream(): RedactingStream {
-    return openRedactingStream(this.#hasPii, this.#keywords);
+    return openRedactingStream(this.#hasPii, this.#keywords, this.#folded);
   }
 
   #find(joined: JoinedTexts, texts: readonly ScannedText[], withInjection: boolean): Findings {

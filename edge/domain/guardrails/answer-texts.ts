@@ -13,7 +13,8 @@ export interface AnswerText {
   readonly json: boolean;
   /**
    * Where it stands, from the root: names, and for an element of a list its own `index`, or else its position. The same
-   * place in the next event of a stream continues the text.
+   * place in the next event of a stream continues the text. Of what is deeper than {@link PLACE_MAX} steps it is the place
+   * at this depth, and long names are cut: no honest answer has either.
    */
   readonly place: readonly (string | number)[];
 }
@@ -53,9 +54,14 @@ const NOT_EXAMINED = new Set([
 /** Types of events whose `delta` is sound, not text. */
 const SOUND = /audio\.delta$/;
 
+const PLACE_MAX = 64;
+const NAME_MAX = 128;
+
 interface Open {
   readonly value: object;
   readonly place: readonly (string | number)[];
+  /** The last step of its place, however deep; null: it is the document. */
+  readonly step: string | number | null;
   /** Every string below is text: the arguments of a tool call that are an object. */
   readonly all: boolean;
 }
@@ -65,9 +71,9 @@ export function answerParts(document: unknown): AnswerParts {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
   if (!isObject(document)) return { texts, withLogprobs };
-  const open: Open[] = [{ value: document, place: [], all: false }];
+  const open: Open[] = [{ value: document, place: [], step: null, all: false }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, place, all } = next;
+    const { value, place, step, all } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
     for (const [key, inner] of Object.entries(value)) {
@@ -77,17 +83,23 @@ export function answerParts(document: unknown): AnswerParts {
         continue;
       }
       if (typeof inner === "string") {
-        if (inner !== "" && (all || isText(holder, name, place)))
-          texts.push({ holder, name, text: inner, json: isJson(holder, name), place: [...place, name] });
+        if (inner !== "" && (all || isText(holder, name, step)))
+          texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name) });
       } else if (isObject(inner)) {
         const arguments_ = name === "arguments" || (name === "input" && isToolCall(holder));
-        inside.push({ value: inner, place: [...place, stepOf(name, inner)], all: all || arguments_ });
+        const ofInner = stepOf(name, inner);
+        inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner, all: all || arguments_ });
       }
     }
     // not spread into one call: a list may have more elements than a call may have arguments
     for (const one of inside.reverse()) open.push(one);
   }
   return { texts, withLogprobs };
+}
+
+function placeIn(place: readonly (string | number)[], step: string | number): readonly (string | number)[] {
+  if (place.length >= PLACE_MAX) return place;
+  return [...place, typeof step === "string" ? step.slice(0, NAME_MAX) : step];
 }
 
 /** The number by which an element of a list is known. */
@@ -100,11 +112,11 @@ function stepOf(name: string | number, inner: object): string | number {
 function isText(
   holder: Record<string | number, unknown>,
   name: string | number,
-  place: readonly (string | number)[],
+  step: string | number | null,
 ): boolean {
   // an element of a list is what the list is
-  if (typeof name === "number") return TEXT_NAMES.has(String(place.at(-1)));
-  if (name === "delta") return place.length === 0 && !SOUND.test(String(holder["type"]));
+  if (typeof name === "number") return TEXT_NAMES.has(String(step));
+  if (name === "delta") return step === null && !SOUND.test(String(holder["type"]));
   if (name === "input") return isToolCall(holder);
   return TEXT_NAMES.has(name);
 }
