@@ -110,6 +110,8 @@ function besideOf(call: Call, request: Prepared, guards: Guards, given: Outgoing
 interface Examined {
   readonly blocked: boolean;
   readonly unjudged: boolean;
+  /** Something was found, in the prompts or in a tool's result. */
+  readonly matched: boolean;
   /** The matches in each tool's result. */
   readonly inResults: readonly (readonly ScanMatch[])[];
 }
@@ -139,8 +141,9 @@ function redacted(
   guards: Guards,
   given: OutgoingBody,
   { prompts, toolResults }: GuardedTexts,
-  { inResults }: Examined,
+  { matched, inResults }: Examined,
 ): OutgoingBody {
+  if (!matched) return given;
   const redact = (texts: readonly RequestText[]): readonly string[] =>
     guards.action === "redact" ? guards.scan.redactTexts(texts).texts : texts.map(({ text }) => text);
   const edits = editsOf(prompts, redact(prompts));
