@@ -53,6 +53,22 @@ export class FoundSpans {
     return part;
   }
 
+  /** Makes one part, with the label of the first, of those between two places. */
+  joinWithin(start: number, end: number): void {
+    const isWithin = (at: number): boolean => (this.starts[at] ?? 0) >= start && (this.ends[at] ?? 0) <= end;
+    const all = this.starts.map((_, at) => at);
+    const within = all.filter(isWithin);
+    if (within.length < 2) return;
+    const first = within.reduce((a, b) => ((this.starts[b] ?? 0) < (this.starts[a] ?? 0) ? b : a));
+    const others = all.filter((at) => !isWithin(at));
+    const last = within.reduce((most, at) => Math.max(most, this.ends[at] ?? 0), 0);
+    const label = this.labels[first] ?? 0;
+    const begin = this.starts[first] ?? 0;
+    this.labels = [label, ...others.map((at) => this.labels[at] ?? 0)];
+    this.starts = [begin, ...others.map((at) => this.starts[at] ?? 0)];
+    this.ends = [last, ...others.map((at) => this.ends[at] ?? 0)];
+  }
+
   /** Puts the parts in the order of the text. */
   sort(): void {
     if (this.starts.length < 2) return;

@@ -57,6 +57,8 @@ export class KeywordFinder {
   readonly #found: FoundSpans;
   /** What was read since the beginning of the longest possible match: white space as one unit, breaks. */
   readonly #read = new UnitBuffer(0);
+  /** The last index of `#read` at which no word goes on. A longer suffix begins before a shorter one. */
+  #boundary = 0;
   #node = 0;
   /** The longest match that ends at the last unit; it counts when no letter, digit or underscore follows. */
   #candidate: { readonly keyword: number; readonly start: number; readonly end: number } | null = null;
@@ -105,6 +107,7 @@ export class KeywordFinder {
     let place = this.#candidate?.start ?? otherwise;
     for (let node = this.#node; node !== 0; node = this.#trie.suffixOf(node)) {
       const begin = this.#read.length - this.#trie.depthOf(node);
+      if (begin > this.#boundary) break;
       if (isWord(this.#read.codePointBefore(begin))) continue;
       place = Math.min(place, this.#read.startOf(begin));
       break;
@@ -139,11 +142,17 @@ export class KeywordFinder {
 
   #step(unit: number, start: number, end: number): void {
     const { longest } = this.#trie;
-    if (this.#read.length > longest * 2 + 256) this.#read.dropFirst(this.#read.length - longest - 2);
+    if (this.#read.length > longest * 2 + 256) {
+      const count = this.#read.length - longest - 2;
+      this.#read.dropFirst(count);
+      this.#boundary -= count;
+    }
+    if (!isWord(this.#read.codePointBefore(this.#read.length))) this.#boundary = this.#read.length;
     this.#read.push(unit, start, end);
     this.#node = this.#trie.next(this.#node, unit);
     for (let node = this.#outputAt(this.#node); node !== 0; node = this.#trie.nextOutput(node)) {
       const begin = this.#read.length - this.#trie.depthOf(node);
+      if (begin > this.#boundary) return;
       if (isWord(this.#read.codePointBefore(begin))) continue;
       this.#candidate = { keyword: this.#trie.keywordOf(node), start: this.#read.startOf(begin), end };
       return;

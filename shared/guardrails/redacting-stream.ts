@@ -24,7 +24,7 @@ export interface RedactingStream {
 }
 
 /** How many characters of a piece are looked at once. */
-const AT_ONCE = 256;
+const AT_ONCE = 64;
 
 /**
  * Opens a stream. A scanner that is off is given as false or null.
@@ -42,7 +42,10 @@ export function openRedactingStream(
   ];
   const [pii = null] = finders.filter((finder) => finder instanceof PiiInText);
   const [words = null] = finders.filter((finder) => finder instanceof KeywordsInText);
-  /** What is held back, and where it begins in the given text. */
+  /**
+   * What is held back, and where it begins in the given text. Nothing is held of a part that is replaced, but that is
+   * written when its end is known: matches that overlap may go on for ever.
+   */
   let held = "";
   let offset = 0;
 
@@ -50,18 +53,20 @@ export function openRedactingStream(
     const decided = Math.min(offset + held.length, ...finders.map((finder) => finder.take(held, offset, last)));
     let [out, place] = ["", offset];
     let end = decided;
+    const piece = (from: number, to: number): string => (to > from ? held.slice(from - offset, to - offset) : "");
     for (const { start, end: after, scanner, text } of replacementsOf(pii?.found ?? null, words?.found ?? null)) {
       if (after > decided) {
         end = Math.min(end, start);
+        for (const finder of finders) finder.found.joinWithin(start, decided);
         break;
       }
-      out += held.slice(place - offset, start - offset) + text;
+      out += piece(place, start) + text;
       counts[scanner] += 1;
       place = after;
     }
-    out += held.slice(place - offset, end - offset);
-    held = held.slice(end - offset);
-    offset = end;
+    out += piece(place, end);
+    held = held.slice(decided - offset);
+    offset = decided;
     for (const finder of finders) finder.forgetBefore(end);
     return out;
   };
