@@ -8,7 +8,7 @@ import type { JoinedTexts } from "./joined-texts.ts";
 import { type RedactionCounts, replacementsOf } from "./replacements.ts";
 
 /** Personal data and keywords, in places of the texts one after another. */
-export interface FoundInTexts {
+interface FoundInTexts {
   readonly pii: FoundSpans;
   readonly keywords: FoundSpans;
 }

@@ -210,11 +210,11 @@ function noFindings(): Findings {
 
 /** How places of a text that is scanned are places of the texts one after another. */
 interface Where {
-  placeOf(index: number): number;
+  readonly placeOf: (index: number) => number;
   /** Whether a match between two places counts. */
-  counts(start: number, end: number): boolean;
+  readonly counts: (start: number, end: number) => boolean;
   /** Whether only texts of users are between two places. */
-  isUsers(start: number, end: number): boolean;
+  readonly isUsers: (start: number, end: number) => boolean;
 }
 
 /** In the texts of a request, with a line break between two of them. */
