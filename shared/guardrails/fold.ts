@@ -10,6 +10,8 @@ import type { UnitBuffer } from "./unit-buffer.ts";
 /** A letter with more marks than this many units is normalised in pieces, as the Stream-Safe Text Format of Unicode does. */
 const MAX_SEGMENT = 32;
 
+const [SPACE, TAB] = [32, 9];
+
 const IGNORABLE = /[\p{Default_Ignorable_Code_Point}\u180e]/u;
 /** Marks, and the letters of Hangul and Kirat Rai that combine with the one before them. */
 const EXTENDER = /[\p{M}\u1161-\u1175\u11a8-\u11c2\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}]/u;
@@ -20,6 +22,9 @@ const EXTENDS = -2;
 /** NFKC replaces it. */
 const REPLACED = -3;
 const SURROGATE = -4;
+
+/** Basic Latin in lower case. */
+const LOWER_CASE = Uint8Array.from({ length: 128 }, (_, unit) => (unit >= 65 && unit <= 90 ? unit + 32 : unit));
 
 /** What each unit is, in pages of 256 that are made when they are first met. */
 const PAGES: (Int32Array | undefined)[] = Array.from({ length: 256 }, () => undefined);
@@ -83,12 +88,20 @@ function pairKind(text: string, index: number): number {
  * Folds a piece of a text from an index on, and appends to `out`. Answers the first index that is not folded yet: without
  * `last` the piece may be followed by marks that change its last letter.
  * @param offset where the piece begins in the given text
+ * @param most no character is begun when `out` has this many units
  */
-export function fold(piece: string, from: number, last: boolean, offset: number, out: UnitBuffer): number {
+export function fold(
+  piece: string,
+  from: number,
+  last: boolean,
+  offset: number,
+  out: UnitBuffer,
+  most = Number.POSITIVE_INFINITY,
+): number {
   let index = from;
-  while (index < piece.length) {
-    index = foldBasicLatin(piece, index, offset, out);
-    if (index === piece.length) break;
+  while (index < piece.length && out.length < most) {
+    index = foldBasicLatin(piece, index, offset, out, most);
+    if (index === piece.length || out.length >= most) break;
     const unit = piece.charCodeAt(index);
     const next = piece.charCodeAt(index + 1);
     // a letter of another alphabet before one that does not change it
@@ -108,18 +121,22 @@ export function fold(piece: string, from: number, last: boolean, offset: number,
 }
 
 /** Folds the basic Latin characters from an index on that are followed by another one: marks may follow the last. */
-function foldBasicLatin(piece: string, from: number, offset: number, out: UnitBuffer): number {
-  out.reserve(piece.length - from);
-  const { units, starts, ends } = out;
-  let length = out.length;
+function foldBasicLatin(piece: string, from: number, offset: number, out: UnitBuffer, most: number): number {
+  const end = Math.min(piece.length - 1, from + most - out.length);
   let index = from;
   let unit = piece.charCodeAt(index);
-  while (unit < 128) {
+  if (unit >= 128 || index >= end) return index;
+  out.reserve(end - from);
+  const { units, starts, ends } = out;
+  let length = out.length;
+  let place = offset + from;
+  while (index < end) {
     const next = piece.charCodeAt(index + 1);
-    if (!(next < 128)) break;
-    units[length] = unit >= 65 && unit <= 90 ? unit + 32 : unit;
-    starts[length] = offset + index;
-    ends[length] = offset + index + 1;
+    if (unit >= 128 || next >= 128) break;
+    units[length] = LOWER_CASE[unit] ?? unit;
+    starts[length] = place;
+    place += 1;
+    ends[length] = place;
     length += 1;
     index += 1;
     unit = next;
@@ -195,4 +212,34 @@ function pushFolded(text: string, start: number, end: number, out: UnitBuffer): 
       } else out.push(normal.charCodeAt(at), start, end);
     } else if (kind !== IGNORED) out.push(kind >= 0 ? kind : normal.charCodeAt(at), start, end);
   }
+}
+
+/** Replaces runs of spaces and tabs by one space each, from an index of a folded text on. Line breaks stay. */
+export function collapseBlanks(folded: UnitBuffer, from: number): void {
+  const { units, starts, ends } = folded;
+  let length = firstToCollapse(folded, from);
+  for (let index = length; index < folded.length; index++) {
+    const unit = units[index] ?? 0;
+    const isBlank = unit === SPACE || unit === TAB;
+    if (isBlank && length > 0 && units[length - 1] === SPACE) {
+      ends[length - 1] = ends[index] ?? 0;
+      continue;
+    }
+    units[length] = isBlank ? SPACE : unit;
+    starts[length] = starts[index] ?? 0;
+    ends[length] = ends[index] ?? 0;
+    length += 1;
+  }
+  folded.length = length;
+}
+
+/** The first index, from one index on, of a tab or of a space behind another one. */
+function firstToCollapse({ units, length }: UnitBuffer, from: number): number {
+  let before = from === 0 ? 0 : units[from - 1];
+  for (let index = from; index < length; index++) {
+    const unit = units[index];
+    if (unit === TAB || (unit === SPACE && before === SPACE)) return index;
+    before = unit;
+  }
+  return length;
 }

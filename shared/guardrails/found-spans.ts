@@ -28,8 +28,50 @@ export class FoundSpans {
     ];
   }
 
+  /** Takes out the parts that end at a place or before it. These are sorted, and none overlaps another. */
+  takeUpTo(place: number): FoundSpans {
+    const count = this.endingBy(place, 0);
+    const taken = this.part(0, count);
+    if (count > 0) for (const column of [this.labels, this.starts, this.ends]) column.splice(0, count);
+    return taken;
+  }
+
+  /** The index behind the parts, from one index on, that end at a place or before it. */
+  endingBy(place: number, from: number): number {
+    let index = from;
+    while (index < this.ends.length && (this.ends[index] ?? 0) <= place) index += 1;
+    return index;
+  }
+
+  /** The parts from one index on and before another. */
+  part(from: number, to: number): FoundSpans {
+    const part = new FoundSpans();
+    if (from === to) return part;
+    part.labels = this.labels.slice(from, to);
+    part.starts = this.starts.slice(from, to);
+    part.ends = this.ends.slice(from, to);
+    return part;
+  }
+
+  /** Makes one part, with the label of the first, of those between two places. */
+  joinWithin(start: number, end: number): void {
+    const isWithin = (at: number): boolean => (this.starts[at] ?? 0) >= start && (this.ends[at] ?? 0) <= end;
+    const all = this.starts.map((_, at) => at);
+    const within = all.filter(isWithin);
+    if (within.length < 2) return;
+    const first = within.reduce((a, b) => ((this.starts[b] ?? 0) < (this.starts[a] ?? 0) ? b : a));
+    const others = all.filter((at) => !isWithin(at));
+    const last = within.reduce((most, at) => Math.max(most, this.ends[at] ?? 0), 0);
+    const label = this.labels[first] ?? 0;
+    const begin = this.starts[first] ?? 0;
+    this.labels = [label, ...others.map((at) => this.labels[at] ?? 0)];
+    this.starts = [begin, ...others.map((at) => this.starts[at] ?? 0)];
+    this.ends = [last, ...others.map((at) => this.ends[at] ?? 0)];
+  }
+
   /** Puts the parts in the order of the text. */
   sort(): void {
+    if (this.starts.length < 2) return;
     const { labels, starts, ends } = this;
     const order = starts.map((_, at) => at).sort((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0));
     const inOrder = (values: readonly number[]): number[] => order.map((at) => values[at] ?? 0);

@@ -1,7 +1,7 @@
 /** The search for prompt injection takes work that grows with the text alone, whatever the text is. */
 import { describe, expect, it } from "vitest";
-import { fold } from "./fold.ts";
-import { collapseSpaces, findInjections } from "./injection.ts";
+import { collapseBlanks, fold } from "./fold.ts";
+import { InjectionFinder } from "./injection.ts";
 import { INJECTION_PATTERNS } from "./injection-patterns.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
@@ -11,8 +11,10 @@ const SIZE = 1_000_000;
 function stepsFor(text: string): number {
   const folded = new UnitBuffer(text.length);
   fold(text, 0, true, 0, folded);
-  collapseSpaces(folded);
-  return findInjections(folded, () => false);
+  collapseBlanks(folded, 0);
+  const finder = new InjectionFinder(() => false);
+  finder.read(folded, true);
+  return finder.steps;
 }
 
 /** All words of a part of a pattern, which begin many matches and end none. */

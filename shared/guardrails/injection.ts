@@ -5,7 +5,7 @@
  */
 import { INJECTION_PATTERNS } from "./injection-patterns.ts";
 import { DEAD, PhraseAutomaton } from "./phrase-automaton.ts";
-import type { UnitBuffer } from "./unit-buffer.ts";
+import { UnitBuffer } from "./unit-buffer.ts";
 
 /** Where a phrase takes part: which pattern, as which of its parts. */
 interface Use {
@@ -15,10 +15,20 @@ interface Use {
   readonly isLast: boolean;
 }
 
-/** Parts of patterns up to one phrase that were found: where that phrase begins and ends, where the first one began. */
+/** Parts of patterns up to one phrase that were found. */
 interface Found {
-  readonly origin: number;
+  /** Where the first part begins in the given text. */
+  readonly place: number;
+  /** Behind which unit of the text the last one ends. */
   readonly end: number;
+}
+
+/** A phrase that is being read. */
+interface Walk {
+  readonly state: number;
+  /** Which unit of the text it begins with, and where that is in the given text. */
+  readonly origin: number;
+  readonly place: number;
 }
 
 interface Phrases {
@@ -28,6 +38,11 @@ interface Phrases {
 
 /** How many finds a part of a pattern remembers before those are forgotten that no gap reaches any more. */
 const MAX_REMEMBERED = 256;
+/**
+ * How many of the last units that were read are read again: more than the largest gap, in surrogate pairs, and the longest
+ * phrase of a pattern of several parts.
+ */
+export const KEPT_UNITS = 256;
 const MAX_PATTERN_GAP = Math.max(...INJECTION_PATTERNS.flatMap(({ gaps }) => gaps));
 
 let compiled: Phrases | undefined;
@@ -47,115 +62,129 @@ function phrasesOfPatterns(): Phrases {
   return compiled;
 }
 
-/** Replaces runs of spaces and tabs of a folded text by one space each. Line breaks stay. */
-export function collapseSpaces(folded: UnitBuffer): void {
-  const { units, starts, ends } = folded;
-  let length = 0;
-  for (let index = 0; index < folded.length; index++) {
-    const unit = units[index] ?? 0;
-    const isBlank = unit === 32 || unit === 9;
-    if (isBlank && length > 0 && units[length - 1] === 32) {
-      ends[length - 1] = folded.endOf(index);
-      continue;
-    }
-    units[length] = isBlank ? 32 : unit;
-    starts[length] = folded.startOf(index);
-    ends[length] = folded.endOf(index);
-    length += 1;
-  }
-  folded.length = length;
-}
-
 /**
- * Looks for the patterns in a folded text. Calls `found` with the number of a pattern and a part of the given text; it is
- * called again for the same pattern only as long as it answers false. Answers how many steps the search took.
+ * Looks for the patterns in a folded text that arrives in pieces. Calls `found` with the number of a pattern and a part of
+ * the given text; it is called again for the same pattern only as long as it answers false.
  */
-export function findInjections(
-  folded: UnitBuffer,
-  found: (pattern: number, start: number, end: number) => boolean,
-): number {
-  return new InjectionSearch(folded, found).run();
-}
-
-class InjectionSearch {
-  readonly #folded: UnitBuffer;
+export class InjectionFinder {
   readonly #report: (pattern: number, start: number, end: number) => boolean;
   readonly #phrases = phrasesOfPatterns();
   readonly #isDone: boolean[] = [];
   /** By pattern and part: what was found up to that part and can still be followed by the next one. */
-  readonly #parts: Found[][][] = INJECTION_PATTERNS.map(({ parts }) => parts.map(() => []));
+  readonly #parts = new Map<string, Found[]>();
+  /** The text under way, and how many of its units were forgotten. */
+  #folded = new UnitBuffer(0);
+  #forgotten = 0;
+  /** The first index at which no phrase was looked for, and the first that the phrases under way have not read. */
+  #next = 0;
+  #read = 0;
+  /** Phrases that may go on behind the last unit. */
+  #walks: Walk[] = [];
   #steps = 0;
 
-  constructor(folded: UnitBuffer, report: (pattern: number, start: number, end: number) => boolean) {
-    this.#folded = folded;
+  constructor(report: (pattern: number, start: number, end: number) => boolean) {
     this.#report = report;
   }
 
-  run(): number {
+  /**
+   * Reads the units of a folded text without runs of blanks (`collapseBlanks`) that were added since the last time. The
+   * first units may be forgotten, but for the last {@link KEPT_UNITS}.
+   */
+  read(folded: UnitBuffer, isEnd: boolean): void {
+    this.#folded = folded;
     const { automaton } = this.#phrases;
-    const { length } = this.#folded;
-    const classes = new Uint8Array(length + 1);
-    for (let index = 0; index < length; index++) classes[index] = automaton.classOf(this.#folded.at(index));
-    classes[length] = automaton.endClass;
+    const { units, length } = folded;
+    const walks = this.#walks;
+    this.#walks = [];
+    for (const { state, origin, place } of walks) this.#walk(state, origin, place, this.#read, isEnd);
+    this.#read = length;
 
-    // every phrase has a character, so none ends where it begins
-    const [behindWord, behindOther] = [automaton.beginsIn(automaton.fromWord), automaton.beginsIn(automaton.fromOther)];
-    this.#walk(classes, 0, automaton.fromStart);
-    for (let start = 1; start < length; start++) {
-      const isBehindWord = automaton.isWordClass(classes[start - 1] ?? 0);
-      if ((isBehindWord ? behindWord : behindOther)[classes[start] ?? 0] !== true) continue;
-      this.#walk(classes, start, isBehindWord ? automaton.fromWord : automaton.fromOther);
+    // where a phrase begins is judged with two units behind; at the end of the text it is tried
+    const judged = Math.max(0, length - 2);
+    const end = isEnd ? length : judged;
+    let start = this.#next;
+    if (start === 0 && this.#forgotten === 0 && end > 0) {
+      this.#walk(automaton.fromStart, 0, folded.startOf(0), 0, isEnd);
+      start = 1;
     }
-    return this.#steps + length;
+    while (start < end) {
+      if (start < judged) start = automaton.nextBegin(units, start, judged);
+      if (start === end) break;
+      const isBehindWord = automaton.isWordClass(automaton.classOf(units[start - 1] ?? 0));
+      const state = isBehindWord ? automaton.fromWord : automaton.fromOther;
+      this.#walk(state, this.#forgotten + start, folded.startOf(start), start, isEnd);
+      start += 1;
+    }
+    this.#next = start;
   }
 
-  #walk(classes: Uint8Array, start: number, first: number): void {
+  /** Tells that the first units were forgotten. */
+  forget(count: number): void {
+    this.#forgotten += count;
+    this.#next -= count;
+    this.#read -= count;
+  }
+
+  /** How many steps the search took. */
+  get steps(): number {
+    return this.#steps + this.#forgotten + this.#read;
+  }
+
+  /** Reads a phrase on from an index. */
+  #walk(first: number, origin: number, place: number, from: number, isEnd: boolean): void {
     const { automaton, uses } = this.#phrases;
+    const { units, length } = this.#folded;
+    const end = isEnd ? length + 1 : length;
     let state = first;
-    for (let index = start; index < classes.length; index++) {
+    for (let index = from; index < end; index++) {
       this.#steps += 1;
-      const unitClass = classes[index] ?? 0;
+      const unitClass = index < length ? automaton.classOf(units[index] ?? 0) : automaton.endClass;
       const next = automaton.next(state, unitClass);
       const ended = automaton.endedBefore(state, unitClass);
       if (ended !== undefined)
-        for (const phrase of ended) for (const use of uses[phrase] ?? []) this.#use(use, start, index);
+        for (const phrase of ended) for (const use of uses[phrase] ?? []) this.#use(use, origin, place, index);
       if (next === DEAD) return;
       state = next;
     }
+    if (!isEnd) this.#walks.push({ state, origin, place });
   }
 
-  #use(use: Use, start: number, end: number): void {
+  /** A phrase was found that begins as the unit `start` of the text, and ends before the index `end` of those under way. */
+  #use(use: Use, start: number, place: number, end: number): void {
     if (this.#isDone[use.pattern]) return;
-    const origin = use.part === 0 ? start : this.#originBefore(use, start);
-    if (origin === -1) return;
+    const first = use.part === 0 ? place : this.#placeBefore(use, start);
+    if (first === -1) return;
     if (use.isLast) {
-      this.#isDone[use.pattern] = this.#report(use.pattern, this.#folded.startOf(origin), this.#folded.endOf(end - 1));
+      this.#isDone[use.pattern] = this.#report(use.pattern, first, this.#folded.endOf(end - 1));
       return;
     }
-    const found = this.#parts[use.pattern]?.[use.part] ?? [];
+    const key = `${use.pattern} ${use.part}`;
+    const found = this.#parts.get(key) ?? [];
+    this.#parts.set(key, found);
     if (found.length >= MAX_REMEMBERED) forgetBefore(found, start - 2 * MAX_PATTERN_GAP);
-    found.push({ origin, end });
+    found.push({ place: first, end: this.#forgotten + end });
   }
 
   /** Where a match began that this part, which begins at `start`, continues; -1 when there is none within the gap. */
-  #originBefore({ pattern, part, gap }: Use, start: number): number {
-    const before = this.#parts[pattern]?.[part - 1] ?? [];
+  #placeBefore({ pattern, part, gap }: Use, start: number): number {
+    const before = this.#parts.get(`${pattern} ${part - 1}`) ?? [];
     // an end at which the gap is too large: ends before it are farther away
     let tooFar = -1;
     for (let index = before.length - 1; index >= 0; index--) {
       this.#steps += 1;
-      const { origin, end } = before[index] ?? { origin: 0, end: -1 };
+      const { place, end } = before[index] ?? { place: 0, end: -1 };
       if (end > start || end <= tooFar) continue;
-      if (this.#isWithin(end, start, gap)) return origin;
+      if (this.#isWithin(end, start, gap)) return place;
       tooFar = end;
     }
     return -1;
   }
 
-  /** Whether at most `gap` code points are between two places. A code point has one unit or two. */
+  /** Whether at most `gap` code points are between two units of the text. A code point has one unit or two. */
   #isWithin(from: number, to: number, gap: number): boolean {
     if (to - from <= gap) return true;
-    return to - from <= 2 * gap && this.#codePointsBetween(from, to) <= gap;
+    const [start, end] = [from - this.#forgotten, to - this.#forgotten];
+    return to - from <= 2 * gap && this.#codePointsBetween(start, end) <= gap;
   }
 
   #codePointsBetween(from: number, to: number): number {

@@ -21,15 +21,12 @@ interface Seams {
 
 /** Texts one after another. */
 export class JoinedTexts {
-  /** The texts with a line break between two of them. */
-  readonly lines: string;
   readonly #texts: readonly string[];
   /** Where each text begins. */
   readonly #starts: readonly number[];
 
   constructor(texts: readonly string[]) {
     this.#texts = texts;
-    this.lines = texts.length === 1 ? (texts[0] ?? "") : texts.join("\n");
     let start = 0;
     this.#starts = texts.map(({ length }) => {
       start += length;
@@ -37,7 +34,7 @@ export class JoinedTexts {
     });
   }
 
-  /** The place for a place of `lines`. */
+  /** The place for a place of the texts with a line break between two of them. */
   placeOf(index: number): number {
     // the text before whose line break, or in which, the index is
     const text = lastAtMost(this.#starts.length, (at) => (this.#starts[at] ?? 0) + at <= index);

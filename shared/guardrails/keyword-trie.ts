@@ -2,6 +2,19 @@
  * An Aho-Corasick automaton: all keywords are looked for at once, and each character of a text costs the same however many
  * keywords there are. Nodes are numbers, their edges one hash table, so that a thousand long keywords take a few megabytes.
  */
+/** How a unit begins keywords. */
+const [NOT_BEGUN, BEGUN, ALONE] = [0, 1, 2];
+/** A power of two. */
+const PAIRS = 4096;
+const SPACE = 32;
+/** The first white space behind basic Latin, but for the ones that are folded to a space. */
+const FIRST_WIDE_SPACE = 0x1680;
+
+function pairHash(first: number, second: number): number {
+  return (Math.imul(first, 31) + second) & (PAIRS - 1);
+}
+
+/** The automaton of a list of keywords. */
 export class KeywordTrie {
   /** The longest keyword, in units. */
   readonly longest: number;
@@ -16,8 +29,10 @@ export class KeywordTrie {
   /** Nodes by the hash of parent and unit, with open addressing; 0 is free. */
   readonly #edges: Int32Array;
   #size = 1;
-  /** By unit: whether a keyword begins with it. */
+  /** By unit: NOT_BEGUN, BEGUN, or ALONE when the unit itself is a keyword. */
   readonly #begins = new Uint8Array(0x1_0000);
+  /** By a hash of two units: whether a keyword may begin with them. */
+  readonly #pairs = new Uint8Array(PAIRS);
 
   /** @param keywords each with the number that it is reported by; of equal ones the first counts. None is empty. */
   constructor(keywords: readonly (readonly [text: string, number: number])[]) {
@@ -29,15 +44,31 @@ export class KeywordTrie {
     this.#unit = new Uint16Array(most);
     this.#edges = new Int32Array(2 ** Math.ceil(Math.log2(most * 2 + 2)));
     for (const [text, number] of keywords) {
-      this.#begins[text.charCodeAt(0)] = 1;
+      const [first, second] = [text.charCodeAt(0), text.charCodeAt(1)];
+      if (text.length === 1) this.#begins[first] = ALONE;
+      else {
+        if (this.#begins[first] === NOT_BEGUN) this.#begins[first] = BEGUN;
+        this.#pairs[pairHash(first, second)] = 1;
+      }
       this.#insert(text, number);
     }
     this.#linkSuffixes();
   }
 
-  /** Whether a keyword begins with a unit. */
-  isBegun(unit: number): boolean {
-    return this.#begins[unit] === 1;
+  /** The first index, from one index on and before another, at which a keyword may begin; `end` when there is none. */
+  nextBegin(units: Uint16Array, from: number, end: number): number {
+    const begins = this.#begins;
+    for (let index = from; index < end; index++) {
+      const unit = units[index] ?? 0;
+      const how = begins[unit];
+      if (how === NOT_BEGUN) continue;
+      if (how === ALONE || index + 1 === end) return index;
+      const next = units[index + 1] ?? 0;
+      // any white space may stand for the space of a keyword
+      const isPlain = next > SPACE && next < FIRST_WIDE_SPACE;
+      if (!isPlain || this.#pairs[pairHash(unit, next)] === 1) return index;
+    }
+    return end;
   }
 
   /** The node after one more unit: the longest suffix of what was read that is the beginning of a keyword. */

@@ -14,6 +14,8 @@ const BREAK = 0xffff;
 
 const WORD = /[\p{L}\p{Nd}_]/u;
 const WHITE_SPACE = /\s/;
+/** By unit of basic Latin: 1 for letters, digits and the underscore. */
+const BASIC_WORD = Uint8Array.from({ length: 128 }, (_, unit) => Number(WORD.test(String.fromCharCode(unit))));
 
 function isWhiteSpace(unit: number): boolean {
   if (unit > SPACE && unit < 0x1680) return false;
@@ -21,7 +23,8 @@ function isWhiteSpace(unit: number): boolean {
 }
 
 function isWord(codePoint: number): boolean {
-  return codePoint >= 0 && WORD.test(String.fromCodePoint(codePoint));
+  if (codePoint < 128) return codePoint >= 0 && BASIC_WORD[codePoint] === 1;
+  return WORD.test(String.fromCodePoint(codePoint));
 }
 
 /** The text of a buffer, with one space for each run of white space, and none at its ends. */
@@ -53,10 +56,14 @@ export class KeywordFinder {
   readonly #trie: KeywordTrie;
   readonly #found: FoundSpans;
   /** What was read since the beginning of the longest possible match: white space as one unit, breaks. */
-  readonly #read = new UnitBuffer(256);
+  readonly #read = new UnitBuffer(0);
+  /** The last index of `#read` at which no word goes on. A longer suffix begins before a shorter one. */
+  #boundary = 0;
   #node = 0;
   /** The longest match that ends at the last unit; it counts when no letter, digit or underscore follows. */
   #candidate: { readonly keyword: number; readonly start: number; readonly end: number } | null = null;
+  /** The last code point; -1 at the beginning. */
+  #before = -1;
   /** Where the last character ended that was neither white space nor unseen. */
   #lastEnd = 0;
 
@@ -65,20 +72,28 @@ export class KeywordFinder {
     this.#found = found;
   }
 
-  /** Reads folded units. */
-  take(folded: UnitBuffer): void {
-    const { units, starts, ends } = folded;
-    for (let index = 0; index < folded.length; index++) {
-      const unit = units[index] ?? 0;
-      const start = starts[index] ?? 0;
-      const end = ends[index] ?? 0;
+  /** Reads folded units from an index on. */
+  take(folded: UnitBuffer, from: number): void {
+    const { units, length } = folded;
+    if (from === length) return;
+    for (let index = from; index < length; index++) {
+      if (this.#node === 0 && this.#candidate === null) {
+        index = this.#nextBegin(folded, index, index === from);
+        if (index === length) break;
+        this.#begin(folded.startOf(index));
+      }
+      const [unit, start, end] = [units[index] ?? 0, folded.startOf(index), folded.endOf(index)];
       if (start - this.#lastEnd > MAX_GAP) this.#break();
-      if (this.#candidate !== null) this.#settle(codePointAt(folded, index));
+      if (this.#candidate !== null) this.#settle(folded.codePointAt(index));
       const isBlank = isWhiteSpace(unit);
       if (isBlank && this.#read.at(this.#read.length - 1) === SPACE) continue;
       this.#step(isBlank ? SPACE : unit, start, end);
       if (!isBlank) this.#lastEnd = end;
     }
+    let last = length - 1;
+    while (last >= from && isWhiteSpace(units[last] ?? 0)) last -= 1;
+    if (last >= from) this.#lastEnd = folded.endOf(last);
+    this.#before = folded.codePointBefore(length);
   }
 
   /** Tells that the given text was read up to a place, without any more folded units. */
@@ -92,22 +107,53 @@ export class KeywordFinder {
     let place = this.#candidate?.start ?? otherwise;
     for (let node = this.#node; node !== 0; node = this.#trie.suffixOf(node)) {
       const begin = this.#read.length - this.#trie.depthOf(node);
-      if (isWord(this.#codePointBefore(begin))) continue;
+      if (begin > this.#boundary) break;
+      if (isWord(this.#read.codePointBefore(begin))) continue;
       place = Math.min(place, this.#read.startOf(begin));
       break;
     }
     return place;
   }
 
+  /** The memory that is taken, used or not. */
+  get bytes(): number {
+    return this.#read.bytes;
+  }
+
+  /** The first place, from an index on, at which a keyword may begin: where no word goes on. */
+  #nextBegin(folded: UnitBuffer, from: number, isFirst: boolean): number {
+    const { units, length } = folded;
+    for (let index = from; ; index++) {
+      index = this.#trie.nextBegin(units, index, length);
+      if (index === length) return length;
+      // what was read before may be there no more
+      const isHere = isFirst && index === from;
+      if (!isWord(isHere ? this.#before : folded.codePointBefore(index))) return index;
+      if (folded.startOf(index) - (isHere ? this.#lastEnd : folded.endOf(index - 1)) > MAX_GAP) return index;
+    }
+  }
+
+  /** Begins to compare at a place before which no word goes on. */
+  #begin(place: number): void {
+    this.#read.length = 0;
+    this.#read.push(BREAK, place, place);
+    this.#lastEnd = place;
+  }
+
   #step(unit: number, start: number, end: number): void {
     const { longest } = this.#trie;
-    if (this.#read.length > longest * 2 + 256) this.#read.dropFirst(this.#read.length - longest - 2);
+    if (this.#read.length > longest * 2 + 256) {
+      const count = this.#read.length - longest - 2;
+      this.#read.dropFirst(count);
+      this.#boundary -= count;
+    }
+    if (!isWord(this.#read.codePointBefore(this.#read.length))) this.#boundary = this.#read.length;
     this.#read.push(unit, start, end);
-    if (this.#node === 0 && !this.#trie.isBegun(unit)) return;
     this.#node = this.#trie.next(this.#node, unit);
     for (let node = this.#outputAt(this.#node); node !== 0; node = this.#trie.nextOutput(node)) {
       const begin = this.#read.length - this.#trie.depthOf(node);
-      if (isWord(this.#codePointBefore(begin))) continue;
+      if (begin > this.#boundary) return;
+      if (isWord(this.#read.codePointBefore(begin))) continue;
       this.#candidate = { keyword: this.#trie.keywordOf(node), start: this.#read.startOf(begin), end };
       return;
     }
@@ -137,17 +183,4 @@ export class KeywordFinder {
     if (this.#candidate !== null) this.#settle(BREAK);
     if (this.#read.at(this.#read.length - 1) !== BREAK) this.#step(BREAK, this.#lastEnd, this.#lastEnd);
   }
-
-  #codePointBefore(index: number): number {
-    const unit = this.#read.at(index - 1);
-    const high = this.#read.at(index - 2);
-    const isPair = unit >= 0xdc00 && unit <= 0xdfff && high >= 0xd800 && high <= 0xdbff;
-    return isPair ? 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00) : unit;
-  }
-}
-
-function codePointAt(folded: UnitBuffer, index: number): number {
-  const [unit, low] = [folded.at(index), folded.at(index + 1)];
-  const isPair = unit >= 0xd800 && unit <= 0xdbff && low >= 0xdc00 && low <= 0xdfff;
-  return isPair ? 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00) : unit;
 }

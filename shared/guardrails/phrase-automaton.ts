@@ -7,6 +7,11 @@ import { ANY_WHITE_SPACE, type PhraseState, readPhrases } from "./phrase-syntax.
 /** Classes of units that no phrase names: others, letters and digits, white space; and the end of the text. */
 const [OTHER, WORD, BLANK, END] = [0, 1, 2, 3];
 const FIRST_NAMED = 4;
+/** Stands for a state that is not made yet. */
+const UNKNOWN = -1;
+
+/** White space of a folded text behind basic Latin: all other is folded to a space, or left out. */
+const WIDE_BLANKS = ["\u1680", "\u2028", "\u2029"];
 
 const IS_WORD = /\w/;
 const IS_BLANK = /\s/;
@@ -17,17 +22,20 @@ type Before = "start" | "word" | "other";
 /** No character leads on. */
 export const DEAD = 0;
 
-/** The automaton of a list of phrases. */
+/** The automaton of a list of phrases, each of two characters at least. */
 export class PhraseAutomaton {
   /** The state at the beginning of a text, behind a letter or digit, and behind anything else. */
   readonly fromStart: number;
   readonly fromWord: number;
   readonly fromOther: number;
   readonly #states: readonly PhraseState[];
-  readonly #classOfAscii = new Uint8Array(128);
+  readonly #classes = new Uint8Array(0x1_0000);
   /** By class: the named character, or what stands for the class in a set of characters. */
   readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, ""];
-  readonly #isWordClass: boolean[] = [false, true, false, false];
+  /** By class: 1 when its units are letters or digits. */
+  readonly #wordClasses = new Uint8Array(128 + FIRST_NAMED);
+  /** By whether a letter or digit is before, and two classes: the state behind these. */
+  readonly #begins: Int16Array;
   readonly #numbers = new Map<string, number>();
   readonly #members: { readonly states: readonly number[]; readonly before: Before }[] = [];
   /** By state and class: the next state, or -1 when it is not made yet. */
@@ -40,6 +48,7 @@ export class PhraseAutomaton {
     const { states, starts } = readPhrases(phrases);
     this.#states = states;
     this.#nameClasses();
+    this.#begins = new Int16Array(2 * this.#characters.length ** 2).fill(UNKNOWN);
     this.#number([], "other");
     this.fromStart = this.#number(starts, "start");
     this.fromWord = this.#number(starts, "word");
@@ -48,13 +57,28 @@ export class PhraseAutomaton {
 
   /** The class of a folded unit. */
   classOf(unit: number): number {
-    if (unit < 128) return this.#classOfAscii[unit] ?? OTHER;
-    return unit >= 0x1680 && IS_BLANK.test(String.fromCharCode(unit)) ? BLANK : OTHER;
+    return this.#classes[unit] ?? OTHER;
   }
 
-  /** By class: whether a phrase can begin with such a unit in a state. */
-  beginsIn(state: number): readonly boolean[] {
-    return this.#characters.map((_, unitClass) => this.next(state, unitClass) !== DEAD);
+  /**
+   * The first index, from one index on and before another, at which a phrase can begin, judged by the unit before it and the
+   * first three of its own; `end` when there is none. There are units before `from` and up to two places behind `end`.
+   */
+  nextBegin(units: Uint16Array, from: number, end: number): number {
+    const [classes, words, begins, size] = [this.#classes, this.#wordClasses, this.#begins, this.#characters.length];
+    let before = words[classes[units[from - 1] ?? 0] ?? 0] ?? 0;
+    let first = classes[units[from] ?? 0] ?? 0;
+    let second = classes[units[from + 1] ?? 0] ?? 0;
+    for (let index = from; index < end; index++) {
+      const third = classes[units[index + 2] ?? 0] ?? 0;
+      const place = (before * size + first) * size + second;
+      const state = begins[place] ?? DEAD;
+      if (state !== DEAD && this.#goesOn(state === UNKNOWN ? this.#begin(place) : state, third)) return index;
+      before = words[first] ?? 0;
+      first = second;
+      second = third;
+    }
+    return end;
   }
 
   /** The class of the end of a text. */
@@ -64,7 +88,7 @@ export class PhraseAutomaton {
 
   /** Whether units of a class are letters or digits. */
   isWordClass(unitClass: number): boolean {
-    return this.#isWordClass[unitClass] ?? false;
+    return this.#wordClasses[unitClass] === 1;
   }
 
   /** The state after one more character; DEAD when no phrase goes on. */
@@ -80,15 +104,32 @@ export class PhraseAutomaton {
     return list === 0 ? undefined : this.#lists[list];
   }
 
+  /** The state for a place of `#begins`. */
+  #begin(place: number): number {
+    const size = this.#characters.length;
+    const [pair, second] = [Math.floor(place / size), place % size];
+    const state = this.next(this.next(pair >= size ? this.fromWord : this.fromOther, pair % size), second);
+    this.#begins[place] = state;
+    return state;
+  }
+
+  /** Whether a phrase goes on from a state, or ends there. */
+  #goesOn(state: number, unitClass: number): boolean {
+    if (state === DEAD) return false;
+    return this.next(state, unitClass) !== DEAD || this.endedBefore(state, unitClass) !== undefined;
+  }
+
   #nameClasses(): void {
+    this.#wordClasses[WORD] = 1;
+    for (const blank of WIDE_BLANKS) this.#classes[blank.charCodeAt(0)] = BLANK;
     const named = new Set(this.#states.flatMap((state) => (state.kind === "read" ? [...state.characters] : [])));
     named.delete(ANY_WHITE_SPACE);
     for (let unit = 0; unit < 128; unit++) {
       const character = String.fromCharCode(unit);
-      this.#classOfAscii[unit] = IS_WORD.test(character) ? WORD : IS_BLANK.test(character) ? BLANK : OTHER;
+      this.#classes[unit] = IS_WORD.test(character) ? WORD : IS_BLANK.test(character) ? BLANK : OTHER;
       if (!named.has(character)) continue;
-      this.#classOfAscii[unit] = this.#characters.push(character) - 1;
-      this.#isWordClass.push(IS_WORD.test(character));
+      this.#classes[unit] = this.#characters.push(character) - 1;
+      this.#wordClasses[this.#characters.length - 1] = Number(IS_WORD.test(character));
     }
   }
 

@@ -13,7 +13,7 @@ export const PII_LABELS = ["CREDIT_CARD", "SSN", "EMAIL", "PHONE"] as const;
 const [CARD, SSN, EMAIL, PHONE] = [0, 1, 2, 3];
 
 /** The longest local part of an e-mail address and the longest domain that are compared. */
-const MAX_LOCAL = 64;
+export const MAX_LOCAL = 64;
 const MAX_DOMAIN = 253;
 const MIN_CARD_DIGITS = 13;
 const MAX_CARD_DIGITS = 19;
@@ -53,7 +53,7 @@ function isPhoneSeparator(unit: number): boolean {
 export class PiiFinder {
   readonly #found: FoundSpans;
   /** The text without characters that are not seen. */
-  readonly #seen = new UnitBuffer(256);
+  readonly #seen = new UnitBuffer(0);
   /** Where a number can begin: a digit behind another character, a plus sign, a bracket. */
   #numbers: number[] = [];
   /** The signs of e-mail addresses. */
@@ -76,12 +76,12 @@ export class PiiFinder {
   }
 
   /**
-   * Takes the piece of the given text from `from` on, which was not taken before, and decides what can be decided. `offset`
-   * is where the piece begins in the given text. Answers how far it took the piece: without `last`, half of a surrogate pair
-   * at its end is left.
+   * Takes a piece of the given text from the index `from` on, which was not taken before, to the index `to`, and decides what
+   * can be decided. `offset` is where the piece begins in the given text. Answers how far it took the piece: without `last`,
+   * half of a surrogate pair at its end is left.
    */
-  take(piece: string, from: number, offset: number, last: boolean): number {
-    const after = this.#read(piece, from, offset, last);
+  take(piece: string, from: number, to: number, offset: number, last: boolean): number {
+    const after = this.#read(piece, from, to, offset, last);
     this.#taken = offset + after;
     this.#last = last;
     this.#limit = this.#seen.length;
@@ -97,6 +97,20 @@ export class PiiFinder {
   get undecided(): number {
     const cursor = this.#cursors[PHONE] ?? 0;
     return cursor < this.#seen.length ? this.#seen.startOf(cursor) : this.#taken;
+  }
+
+  /** The memory that is taken for characters, used or not. */
+  get bytes(): number {
+    return this.#seen.bytes;
+  }
+
+  /** Begins another text. */
+  reset(): void {
+    this.#seen.length = 0;
+    this.#unseen = 0;
+    [this.#numbers, this.#signs] = [[], []];
+    this.#nexts.fill(0);
+    this.#cursors.fill(0);
   }
 
   /** Forgets what no decision needs any more. */
@@ -115,14 +129,14 @@ export class PiiFinder {
     }
   }
 
-  #read(piece: string, from: number, offset: number, last: boolean): number {
+  #read(piece: string, from: number, to: number, offset: number, last: boolean): number {
     const seen = this.#seen;
-    seen.reserve(piece.length - from);
+    seen.reserve(to - from);
     const { units, starts, ends } = seen;
     let length = seen.length;
     let isAfterDigit = length > 0 && isDigit(units[length - 1] ?? 0);
     let index = from;
-    for (; index < piece.length; index++) {
+    for (; index < to; index++) {
       const unit = piece.charCodeAt(index);
       if (unit < 0xad) this.#unseen = 0;
       else {

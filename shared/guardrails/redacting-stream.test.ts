@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { compileScan } from "./text-scan.ts";
 
 const KEYWORDS = ["falcon", "project x", "a b c", "c++", "x@y.com now", "é"];
+const OVERLAPPING = ["a a", "a b a", "b a", "now a", "x@y.com a", "a x@y.com", "word a", "1 1", "a 1", "1 a"];
 const both = compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: KEYWORDS });
 const pii = compileScan({ scanners: ["pii"], banKeywords: [] });
 
@@ -47,6 +48,7 @@ describe("a redacting stream", () => {
     ["personal data and keywords", both],
     ["personal data", pii],
     ["keywords", compileScan({ scanners: ["ban_keywords"], banKeywords: KEYWORDS })],
+    ["matches that overlap", compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: OVERLAPPING })],
     ["nothing", compileScan({ scanners: [], banKeywords: KEYWORDS })],
   ])("writes the same for each way to cut a text: %s", (_, scan) => {
     fc.assert(
@@ -84,6 +86,23 @@ describe("a redacting stream", () => {
     expect(open.push(" ".repeat(32))).toBe("");
     expect(open.push(" ")).toBe(`project${" ".repeat(33)}`);
   });
+
+  it.each(["no ", "a b ", "x@y.com ", "4111 1111 1111 1111 "])(
+    "holds nothing of matches that overlap for ever: %j",
+    (unit) => {
+      const once = unit.trim();
+      const scan = compileScan({
+        scanners: ["pii", "ban_keywords"],
+        banKeywords: [`${once} ${once}`, "b a", "1111 4111"],
+      });
+      const open = scan.openStream();
+      for (let at = 0; at < 2_000; at++) {
+        expect(open.push(unit)).toBe("");
+        expect(open.bytes).toBeLessThan(16 * 1024);
+      }
+      expect(open.push("and then ") + open.finish()).toMatch(/^\[REDACTED(?::\w+)?\] and then $/);
+    },
+  );
 
   it("never holds back more than its bound, in a million hostile characters", () => {
     for (const unit of [

@@ -9,7 +9,7 @@ import type { KeywordTrie } from "./keyword-trie.ts";
 import { KeywordFinder } from "./keywords.ts";
 import { PiiFinder } from "./pii.ts";
 import { type RedactionCounts, replacementsOf } from "./replacements.ts";
-import { UnitBuffer } from "./unit-buffer.ts";
+import type { UnitBuffer } from "./unit-buffer.ts";
 
 /** Replaces matches in a text that arrives in pieces. */
 export interface RedactingStream {
@@ -17,20 +17,35 @@ export interface RedactingStream {
   push(text: string): string;
   /** Answers what was held back. Nothing may be pushed afterwards. */
   finish(): string;
+  /** The memory that is taken for what is held back. */
+  readonly bytes: number;
   /** What was replaced in the text that was answered. */
   readonly counts: RedactionCounts;
 }
 
-/** Opens a stream. A scanner that is off is given as false or null. */
-export function openRedactingStream(hasPii: boolean, keywords: KeywordTrie | null): RedactingStream {
+/** How many characters of a piece are looked at once. */
+const AT_ONCE = 64;
+
+/**
+ * Opens a stream. A scanner that is off is given as false or null.
+ * @param folded where folded text is kept during a call; any number of streams may have the same
+ */
+export function openRedactingStream(
+  hasPii: boolean,
+  keywords: KeywordTrie | null,
+  folded: UnitBuffer,
+): RedactingStream {
   const counts = { pii: 0, ban_keywords: 0 };
   const finders: readonly TextFinder[] = [
     ...(hasPii ? [new PiiInText()] : []),
-    ...(keywords === null ? [] : [new KeywordsInText(keywords)]),
+    ...(keywords === null ? [] : [new KeywordsInText(keywords, folded)]),
   ];
   const [pii = null] = finders.filter((finder) => finder instanceof PiiInText);
   const [words = null] = finders.filter((finder) => finder instanceof KeywordsInText);
-  /** What is held back, and where it begins in the given text. */
+  /**
+   * What is held back, and where it begins in the given text. Nothing is held of a part that is replaced, but that is
+   * written when its end is known: matches that overlap may go on for ever.
+   */
   let held = "";
   let offset = 0;
 
@@ -38,28 +53,37 @@ export function openRedactingStream(hasPii: boolean, keywords: KeywordTrie | nul
     const decided = Math.min(offset + held.length, ...finders.map((finder) => finder.take(held, offset, last)));
     let [out, place] = ["", offset];
     let end = decided;
+    const piece = (from: number, to: number): string => (to > from ? held.slice(from - offset, to - offset) : "");
     for (const { start, end: after, scanner, text } of replacementsOf(pii?.found ?? null, words?.found ?? null)) {
       if (after > decided) {
         end = Math.min(end, start);
+        for (const finder of finders) finder.found.joinWithin(start, decided);
         break;
       }
-      out += held.slice(place - offset, start - offset) + text;
+      out += piece(place, start) + text;
       counts[scanner] += 1;
       place = after;
     }
-    out += held.slice(place - offset, end - offset);
-    held = held.slice(end - offset);
-    offset = end;
+    out += piece(place, end);
+    held = held.slice(decided - offset);
+    offset = decided;
     for (const finder of finders) finder.forgetBefore(end);
     return out;
   };
 
   return {
     push: (text) => {
-      held += text;
-      return release(false);
+      let out = "";
+      for (let at = 0; at < text.length; at += AT_ONCE) {
+        held += text.slice(at, at + AT_ONCE);
+        out += release(false);
+      }
+      return out;
     },
     finish: () => release(true),
+    get bytes() {
+      return finders.reduce((sum, finder) => sum + finder.bytes, held.length * 2);
+    },
     counts,
   };
 }
@@ -70,6 +94,8 @@ interface TextFinder {
   /** Reads what it has not read; answers the first place that it has not decided. */
   take(held: string, offset: number, last: boolean): number;
   forgetBefore(place: number): void;
+  /** The memory that is taken, used or not. */
+  readonly bytes: number;
 }
 
 class PiiInText implements TextFinder {
@@ -77,8 +103,12 @@ class PiiInText implements TextFinder {
   readonly #finder = new PiiFinder(this.found);
   #read = 0;
 
+  get bytes(): number {
+    return this.#finder.bytes;
+  }
+
   take(held: string, offset: number, last: boolean): number {
-    this.#read = offset + this.#finder.take(held, this.#read - offset, offset, last);
+    this.#read = offset + this.#finder.take(held, this.#read - offset, held.length, offset, last);
     return this.#finder.undecided;
   }
 
@@ -91,17 +121,22 @@ class PiiInText implements TextFinder {
 class KeywordsInText implements TextFinder {
   readonly found = new FoundSpans();
   readonly #finder: KeywordFinder;
-  readonly #folded = new UnitBuffer(256);
+  readonly #folded: UnitBuffer;
   #read = 0;
 
-  constructor(keywords: KeywordTrie) {
+  constructor(keywords: KeywordTrie, folded: UnitBuffer) {
     this.#finder = new KeywordFinder(keywords, this.found);
+    this.#folded = folded;
+  }
+
+  get bytes(): number {
+    return this.#finder.bytes;
   }
 
   take(held: string, offset: number, last: boolean): number {
     this.#folded.length = 0;
     this.#read = offset + fold(held, this.#read - offset, last, offset, this.#folded);
-    this.#finder.take(this.#folded);
+    this.#finder.take(this.#folded, 0);
     this.#finder.readUpTo(this.#read, last);
     return this.#finder.undecided(this.#read);
   }

@@ -3,16 +3,16 @@
  * (docs/rules/guardrails.md#scanners). Pure: it never logs, and what it answers names no matched text. The work is linear in
  * the texts, whatever they are.
  */
-import { fold } from "./fold.ts";
 import { FoundSpans, MAX_GAP } from "./found-spans.ts";
-import { collapseSpaces, findInjections } from "./injection.ts";
 import { INJECTION_PATTERNS } from "./injection-patterns.ts";
 import { JoinedTexts, type ScanSpan } from "./joined-texts.ts";
 import type { KeywordTrie } from "./keyword-trie.ts";
-import { compileKeywords, KeywordFinder } from "./keywords.ts";
-import { PII_LABELS, PiiFinder } from "./pii.ts";
+import { compileKeywords } from "./keywords.ts";
+import { PII_LABELS } from "./pii.ts";
+import { RedactedTexts } from "./redacted-texts.ts";
 import { openRedactingStream, type RedactingStream } from "./redacting-stream.ts";
-import { type RedactionCounts, replacementsOf } from "./replacements.ts";
+import type { RedactionCounts } from "./replacements.ts";
+import { type Scanners, TextsReading } from "./texts-reading.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
 /** A scanner that needs no model. */
@@ -56,16 +56,23 @@ interface ScanPolicy {
 /** Matches of one scanner that are listed one by one: a hostile text has one in every second character. */
 const MAX_MATCHES = 1_000;
 
+/** How many characters are read at once. */
+const UNITS_AT_ONCE = 1_024;
+
 /** How far from the border of two texts a match over it may begin or end; keywords may make it more. */
 const SEAM_REACH = 512;
 
-/** The scanners of a policy. Costs time in the length of the keywords: callers keep the result. */
-export function compileScan({ scanners, banKeywords }: ScanPolicy): TextScan {
+/**
+ * The scanners of a policy. Costs time in the length of the keywords: callers keep the result.
+ * @param unitsAtOnce how many characters are read at once: this decides how much is held, and nothing else
+ */
+export function compileScan({ scanners, banKeywords }: ScanPolicy, unitsAtOnce = UNITS_AT_ONCE): TextScan {
   const has = (scanner: TextScanner): boolean => scanners.includes(scanner);
   return new CompiledScan(
     has("prompt_injection"),
     has("pii"),
     has("ban_keywords") && banKeywords.length > 0 ? compileKeywords(banKeywords) : null,
+    unitsAtOnce,
   );
 }
 
@@ -80,11 +87,15 @@ class CompiledScan implements TextScan {
   readonly #hasInjection: boolean;
   readonly #hasPii: boolean;
   readonly #keywords: KeywordTrie | null;
+  readonly #unitsAtOnce: number;
+  /** Used by one reading after another: to make it anew for each short text costs more time than to read the text. */
+  readonly #folded = new UnitBuffer(0);
 
-  constructor(hasInjection: boolean, hasPii: boolean, keywords: KeywordTrie | null) {
+  constructor(hasInjection: boolean, hasPii: boolean, keywords: KeywordTrie | null, unitsAtOnce: number) {
     this.#hasInjection = hasInjection;
     this.#hasPii = hasPii;
     this.#keywords = keywords;
+    this.#unitsAtOnce = unitsAtOnce;
   }
 
   scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[] {
@@ -107,52 +118,53 @@ class CompiledScan implements TextScan {
   }
 
   redactTexts(texts: readonly ScannedText[]): { readonly texts: readonly string[]; readonly counts: RedactionCounts } {
-    const joined = new JoinedTexts(texts.map(({ text }) => text));
-    const { pii, keywords } = this.#find(joined, texts, false);
-    const counts = { pii: 0, ban_keywords: 0 };
-    const out = texts.map(() => "");
-    const written = texts.map(() => 0);
-    for (const { start, end, scanner, text } of replacementsOf(pii, keywords)) {
-      counts[scanner] += 1;
-      for (const [nth, span] of joined.spansBetween(start, end).entries()) {
-        const before = texts[span.text]?.text.slice(written[span.text], span.start) ?? "";
-        out[span.text] += before + (nth === 0 ? text : "");
-        written[span.text] = span.end;
-      }
-    }
-    return { texts: out.map((text, at) => text + (texts[at]?.text.slice(written[at]) ?? "")), counts };
+    const given = texts.map(({ text }) => text);
+    const joined = new JoinedTexts(given);
+    const overSeams = this.#findOverSeams(joined, texts, false);
+    const redacted = new RedactedTexts(given, joined, overSeams);
+    const all = whereIn(joined, texts);
+    this.#read(given, null, ({ pii, keywords, decided }) => {
+      const placed = { pii: new FoundSpans(), keywords: new FoundSpans() };
+      addPlaces(placed.pii, pii, all);
+      addPlaces(placed.keywords, keywords, all);
+      redacted.take(placed, joined.placeOf(decided));
+    });
+    return redacted.finish();
   }
 
   openStream(): RedactingStream {
-    return openRedactingStream(this.#hasPii, this.#keywords);
+    return openRedactingStream(this.#hasPii, this.#keywords, this.#folded);
   }
 
   #find(joined: JoinedTexts, texts: readonly ScannedText[], withInjection: boolean): Findings {
-    const isUsers = (start: number, end: number): boolean =>
-      joined.spansBetween(start, end).every(({ text }) => texts[text]?.user === true);
-    const found = this.#findIn(joined.lines, withInjection, {
-      placeOf: (index) => joined.placeOf(index),
-      counts: () => true,
-      isUsers,
-    });
-    if (texts.length < 2) return found;
+    const given = texts.map(({ text }) => text);
+    const found = this.#findIn(given, withInjection, whereIn(joined, texts), MAX_MATCHES);
+    const overSeams = this.#findOverSeams(joined, texts, withInjection);
+    for (const [pattern, place] of overSeams.injections) {
+      if (!found.injections.has(pattern)) found.injections.set(pattern, place);
+    }
+    found.pii.addThoseApart(overSeams.pii);
+    found.keywords.addThoseOutside(overSeams.keywords);
+    return found;
+  }
 
-    const overSeams = noFindings();
+  #findOverSeams(joined: JoinedTexts, texts: readonly ScannedText[], withInjection: boolean): Findings {
+    const found = noFindings();
+    if (texts.length < 2) return found;
+    const { isUsers } = whereIn(joined, texts);
     for (const { text, start, seams } of joined.seams(this.#reach())) {
-      const one = this.#findIn(text, withInjection, {
+      const one = this.#findIn([text], withInjection, {
         placeOf: (index) => start + index,
         // what begins where a long text was cut may in truth begin elsewhere
         counts: (from, to) => (start === 0 || from > start) && hasBetween(seams, from - start, to - start),
         isUsers,
       });
-      overSeams.pii.addAll(one.pii);
-      overSeams.keywords.addAll(one.keywords);
+      found.pii.addAll(one.pii);
+      found.keywords.addAll(one.keywords);
       for (const [pattern, place] of one.injections) {
         if (!found.injections.has(pattern)) found.injections.set(pattern, place);
       }
     }
-    found.pii.addThoseApart(overSeams.pii);
-    found.keywords.addThoseOutside(overSeams.keywords);
     return found;
   }
 
@@ -160,36 +172,35 @@ class CompiledScan implements TextScan {
     return Math.max(SEAM_REACH, (this.#keywords?.longest ?? 0) * (MAX_GAP + 1));
   }
 
-  #findIn(text: string, withInjection: boolean, where: Where): Findings {
+  /** @param most how many matches of personal data, and of keywords, are answered */
+  #findIn(texts: readonly string[], withInjection: boolean, where: Where, most = Number.POSITIVE_INFINITY): Findings {
     const found = noFindings();
-    if (this.#hasPii) {
-      const pii = new FoundSpans();
-      new PiiFinder(pii).take(text, 0, 0, true);
-      addPlaces(found.pii, pii, where);
-      found.pii.sort();
-    }
-    if (this.#keywords === null && !withInjection) return found;
-
-    const folded = new UnitBuffer(text.length + 8);
-    fold(text, 0, true, 0, folded);
-    if (this.#keywords !== null) {
-      const keywords = new FoundSpans();
-      const finder = new KeywordFinder(this.#keywords, keywords);
-      finder.take(folded);
-      finder.readUpTo(text.length, true);
-      addPlaces(found.keywords, keywords, where);
-    }
-    if (withInjection) {
-      collapseSpaces(folded);
-      findInjections(folded, (pattern, start, end) => {
-        const [from, to] = [where.placeOf(start), where.placeOf(end)];
-        if (!where.counts(from, to)) return false;
-        if (INJECTION_PATTERNS[pattern]?.userOnly === true && !where.isUsers(from, to)) return false;
-        found.injections.set(pattern, { start: from, end: to });
-        return true;
-      });
-    }
+    const injected = (pattern: number, start: number, end: number): boolean => {
+      const [from, to] = [where.placeOf(start), where.placeOf(end)];
+      if (!where.counts(from, to)) return false;
+      if (INJECTION_PATTERNS[pattern]?.userOnly === true && !where.isUsers(from, to)) return false;
+      found.injections.set(pattern, { start: from, end: to });
+      return true;
+    };
+    this.#read(texts, withInjection ? injected : null, ({ pii, keywords }) => {
+      addPlaces(found.pii, pii, where, most);
+      addPlaces(found.keywords, keywords, where, most);
+    });
     return found;
+  }
+
+  /** Reads texts in steps, and tells what each step has found. */
+  #read(
+    texts: readonly string[],
+    injected: Scanners["injected"],
+    found: (step: ReturnType<TextsReading["takeFound"]>) => void,
+  ): void {
+    const scanners = { pii: this.#hasPii, keywords: this.#keywords, injected };
+    const reading = new TextsReading(texts, scanners, this.#folded, this.#unitsAtOnce);
+    while (!reading.isOver) {
+      reading.step();
+      found(reading.takeFound());
+    }
   }
 }
 
@@ -199,15 +210,30 @@ function noFindings(): Findings {
 
 /** How places of a text that is scanned are places of the texts one after another. */
 interface Where {
-  placeOf(index: number): number;
+  readonly placeOf: (index: number) => number;
   /** Whether a match between two places counts. */
-  counts(start: number, end: number): boolean;
+  readonly counts: (start: number, end: number) => boolean;
   /** Whether only texts of users are between two places. */
-  isUsers(start: number, end: number): boolean;
+  readonly isUsers: (start: number, end: number) => boolean;
 }
 
-function addPlaces(target: FoundSpans, { labels, starts, ends }: FoundSpans, where: Where): void {
+/** In the texts of a request, with a line break between two of them. */
+function whereIn(joined: JoinedTexts, texts: readonly ScannedText[]): Where {
+  return {
+    placeOf: (index) => joined.placeOf(index),
+    counts: () => true,
+    isUsers: (start, end) => joined.spansBetween(start, end).every(({ text }) => texts[text]?.user === true),
+  };
+}
+
+function addPlaces(
+  target: FoundSpans,
+  { labels, starts, ends }: FoundSpans,
+  where: Where,
+  most = Number.POSITIVE_INFINITY,
+): void {
   for (const [at, label] of labels.entries()) {
+    if (target.starts.length >= most) return;
     const [start, end] = [where.placeOf(starts[at] ?? 0), where.placeOf(ends[at] ?? 0)];
     if (where.counts(start, end)) target.add(label, start, end);
   }

@@ -23,6 +23,11 @@ export class UnitBuffer {
     this.length += 1;
   }
 
+  /** The memory that is taken, used or not. */
+  get bytes(): number {
+    return this.units.byteLength + this.starts.byteLength + this.ends.byteLength;
+  }
+
   /** The unit at an index; -1 outside. */
   at(index: number): number {
     return index < this.length ? (this.units[index] ?? -1) : -1;
@@ -36,6 +41,16 @@ export class UnitBuffer {
   /** Where the part of a unit ends in the given text. */
   endOf(index: number): number {
     return this.ends[index] ?? 0;
+  }
+
+  /** The code point that ends before an index; -1 at the beginning. */
+  codePointBefore(index: number): number {
+    return this.#isPair(index - 2) ? this.#pairAt(index - 2) : this.at(index - 1);
+  }
+
+  /** The code point that begins at an index; -1 at the end. */
+  codePointAt(index: number): number {
+    return this.#isPair(index) ? this.#pairAt(index) : this.at(index);
   }
 
   /** Forgets the first units: what had the index `count` has the index 0 then. */
@@ -58,5 +73,16 @@ export class UnitBuffer {
     starts.set(this.starts);
     ends.set(this.ends);
     [this.units, this.starts, this.ends] = [units, starts, ends];
+  }
+
+  /** Whether two units are a surrogate pair. Halves that only something unseen separated in the given text are none. */
+  #isPair(index: number): boolean {
+    const [high, low] = [this.at(index), this.at(index + 1)];
+    if (high < 0xd800 || high > 0xdbff || low < 0xdc00 || low > 0xdfff) return false;
+    return this.starts[index] === this.starts[index + 1];
+  }
+
+  #pairAt(index: number): number {
+    return 0x10000 + ((this.at(index) - 0xd800) << 10) + (this.at(index + 1) - 0xdc00);
   }
 }

@@ -58,6 +58,7 @@ test("the bench measures a bare Worker beside its upstream, and its report has e
       "stream_cpu_per_chunk_over_floor_1000",
       "stream_gap_p99_over_floor_1000",
       "guardrails_cpu_ms_4k",
+      "switched_off_cpu_over_governed",
     ]);
     expect(report["problems"]).toEqual([]);
     const measured = { rps: { min: expect.any(Number) }, latencyMs: { p50: expect.any(Number) }, failures: {} };

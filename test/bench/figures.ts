@@ -31,6 +31,8 @@ export interface Figures {
   readonly gapMs: Percentiles | null;
   readonly longestGapMs: number | null;
   readonly cpuMsPerRequest: Spread | null;
+  /** CPU time of a request / that of the gateway for a tenant without policies, in the same round. */
+  readonly cpuOverGoverned: Spread | null;
   /** CPU time of the other processes: control service and stores. */
   readonly besideCpuMsPerRequest: Spread | null;
   readonly peakMb: number | null;
@@ -65,6 +67,14 @@ function failuresOf(samples: readonly Sample[]): Record<string, number> {
 
 function medians(samples: readonly Sample[]): ByRound {
   return new Map(samples.map(({ round, result }) => [round, latencies([result.latencyMs]).seen.p50]));
+}
+
+function cpuTimes(samples: readonly Sample[]): ByRound {
+  return new Map(
+    samples.flatMap(({ round, cpuMs, result }) =>
+      cpuMs === null || result.sent === 0 ? [] : [[round, cpuMs / result.sent] as const],
+    ),
+  );
 }
 
 /** Values of the first minus values of the second, round by round. */
@@ -105,6 +115,7 @@ export function figuresOf(samples: readonly Sample[], target: TargetName): Figur
     gapMs: percentilesOf(own, "addedGapMs"),
     longestGapMs: timed.length === 0 ? null : Math.max(...timed.map(({ result }) => result.longestGapMs)),
     cpuMsPerRequest: cpu("cpuMs"),
+    cpuOverGoverned: ratioOf(cpuTimes(own), cpuTimes(measured(samples, "governed"))),
     besideCpuMsPerRequest: cpu("besideCpuMs"),
     peakMb: peaks.length === 0 ? null : Math.max(...peaks),
     firstPeakMb: own[0]?.peakMb ?? null,

@@ -54,6 +54,7 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
     { what: "CPU of the object process per request, ms", value: summary.object_process_cpu_ms, atMost: 0.15 },
     { what: "throughput of 3 Worker processes / one process", value: summary.workers_over_one_process, atLeast: 1.8 },
     { what: "CPU of guardrails on a 4 KB prompt, ms", value: summary.guardrails_cpu_ms_4k, atMost: 0.3 },
+    { what: "CPU with all policies off / with none", value: summary.switched_off_cpu_over_governed, atMost: 1.05 },
     { what: "rows written per request, many at once", value: counted?.rowsWritten ?? null, atMost: 0.1 },
   ];
 }

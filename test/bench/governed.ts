@@ -29,6 +29,8 @@ export interface Governed {
   readonly secret: string;
   /** The key of a tenant like it, whose prompts are scanned for injections, personal data and 100 keywords. */
   readonly guarded: string;
+  /** The key of a tenant like it, which has every policy, and each of them is switched off. */
+  readonly switchedOff: string;
   /** Keys of `count` more tenants, made once. */
   mintMany(count: number): Promise<readonly string[]>;
   /** Sets the number of slots of the cell; null: the number that all other loads have. */
@@ -43,13 +45,19 @@ const GUARDRAILS = {
   ban_keywords: BENCH_KEYWORDS,
 };
 
-async function mint(gateway: Gateway, name: string, policy: object | null = null): Promise<string> {
+const SWITCHED_OFF = {
+  guardrails: { ...GUARDRAILS, input_scanners: [] },
+  compression: { enabled: false },
+};
+
+/** @param policies by the last step of their path */
+async function mint(gateway: Gateway, name: string, policies: Readonly<Record<string, object>> = {}): Promise<string> {
   const tenant = await gateway.must<Tenant>("POST", "/tenants", { name, weight: 100 });
   const one = `/tenants/${tenant.id}`;
   await gateway.must("PUT", `${one}/quota`, { tokens_per_minute: FAR_TOKENS, max_in_flight: SLOTS });
   const budget = { budget_tokens: FAR_TOKENS, budget_cost_usd: FAR_USD, budget_period: "monthly" };
   await gateway.must("PATCH", `${one}/budget`, budget);
-  if (policy !== null) await gateway.must("PATCH", `${one}/guardrails`, { policy });
+  for (const [path, policy] of Object.entries(policies)) await gateway.must("PATCH", `${one}/${path}`, { policy });
   return (await gateway.must<CreatedKey>("POST", `${one}/keys`, { name, ...budget })).secret;
 }
 
@@ -76,13 +84,15 @@ export async function startGoverned(
       ...(load.freshShare === null ? {} : { cache_enabled: true, cache_ttl_secs: 3600 }),
     });
   const secret = await mint(gateway, "bench");
-  const guarded = await mint(gateway, "bench-guarded", GUARDRAILS);
+  const guarded = await mint(gateway, "bench-guarded", { guardrails: GUARDRAILS });
+  const switchedOff = await mint(gateway, "bench-switched-off", SWITCHED_OFF);
   let many: readonly string[] = [];
   return {
     stack,
     gateway,
     secret,
     guarded,
+    switchedOff,
     mintMany: async (count) => {
       const names = Array.from({ length: count - many.length }, (_, at) => `bench-${many.length + at}`);
       const secrets: string[] = [];

@@ -6,11 +6,24 @@ import type { SliceReading } from "./slice.ts";
 
 /**
  * The targets of a load: the upstream itself, a bare Worker, a Worker that calls an object first, the gateway past and
- * through its TCP front, the gateway for a tenant whose prompts are scanned, a gateway with {@link WORKERS} Worker
- * processes through its own front, a peer.
+ * through its TCP front, the gateway for a tenant whose prompts are scanned and for one whose policies are all switched
+ * off, a gateway with {@link WORKERS} Worker processes through its own front, a peer.
  */
-export const TARGETS = ["direct", "floor", "one-call", "governed", "front", "guarded", "workers", "peer"] as const;
+export const TARGETS = [
+  "direct",
+  "floor",
+  "one-call",
+  "governed",
+  "front",
+  "switched-off",
+  "guarded",
+  "workers",
+  "peer",
+] as const;
 export type TargetName = (typeof TARGETS)[number];
+
+/** The targets that a gateway of one process serves. */
+export const OF_ONE_PROCESS: readonly TargetName[] = ["governed", "front", "switched-off", "guarded"];
 
 /** The number of Worker processes of the `workers` target. */
 export const WORKERS = 3;
@@ -126,11 +139,11 @@ export const LOADS: readonly Load[] = [
   stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),
   stream("saturated", `32 at once for ${SATURATED_SLOTS} slots`, { slots: SATURATED_SLOTS }),
   stream("tenants", "many tenants, 32 at once", { tenants: "many" }),
-  stream("guardrails", "4 KB prompts, 16 at once, without and with guardrails on them", {
+  stream("guardrails", "4 KB prompts, 16 at once, with no policy, policies that are off, and guardrails", {
     bodyBytes: 4 * 1024,
     prose: true,
     concurrency: 16,
-    targets: ["floor", "governed", "guarded"],
+    targets: ["floor", "governed", "switched-off", "guarded"],
   }),
   stream("paced-asked", "20 streams, 20 ms pace, usage asked for", { ...paced, concurrency: 20, asksUsage: true }),
   stream("paced-withheld", "20 streams, 20 ms pace, usage withheld", { ...paced, concurrency: 20 }),

@@ -9,7 +9,7 @@ import { startGuard } from "../../infra/local/process/child.ts";
 import { startFloor } from "./floor.ts";
 import { type Governed, startGoverned } from "./governed.ts";
 import { type HelperProcess, startHelper } from "./helper-process.ts";
-import { type Load, type TargetName, WORKERS } from "./loads.ts";
+import { type Load, OF_ONE_PROCESS, type TargetName, WORKERS } from "./loads.ts";
 import { PEER, peerHeaders, startPeer } from "./peer.ts";
 import type { Slice, SliceResult } from "./slice.ts";
 import type { Target } from "./targets.ts";
@@ -44,8 +44,8 @@ const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 function governedTargets(
   governed: Governed,
   many: readonly string[],
-): readonly [past: Target, through: Target, guarded: Target] {
-  const { stack, secret, guarded } = governed;
+): readonly [past: Target, through: Target, guarded: Target, switchedOff: Target] {
+  const { stack, secret, guarded, switchedOff } = governed;
   const headers = ({ tenants }: Load) => (tenants === "many" ? many : [secret]).map(bearer);
   const pid = stack.parts.get("workerd")?.pid ?? null;
   const beside = [...stack.parts.values()].flatMap((part) => (part.pid === null || part.pid === pid ? [] : [part.pid]));
@@ -60,6 +60,7 @@ function governedTargets(
     past,
     { name: "front", pid, beside, base: () => `${stack.proxyUrl}/v1`, headers },
     { ...past, name: "guarded", headers: () => [bearer(guarded)] },
+    { ...past, name: "switched-off", headers: () => [bearer(switchedOff)] },
   ];
 }
 
@@ -120,7 +121,7 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       if (peer?.status === "fulfilled") await peer.value.close();
     });
     let governed: Governed | null = null;
-    if (wanted.has("governed") || wanted.has("front") || wanted.has("guarded")) {
+    if (OF_ONE_PROCESS.some((name) => wanted.has(name))) {
       governed = await startGoverned(folder, origin, { inspect });
       const { stack } = governed;
       undo.push(() => stack.stop());

@@ -4,7 +4,7 @@
  */
 import { type Counted, countOperations } from "./counting/count.ts";
 import { figuresOf } from "./figures.ts";
-import type { Load } from "./loads.ts";
+import { type Load, OF_ONE_PROCESS } from "./loads.ts";
 import { runLoad } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Places } from "./places.ts";
@@ -56,7 +56,7 @@ export async function run(options: Options, places: Places): Promise<BenchRun> {
   const all = await measureAll(options, places, untilMs, notes);
   const sent = sentToGateway(all);
   const ledgers = [
-    await places.governed?.rows(sentTo(all, ["governed", "front", "guarded"])),
+    await places.governed?.rows(sentTo(all, OF_ONE_PROCESS)),
     await places.workers?.rows(sentTo(all, ["workers"])),
   ].filter((rows) => rows !== undefined);
   const rows = ledgers.length === 0 ? null : ledgers.reduce((sum, each) => sum + each);

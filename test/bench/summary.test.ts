@@ -83,6 +83,17 @@ describe("the summary", () => {
     ]);
   });
 
+  test("holds the CPU time with policies that are off, relative to that without policies in the same round", () => {
+    const off = measured([
+      sample("guardrails", "governed", 0, 1000, 1),
+      sample("guardrails", "switched-off", 0, 800, 1),
+      sample("guardrails", "governed", 1, 500, 1),
+      sample("guardrails", "switched-off", 1, 500, 1),
+    ]);
+    expect(summaryOf([off]).switched_off_cpu_over_governed).toBeCloseTo(1.125);
+    expect(summaryOf([c32]).switched_off_cpu_over_governed).toBeNull();
+  });
+
   test("has null for what was not measured", () => {
     const { governed_over_floor_c16, governed_over_floor_c64, stream_over_native } = summaryOf([c1, c32]);
     expect([governed_over_floor_c16, governed_over_floor_c64, stream_over_native]).toEqual([null, null, null]);

@@ -52,6 +52,8 @@ interface Summary {
   readonly stream_gap_p99_over_floor_1000: number | null;
   /** CPU time that scanning a prompt of 4 KB for injections, personal data and 100 keywords adds to a request, ms. */
   readonly guardrails_cpu_ms_4k: number | null;
+  /** CPU time of a request of a tenant whose policies are all switched off / that of a tenant without policies. */
+  readonly switched_off_cpu_over_governed: number | null;
 }
 
 const figuresOf = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
@@ -122,6 +124,7 @@ export function summaryOf(all: readonly Measured[]): Summary {
       figuresOf(all, "guardrails", "guarded")?.cpuMsPerRequest?.median,
       governed(all, "guardrails")?.cpuMsPerRequest?.median,
     ),
+    switched_off_cpu_over_governed: figuresOf(all, "guardrails", "switched-off")?.cpuOverGoverned?.median ?? null,
   };
 }
 

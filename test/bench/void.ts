@@ -1,5 +1,5 @@
 /** What makes a run void: requests that did not end well, and rows that are missing or written twice. Pure. */
-import type { TargetName } from "./loads.ts";
+import { OF_ONE_PROCESS, type TargetName } from "./loads.ts";
 import type { Measured } from "./summary.ts";
 
 /** The number of requests that were sent to these targets. */
@@ -10,7 +10,7 @@ export function sentTo(all: readonly Measured[], targets: readonly TargetName[])
 
 /** The number of requests that were sent to the gateway, with any number of processes: each leaves one row. */
 export function sentToGateway(all: readonly Measured[]): number {
-  return sentTo(all, ["governed", "front", "guarded", "workers"]);
+  return sentTo(all, [...OF_ONE_PROCESS, "workers"]);
 }
 
 /** One line for each reason; empty when the run is valid. `rows`: the rows in the ledger, null when there is no ledger. */

@@ -5,6 +5,9 @@
  */
 import { type AnswerParts, type AnswerText, answerParts } from "./answer-texts.ts";
 
+/** Longer types of events, and ids of items, are compared up to here. */
+const ID_MAX = 256;
+
 /** An event of a stream. */
 interface AnswerEvent {
   /** The lines that are no data, such as `event:`. */
@@ -66,9 +69,10 @@ export function eventParts(value: unknown): EventParts {
   if (type !== null && !type.endsWith("delta"))
     return { ...parts, fragments: [], wholes: parts.texts, ends: endsByType(type, ids) };
   const finished = finishedChoices(event["choices"]);
+  const item = [type, event["item_id"]].map((id) => (typeof id === "string" ? id.slice(0, ID_MAX) : numberOf(id)));
   const fragments = parts.texts.map((found) => {
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
-    const key = JSON.stringify([type, event["item_id"], ...ids, ...found.place]);
+    const key = JSON.stringify([...item, ...ids, ...found.place]);
     return { ...found, key, owner: { choice, ids } };
   });
   return { ...parts, fragments, wholes: [], ends: ({ choice }) => choice !== null && finished.has(choice) };
@@ -83,7 +87,11 @@ function endsByType(type: string, ids: readonly (number | null)[]): EventParts["
 /** The numbers by which typed events name the part of the answer that they continue. */
 function idsOf(event: Record<string, unknown>): readonly (number | null)[] {
   const ids = [event["output_index"], event["content_index"], event["summary_index"], event["index"]];
-  return ids.map((id) => (Number.isSafeInteger(id) ? Number(id) : null));
+  return ids.map(numberOf);
+}
+
+function numberOf(id: unknown): number | null {
+  return Number.isSafeInteger(id) ? Number(id) : null;
 }
 
 function finishedChoices(choices: unknown): ReadonlySet<number> {

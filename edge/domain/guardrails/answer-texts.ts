@@ -13,7 +13,8 @@ export interface AnswerText {
   readonly json: boolean;
   /**
    * Where it stands, from the root: names, and for an element of a list its own `index`, or else its position. The same
-   * place in the next event of a stream continues the text.
+   * place in the next event of a stream continues the text. Of what is deeper than {@link PLACE_MAX} steps it is the place
+   * at this depth, and long names are cut: no honest answer has either.
    */
   readonly place: readonly (string | number)[];
 }
@@ -61,9 +62,14 @@ const CALL_MEMBERS = new Set(["input", "action", "operation", "code", "output", 
 /** Types of events whose `delta` is sound, not text. */
 const SOUND = /audio\.delta$/;
 
+const PLACE_MAX = 64;
+const NAME_MAX = 128;
+
 interface Open {
   readonly value: object;
   readonly place: readonly (string | number)[];
+  /** The last step of its place, however deep; null: it is the document. */
+  readonly step: string | number | null;
   /** Every string below is text: the arguments of a tool call that are an object, whatever their names are. */
   readonly all: boolean;
 }
@@ -73,9 +79,9 @@ export function answerParts(document: unknown): AnswerParts {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
   if (!isObject(document)) return { texts, withLogprobs };
-  const open: Open[] = [{ value: document, place: [], all: false }];
+  const open: Open[] = [{ value: document, place: [], step: null, all: false }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, place, all } = next;
+    const { value, place, step, all } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
     for (const [key, inner] of Object.entries(value)) {
@@ -88,17 +94,23 @@ export function answerParts(document: unknown): AnswerParts {
         }
       }
       if (typeof inner === "string") {
-        if (inner !== "" && (all || isText(holder, name, place)))
-          texts.push({ holder, name, text: inner, json: isJson(holder, name), place: [...place, name] });
+        if (inner !== "" && (all || isText(holder, name, step)))
+          texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name) });
       } else if (isObject(inner)) {
-        const ofCall = name === "arguments" || isOfCall(holder, name, place);
-        inside.push({ value: inner, place: [...place, stepOf(name, inner)], all: all || ofCall });
+        const ofCall = name === "arguments" || isOfCall(holder, name, step);
+        const ofInner = stepOf(name, inner);
+        inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner, all: all || ofCall });
       }
     }
     // not spread into one call: a list may have more elements than a call may have arguments
     for (const one of inside.reverse()) open.push(one);
   }
   return { texts, withLogprobs };
+}
+
+function placeIn(place: readonly (string | number)[], step: string | number): readonly (string | number)[] {
+  if (place.length >= PLACE_MAX) return place;
+  return [...place, typeof step === "string" ? step.slice(0, NAME_MAX) : step];
 }
 
 /** The number by which an element of a list is known. */
@@ -111,22 +123,18 @@ function stepOf(name: string | number, inner: object): string | number {
 function isText(
   holder: Record<string | number, unknown>,
   name: string | number,
-  place: readonly (string | number)[],
+  step: string | number | null,
 ): boolean {
   // an element of a list is what the list is; a list that is the whole answer is one of texts
-  if (typeof name === "number") return place.length === 0 || TEXT_NAMES.has(String(place.at(-1)));
-  if (name === "delta") return place.length === 0 && !SOUND.test(String(holder["type"]));
-  return TEXT_NAMES.has(name) || isOfCall(holder, name, place);
+  if (typeof name === "number") return step === null || TEXT_NAMES.has(String(step));
+  if (name === "delta") return step === null && !SOUND.test(String(holder["type"]));
+  return TEXT_NAMES.has(name) || isOfCall(holder, name, step);
 }
 
 /** Whether a member is what a tool is asked for, or what it found. */
-function isOfCall(
-  { type }: { readonly type?: unknown },
-  name: string | number,
-  place: readonly (string | number)[],
-): boolean {
+function isOfCall({ type }: { readonly type?: unknown }, name: string | number, step: string | number | null): boolean {
   if (typeof name === "number" || !CALL_MEMBERS.has(name)) return false;
-  if (name === "input" && place.at(-1) === "custom") return true;
+  if (name === "input" && step === "custom") return true;
   return typeof type === "string" && (type.endsWith("_call") || (name === "input" && type.includes("tool")));
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import { SseFilter } from "../sse/sse-filter.ts";
+import { eventParts } from "./answer-events.ts";
 import { CollectedTexts } from "./collected-texts.ts";
 import { RedactingEvents, redactDocument } from "./redacting-events.ts";
 import { ArgumentsRedaction, RedactionTally } from "./text-redaction.ts";
@@ -215,6 +216,69 @@ describe("a redacted stream", () => {
     let many = "";
     for (let index = 0; index < 5000; index += 1) many += chunk(index, { content: "a" });
     expect(() => redacted(many)).toThrow("too many texts");
+  });
+});
+
+describe("what is held of a redacted stream", () => {
+  const held = (value: unknown, fields = ""): RedactingEvents => {
+    const events = new RedactingEvents(scan, new RedactionTally());
+    events.event(encoder.encode(`${fields}data: ${JSON.stringify(value)}\n\n`));
+    return events;
+  };
+  const long = "x".repeat(200_000);
+  const many = Array.from({ length: 3_000 }, (_, index) => ({ index, delta: { content: "jane" } }));
+  const parts = Array.from({ length: 3_000 }, () => ({ text: "jane" }));
+
+  it.each([
+    ["choices beside a long member", { id: "c", padding: long, choices: many }, ""],
+    ["texts of an event without choices, beside a long member", { padding: long, content: { parts } }, ""],
+    ["texts under a long name", { [long]: parts }, ""],
+    ["texts of an item with a long id", { type: "x.delta", item_id: long, content: { parts } }, ""],
+    ["texts of an event with long lines", { content: { parts } }, `: ${long}\nevent: ${long}\n`],
+  ])("does not grow with the event: %s", (_, value, fields) => {
+    const events = held(value, fields);
+    expect(events.bytes).toBeLessThan(3_000 * 12 * 1024);
+    const rest = decoder.decode(events.finish());
+    expect(rest.split("jane")).toHaveLength(3_001);
+    expect(rest.length).toBeLessThan(3_000 * 4 * 1024);
+  });
+
+  it("repeats an event that is short, and of a long one what is short and where the text is", () => {
+    const event = { type: "content.delta", item_id: "i", note: "n", content: { text: "jane", other: [1] } };
+    expect(dataOf(decoder.decode(held(event).finish()))).toEqual([event]);
+    expect(dataOf(decoder.decode(held({ ...event, padding: long }).finish()))).toEqual([
+      { type: "content.delta", item_id: "i", note: "n", content: { text: "jane" } },
+    ]);
+  });
+
+  it("is short of an event of any depth, which breaks the stream off when it cannot be written", () => {
+    const [opening, closing] = ['{"content":['.repeat(100_000), "]}".repeat(100_000)];
+    const data = `${opening}"jane@example.com ","and more"${closing}`;
+    const { fragments } = eventParts(JSON.parse(data));
+    expect(fragments.map(({ text, place }) => [text, place.length])).toEqual([
+      ["jane@example.com ", 64],
+      ["and more", 64],
+    ]);
+    expect(() => redacted(`data: ${data}\n\n`)).toThrow(RangeError);
+  });
+
+  it("is taken from the room that there is for answers, and breaks the stream off when there is none", () => {
+    let taken = 0;
+    const events = new RedactingEvents(scan, new RedactionTally(), (bytes) => {
+      taken += bytes;
+      return taken < 100 * 1024;
+    });
+    const send = (index: number, finish: string | null = null) =>
+      events.event(encoder.encode(chunk(index, { content: "jane" }, finish)));
+    for (let index = 0; index < 1_000; index += 1) {
+      send(index % 4);
+      send(index % 4, "stop");
+    }
+    expect(taken).toBeLessThan(16 * 1024);
+    expect(events.bytes).toBe(0);
+    expect(() => {
+      for (let index = 0; index < 1_000; index += 1) send(index);
+    }).toThrow("no room");
   });
 });
 

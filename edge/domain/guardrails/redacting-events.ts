@@ -11,10 +11,13 @@ import type { ResponseTransform } from "../sse/response-transform.ts";
 import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
 import { type AnswerText, answerParts, dropPieces } from "./answer-texts.ts";
 import { jsonLines, parsed } from "./collected-texts.ts";
+import { EventCarrier } from "./event-carrier.ts";
 import { ArgumentsRedaction, type RedactionTally, redactPlain, type TextRedaction } from "./text-redaction.ts";
 
 /** An answer has no more texts that are under way at once; more of them are an attack on memory. */
 const TEXTS_MAX = 4096;
+/** What is held for a text besides its characters: its place, and the scanners' own state. */
+const TEXT_BYTES = 2_048;
 
 const encoder = new TextEncoder();
 
@@ -22,26 +25,42 @@ const encoder = new TextEncoder();
 interface OpenText {
   readonly redaction: TextRedaction;
   readonly owner: Fragment["owner"];
-  /** An event that carries only this piece of the text. */
-  readonly carry: (piece: string) => string;
+  readonly place: Fragment["place"];
+  /** The event in which it began; all texts that began in it have the same. */
+  readonly carrier: EventCarrier;
+  /** The memory that is counted for it. */
+  bytes: number;
 }
 
 export class RedactingEvents implements ResponseTransform {
   readonly #scan: TextScan;
   readonly #tally: RedactionTally;
+  readonly #room: (bytes: number) => boolean;
   readonly #open = new Map<string, OpenText>();
+  /** The memory of the texts under way, and the most that there was room for. */
+  #bytes = 0;
+  #roomBytes = 0;
 
-  /** `tally` counts what is replaced. */
-  constructor(scan: TextScan, tally: RedactionTally) {
+  /**
+   * @param tally counts what is replaced
+   * @param room takes this many bytes more for texts under way; false: they do not fit
+   */
+  constructor(scan: TextScan, tally: RedactionTally, room: (bytes: number) => boolean = () => true) {
     this.#scan = scan;
     this.#tally = tally;
+    this.#room = room;
   }
 
   concerns(): boolean {
     return true;
   }
 
-  /** Throws when an answer has more texts at once than any honest one. */
+  /** The memory that is held for texts under way. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Throws when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
   event(event: Uint8Array): Uint8Array {
     const { fields, data, value } = readEvent(event);
     if (data === null) return event;
@@ -75,12 +94,24 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   #redactFragments({ fragments, ends }: EventParts, fields: readonly string[], value: unknown): boolean {
+    const carriers = new Map<boolean, EventCarrier>();
+    const carrierOf = ({ place }: Fragment): EventCarrier => {
+      const ofChoices = place[0] === "choices";
+      const known = carriers.get(ofChoices);
+      if (known !== undefined) return known;
+      const carrier = new EventCarrier(fields, value, ofChoices);
+      carriers.set(ofChoices, carrier);
+      return carrier;
+    };
+    // before the first text is changed in the event
+    const open = fragments.map((fragment) => this.#textOf(fragment, carrierOf));
     let changed = false;
-    for (const fragment of fragments) {
-      const { key, holder, name, text, owner } = fragment;
-      const open = this.#textOf(fragment, fields, value);
-      const released = open.redaction.push(text) + (ends(owner) ? open.redaction.finish() : "");
-      if (ends(owner)) this.#open.delete(key);
+    for (const [nth, { key, holder, name, text, owner }] of fragments.entries()) {
+      const its = open[nth];
+      if (its === undefined) continue;
+      const released = its.redaction.push(text) + (ends(owner) ? its.redaction.finish() : "");
+      if (ends(owner)) this.#forget(key, its);
+      else this.#count(its, TEXT_BYTES + its.carrier.characters * 2 + its.redaction.bytes);
       if (released === text) continue;
       holder[name] = released;
       changed = true;
@@ -88,26 +119,39 @@ export class RedactingEvents implements ResponseTransform {
     return changed;
   }
 
-  #textOf(fragment: Fragment, fields: readonly string[], value: unknown): OpenText {
-    const { key, owner, json } = fragment;
+  #textOf(fragment: Fragment, carrierOf: (fragment: Fragment) => EventCarrier): OpenText {
+    const { key, owner, place, json } = fragment;
     const known = this.#open.get(key);
     if (known !== undefined) return known;
     if (this.#open.size >= TEXTS_MAX) throw new Error("too many texts in one answer");
     const redaction = json ? new ArgumentsRedaction(this.#scan, this.#tally) : redactPlain(this.#scan, this.#tally);
-    const carry = carrierOf(fragment, value);
-    const open = { redaction, owner, carry: (piece: string) => writeEvent(fields, JSON.stringify(carry(piece))) };
+    const open = { redaction, owner, place, carrier: carrierOf(fragment), bytes: 0 };
     this.#open.set(key, open);
     return open;
+  }
+
+  #count(text: OpenText, bytes: number): void {
+    this.#bytes += bytes - text.bytes;
+    text.bytes = bytes;
+    if (this.#bytes <= this.#roomBytes) return;
+    if (!this.#room(this.#bytes - this.#roomBytes)) throw new Error("no room for the texts of an answer");
+    this.#roomBytes = this.#bytes;
+  }
+
+  #forget(key: string, text: OpenText): void {
+    this.#open.delete(key);
+    this.#bytes -= text.bytes;
+    text.bytes = 0;
   }
 
   /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
   #rest(ends: EventParts["ends"], but: ReadonlySet<string> = new Set()): string {
     let events = "";
-    for (const [key, { redaction, owner, carry }] of this.#open) {
-      if (but.has(key) || !ends(owner)) continue;
-      this.#open.delete(key);
-      const rest = redaction.finish();
-      if (rest !== "") events += carry(rest);
+    for (const [key, text] of this.#open) {
+      if (but.has(key) || !ends(text.owner)) continue;
+      this.#forget(key, text);
+      const rest = text.redaction.finish();
+      if (rest !== "") events += text.carrier.write(text.place, rest);
     }
     return events;
   }
@@ -171,35 +215,4 @@ function redactEach(scan: TextScan, tally: RedactionTally, texts: readonly Answe
     changed = true;
   }
   return changed;
-}
-
-/**
- * The document of an event that carries one piece of a text and nothing else: clients join names, ids and roles that come
- * twice. An event that is not of a choice carries one text, and is repeated with the piece in its place.
- */
-function carrierOf({ place }: Fragment, value: unknown): (piece: string) => unknown {
-  if (place[0] !== "choices") {
-    const json = JSON.stringify(value);
-    return (piece) => {
-      const copy: unknown = JSON.parse(json);
-      for (const { holder, name, place: other } of answerParts(copy).texts)
-        holder[name] = other.join("\n") === place.join("\n") ? piece : "";
-      return copy;
-    };
-  }
-  const { choices: _, usage: __, ...envelope } = value as Record<string, unknown>;
-  const [, index, ...steps] = place;
-  return (piece) => ({
-    ...envelope,
-    choices: [{ index, ...(nested(steps, piece) as object), finish_reason: null }],
-  });
-}
-
-/** The piece at the end of these steps. */
-function nested(steps: readonly (string | number)[], piece: string): unknown {
-  const [step, ...rest] = steps;
-  if (step === undefined) return piece;
-  const inner = nested(rest, piece);
-  if (typeof step === "string") return { [step]: inner };
-  return [typeof inner === "object" ? { index: step, ...inner } : inner];
 }

@@ -24,6 +24,8 @@ export interface TextRedaction {
   push(text: string): string;
   /** Returns the rest. Called once, at the end. */
   finish(): string;
+  /** The memory that is taken for what is held back. */
+  readonly bytes: number;
 }
 
 /** The redaction of plain text. */
@@ -31,6 +33,9 @@ export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedactio
   const stream = scan.openStream();
   return {
     push: (text) => stream.push(text),
+    get bytes() {
+      return stream.bytes;
+    },
     finish: () => {
       const rest = stream.finish();
       tally.add(stream.counts);
@@ -92,6 +97,10 @@ export class ArgumentsRedaction implements TextRedaction {
       at = end + 1;
     }
     return out;
+  }
+
+  get bytes(): number {
+    return this.#number.length * 2 + (this.#string?.bytes ?? 0) + (this.#plain?.bytes ?? 0);
   }
 
   finish(): string {

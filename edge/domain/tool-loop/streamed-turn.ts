@@ -32,6 +32,8 @@ export class StreamedTurn {
   readonly #owned: { has(name: string): boolean };
   readonly #texts = new Map<string, string[]>();
   readonly #calls = new Map<number, GrowingCall>();
+  /** The largest index of a call; -1: there is none. */
+  #lastIndex = -1;
   #clientCalls = 0;
   #characters = 0;
   #whole = true;
@@ -107,6 +109,7 @@ export class StreamedTurn {
     }
     const call = known ?? { rest: {}, ofFunction: {}, name: "", written: [], clientIndex: null };
     this.#calls.set(at, call);
+    this.#lastIndex = Math.max(this.#lastIndex, at);
     if (call.clientIndex !== null && call.clientIndex >= 0) return [{ ...delta, index: call.clientIndex }];
     return this.#grow(call, delta);
   }
@@ -114,7 +117,7 @@ export class StreamedTurn {
   /** An upstream that gives no index begins a new call with each new id. */
   #indexOf({ index, id }: JsonObject): number {
     if (typeof index === "number" && index >= 0) return index;
-    const last = Math.max(-1, ...this.#calls.keys());
+    const last = this.#lastIndex;
     const begins = typeof id === "string" && id !== "" && id !== this.#calls.get(last)?.rest["id"];
     return begins ? last + 1 : Math.max(last, 0);
   }

@@ -124,6 +124,8 @@ const QUOTE = { text: '"', user: false };
 interface Examined {
   readonly blocked: boolean;
   readonly unjudged: boolean;
+  /** Something was found, in the prompts or in a tool's result. */
+  readonly matched: boolean;
   /** The matches in each tool's result. */
   readonly inResults: readonly (readonly ScanMatch[])[];
 }
@@ -173,8 +175,9 @@ function redacted(
   guards: Guards,
   given: OutgoingBody,
   { prompts, definitions, toolResults }: GuardedTexts,
-  { inResults }: Examined,
+  { matched, inResults }: Examined,
 ): OutgoingBody {
+  if (!matched) return given;
   const redact = (texts: readonly RequestText[]): readonly string[] => redactedTexts(guards, texts);
   const edits = editsOf(prompts, redact(prompts));
   for (const edit of editsOf(definitions, redactedDefinitions(guards, definitions))) edits.push(edit);

@@ -130,7 +130,8 @@ function redactedStream(
   body: ReadableStream<Uint8Array>,
 ): ReadableStream<Uint8Array> {
   const tally = new RedactionTally();
-  const redacting = new RedactingEvents(guards.scan, tally);
+  const held = call.memory.answerMemory.open();
+  const redacting = new RedactingEvents(guards.scan, tally, (bytes) => held.grow(bytes));
   const filter = new SseFilter([redacting], true);
   const reader = body.getReader();
   const { clock } = call.ports;
@@ -143,6 +144,7 @@ function redactedStream(
     return out;
   };
   const ended = (): void => {
+    held.close();
     const { pii, ban_keywords } = tally;
     const counts = { ...(pii > 0 ? { pii } : {}), ...(ban_keywords > 0 ? { ban_keywords } : {}) };
     reportScan(call, request, span, { side: "output", guards, counts, harm: null, textMs, harmMs: 0 });

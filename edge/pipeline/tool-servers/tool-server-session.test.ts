@@ -3,8 +3,8 @@
  * of every kind of answer (docs/rules/tool-loop.md#tool-servers).
  */
 import { describe, expect, it } from "vitest";
+import { dataEvent } from "../../../shared/sse/event-reader.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
-import { dataEvent } from "../../domain/sse/event-reader.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { mcpServerOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";

@@ -1,0 +1,103 @@
+/**
+ * Events that carry one piece of a text and nothing else, like the event in which the text began: what was held back of a
+ * text comes in them (docs/rules/guardrails.md#actions). An event is kept once for all its texts, and what is kept of it is
+ * short, however large it is.
+ */
+import { writeEvent } from "./answer-events.ts";
+import { answerParts } from "./answer-texts.ts";
+
+/** The most characters that are kept of an event, as JSON. Honest ones have some hundred beside their texts. */
+const KEPT_MAX = 2_048;
+/** A longer name of an event is none that a client knows. */
+const FIELD_MAX = 256;
+
+/** Stands for a text: the texts of a document are found again where they are not empty. */
+const PLACEHOLDER = "-";
+
+type Place = readonly (string | number)[];
+
+/** What is kept of one event. */
+export class EventCarrier {
+  readonly #fields: readonly string[];
+  /** The JSON of the event with empty texts; null: it is too long, or the texts are those of choices. */
+  readonly #whole: string | null;
+  /** The short members of the event, as JSON. */
+  readonly #members: string;
+
+  /**
+   * @param fields the lines of the event that are no data
+   * @param value the parsed data, before anything is changed in it
+   * @param ofChoices whether it carries texts of choices: clients join names, ids and roles that come twice, so that
+   * nothing else of a choice is repeated
+   */
+  constructor(fields: readonly string[], value: unknown, ofChoices: boolean) {
+    this.#fields = fields.filter((line) => line.startsWith("event:") && line.length <= FIELD_MAX).slice(0, 1);
+    this.#whole = ofChoices ? null : withoutTexts(value);
+    this.#members = this.#whole === null ? shortMembers(value) : "{}";
+  }
+
+  /** The characters that are kept. */
+  get characters(): number {
+    return this.#members.length + (this.#whole?.length ?? 0) + FIELD_MAX * this.#fields.length;
+  }
+
+  /** The text of an event with this piece of the text at a place of the event. */
+  write(place: Place, piece: string): string {
+    return writeEvent(this.#fields, JSON.stringify(this.#carry(place, piece)));
+  }
+
+  #carry(place: Place, piece: string): unknown {
+    if (this.#whole !== null) {
+      const copy: unknown = JSON.parse(this.#whole);
+      fill(copy, place, piece);
+      return copy;
+    }
+    const members: object = JSON.parse(this.#members);
+    if (place[0] !== "choices") return { ...members, ...(nested(place, piece) as object) };
+    const [, index, ...steps] = place;
+    return { ...members, choices: [{ index, ...(nested(steps, piece) as object), finish_reason: null }] };
+  }
+}
+
+/** The JSON of a document with a placeholder for each of its texts; null: it is too long. */
+function withoutTexts(value: unknown): string | null {
+  const copy: unknown = JSON.parse(JSON.stringify(value));
+  for (const { holder, name } of answerParts(copy).texts) holder[name] = PLACEHOLDER;
+  const json = JSON.stringify(copy);
+  return json.length > KEPT_MAX ? null : json;
+}
+
+/** Puts a piece in place of one placeholder, and removes the others. */
+function fill(document: unknown, place: Place, piece: string): void {
+  const key = place.join("\n");
+  let isFilled = false;
+  for (const { holder, name, place: other } of answerParts(document).texts) {
+    const isIts: boolean = !isFilled && other.join("\n") === key;
+    holder[name] = isIts ? piece : "";
+    isFilled ||= isIts;
+  }
+}
+
+/** The members of an event that are neither choices nor usage, as JSON, as far as they are short together. */
+function shortMembers(value: unknown): string {
+  const members: string[] = [];
+  let room = KEPT_MAX;
+  for (const [name, member] of Object.entries(value ?? {})) {
+    if (name === "choices" || name === "usage") continue;
+    const json = `${JSON.stringify(name)}:${JSON.stringify(member)}`;
+    if (json.length > room) continue;
+    room -= json.length;
+    members.push(json);
+  }
+  return `{${members.join(",")}}`;
+}
+
+/** The piece at the end of these steps. */
+function nested(steps: Place, piece: string): unknown {
+  let inner: unknown = piece;
+  for (const step of steps.toReversed()) {
+    if (typeof step === "string") inner = { [step]: inner };
+    else inner = [typeof inner === "object" ? { index: step, ...inner } : inner];
+  }
+  return inner;
+}

@@ -1,0 +1,123 @@
+/**
+ * Reads texts once with all scanners of a policy, with a line break between two texts, in steps of a bounded size: what it
+ * holds does not grow with the texts (docs/rules/guardrails.md#what-a-scan-holds). Places are counted with the line breaks.
+ */
+import { collapseBlanks, fold } from "./fold.ts";
+import { FoundSpans } from "./found-spans.ts";
+import { InjectionFinder, KEPT_UNITS } from "./injection.ts";
+import type { KeywordTrie } from "./keyword-trie.ts";
+import { KeywordFinder } from "./keywords.ts";
+import { PiiScan } from "./pii-scan.ts";
+import type { UnitBuffer } from "./unit-buffer.ts";
+
+const LINE_BREAK = 10;
+
+/** What is looked for. */
+export interface Scanners {
+  readonly pii: boolean;
+  readonly keywords: KeywordTrie | null;
+  /** Told the number of a pattern and its place, until it answers true; null: patterns are not looked for. */
+  readonly injected: ((pattern: number, start: number, end: number) => boolean) | null;
+}
+
+/** One reading of some texts. */
+export class TextsReading {
+  readonly #texts: readonly string[];
+  readonly #atOnce: number;
+  readonly #pii: PiiScan | null;
+  readonly #keywords: KeywordFinder | null;
+  readonly #foundKeywords = new FoundSpans();
+  readonly #injections: InjectionFinder | null;
+  readonly #folded: UnitBuffer;
+  /** The text under way, where it begins, and how much of it was read. */
+  #nth = 0;
+  #offset = 0;
+  #at = 0;
+
+  /**
+   * @param folded where folded text is kept; it is used by no other reading meanwhile
+   * @param unitsAtOnce how many units a step reads at least, but at the end
+   */
+  constructor(
+    texts: readonly string[],
+    { pii, keywords, injected }: Scanners,
+    folded: UnitBuffer,
+    unitsAtOnce: number,
+  ) {
+    this.#texts = texts;
+    this.#atOnce = unitsAtOnce;
+    this.#pii = pii ? new PiiScan(unitsAtOnce) : null;
+    this.#keywords = keywords === null ? null : new KeywordFinder(keywords, this.#foundKeywords);
+    this.#injections = injected === null ? null : new InjectionFinder(injected);
+    this.#folded = folded;
+    folded.length = 0;
+    this.#pii?.open(texts[0] ?? "", 0);
+  }
+
+  /** Whether all texts were read. */
+  get isOver(): boolean {
+    return this.#nth >= this.#texts.length;
+  }
+
+  /** Reads on. */
+  step(): void {
+    const isFolded = this.#keywords !== null || this.#injections !== null;
+    const folded = this.#folded;
+    const before = folded.length;
+    const most = before + this.#atOnce;
+    for (let room = this.#atOnce; room > 0 && !this.isOver; ) {
+      const from = this.#at;
+      const text = this.#texts[this.#nth] ?? "";
+      this.#at = isFolded ? fold(text, from, true, this.#offset, folded, most) : Math.min(text.length, from + room);
+      this.#pii?.readTo(this.#at);
+      if (this.#at === text.length) this.#openNext(text.length);
+      room = isFolded ? most - folded.length : room - (this.#at - from) - 1;
+    }
+    if (isFolded) this.#readFolded(before);
+  }
+
+  /** Reads the folded units from an index on, and keeps those that patterns look back at. */
+  #readFolded(before: number): void {
+    const folded = this.#folded;
+    collapseBlanks(folded, before);
+    this.#keywords?.take(folded, before);
+    if (this.isOver) this.#keywords?.readUpTo(this.#offset, true);
+    this.#injections?.read(folded, this.isOver);
+    const count = folded.length - (this.#injections === null ? 0 : KEPT_UNITS);
+    if (count <= 0) return;
+    folded.dropFirst(count);
+    this.#injections?.forget(count);
+  }
+
+  /** Takes out the personal data and the keywords that are decided, and tells up to where nothing can be found any more. */
+  takeFound(): { readonly pii: FoundSpans; readonly keywords: FoundSpans; readonly decided: number } {
+    const otherwise = this.isOver ? Number.POSITIVE_INFINITY : this.#offset + this.#at;
+    const pii = this.isOver ? otherwise : (this.#pii?.undecided ?? otherwise);
+    const keywords = this.isOver ? otherwise : (this.#keywords?.undecided(otherwise) ?? otherwise);
+    this.#pii?.found.sort();
+    return {
+      pii: this.#pii?.found.takeUpTo(pii) ?? new FoundSpans(),
+      keywords: this.#foundKeywords.takeUpTo(keywords),
+      decided: Math.min(pii, keywords),
+    };
+  }
+
+  /** The memory that is taken, used or not, but for what was found. */
+  get bytes(): number {
+    const readers = [this.#folded, this.#pii, this.#keywords];
+    return readers.reduce((sum, reader) => sum + (reader?.bytes ?? 0), 0);
+  }
+
+  /** Goes on to the next text, behind a line break. */
+  #openNext(length: number): void {
+    this.#nth += 1;
+    this.#at = 0;
+    this.#offset += length;
+    const text = this.#texts[this.#nth];
+    if (text === undefined) return;
+    if (this.#keywords !== null || this.#injections !== null)
+      this.#folded.push(LINE_BREAK, this.#offset, this.#offset + 1);
+    this.#offset += 1;
+    this.#pii?.open(text, this.#offset);
+  }
+}
