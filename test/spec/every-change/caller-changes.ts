@@ -55,14 +55,6 @@ export const CALLER_CHANGES: readonly Change[] = [
     after: everywhere("403 api_key_expired"),
   },
   {
-    name: "key: end lifted",
-    own: "key",
-    first: (scene) => ["PUT", key(scene), { expires_at: "2020-01-01T00:00:00Z" }],
-    before: everywhere("403 api_key_expired"),
-    change: (scene) => ["PUT", key(scene), { expires_at: null }],
-    after: withoutStoredAnswer(),
-  },
-  {
     name: "key: rotated without grace",
     own: "key",
     change: (scene) => ["POST", `${key(scene)}/rotate`, {}],
@@ -80,14 +72,6 @@ export const CALLER_CHANGES: readonly Change[] = [
     own: "key",
     change: (scene) => ["PUT", key(scene), { allowed_models: ["another"] }],
     after: model("403 model_not_permitted", "200, not listed"),
-  },
-  {
-    name: "key: list lifted",
-    own: "key",
-    first: (scene) => ["PUT", key(scene), { allowed_models: ["another"] }],
-    before: model("403 model_not_permitted", "200, not listed"),
-    change: (scene) => ["PUT", key(scene), { allowed_models: null }],
-    after: withoutStoredAnswer(),
   },
   {
     name: "key: budget used up",
