@@ -3,7 +3,7 @@ import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Alerts } from "../../shared/schema/alert-log.ts";
+import type { AlertOverview } from "../../shared/schema/alert-log.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { modelHealth } from "../db/schema/models.ts";
@@ -42,8 +42,8 @@ const raised = (issueKey: string, atMs: number, count = 1): RaisedAlert => ({
   count,
 });
 
-async function read(): Promise<Alerts> {
-  return (await (await control.request("GET", "/api/v1/alerts")).json()) as Alerts;
+async function read(): Promise<AlertOverview> {
+  return (await (await control.request("GET", "/api/v1/alerts")).json()) as AlertOverview;
 }
 
 const iso = (minutes: number): string => new Date(START_MS + minutes * MINUTE_MS).toISOString();

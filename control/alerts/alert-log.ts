@@ -5,7 +5,7 @@
  */
 import { desc, eq, gt, lt, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
-import type { Alerts, FiringAlert } from "../../shared/schema/alert-log.ts";
+import type { AlertOverview, FiringAlert } from "../../shared/schema/alert-log.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertLog } from "../db/schema/alerts.ts";
 
@@ -65,7 +65,7 @@ export class AlertLog {
   }
 
   /** Issues that fire at `nowMs`, the longest first, without those of models; and the last messages, the newest first. */
-  async read(nowMs: number): Promise<Alerts> {
+  async read(nowMs: number): Promise<AlertOverview> {
     const recent = await this.#db.select().from(alertLog).orderBy(desc(alertLog.id)).limit(SHOWN_MAX);
     const lately = await this.#db
       .selectDistinctOn([alertLog.issue_key])

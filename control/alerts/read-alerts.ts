@@ -4,14 +4,14 @@
  */
 import { and, asc, eq } from "drizzle-orm";
 import { issues } from "../../shared/alerts.ts";
-import type { Alerts, FiringAlert } from "../../shared/schema/alert-log.ts";
+import type { AlertOverview, FiringAlert } from "../../shared/schema/alert-log.ts";
 import { modelHealth, models } from "../db/schema/models.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { AlertLog, longestFirst } from "./alert-log.ts";
 
 /** Issues that fire, the longest first, and the last messages, the newest first; at most 200 each. */
-export async function readAlerts(ctx: VerbContext): Promise<Alerts> {
+export async function readAlerts(ctx: VerbContext): Promise<AlertOverview> {
   return await withDatabaseErrors(async () => {
     const { firing, recent } = await new AlertLog(ctx.db).read(ctx.now().getTime());
     return { firing: longestFirst([...firing, ...(await downModels(ctx))]), recent };

@@ -1,7 +1,7 @@
 /** Routes for operating a gateway: the resync, and the log of what admins have changed. */
 
 import { z } from "zod";
-import { alertsSchema } from "../../shared/schema/alert-log.ts";
+import { alertOverviewSchema } from "../../shared/schema/alert-log.ts";
 import { attentionItemSchema } from "../../shared/schema/attention.ts";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
@@ -51,7 +51,7 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/alerts",
     summary: "What is wrong now, and the last 200 messages",
     tag: "Operations",
-    answer: alertsSchema,
+    answer: alertOverviewSchema,
     handler: async ({ ctx }) => await readAlerts(ctx),
   });
 }

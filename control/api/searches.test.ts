@@ -10,10 +10,10 @@ beforeAll(async () => {
   control = await startControl();
   await send("POST", "/api/v1/fairshare/groups", { name: "batch" });
   const tenants = [
-    { name: "Physics 100%", organization: "Faculty_A", contact: "ada@example.org" },
-    { name: "chemistry", organization: "Faculty B", fairshare_group: "batch" },
+    { name: "Physics 100%", description: "Faculty_A", contact: "ada@example.org" },
+    { name: "chemistry", description: "Faculty B", fairshare_group: "batch" },
     { name: "history", contact: "HERODOTUS@example.org", fairshare_group: "batch" },
-    { name: "Çatalhöyük", organization: "\\" },
+    { name: "Çatalhöyük", description: "\\" },
   ];
   for (const tenant of tenants) await send("POST", "/api/v1/tenants", tenant);
   const [first] = await found("q=100%25");

@@ -42,7 +42,7 @@ export function tenantCommands(program: Command): void {
   tenants
     .command("list")
     .description("list tenants")
-    .option("--search <text>", "a part of name, organization or contact")
+    .option("--search <text>", "a part of name, description or contact")
     .option("--status <status>", "active, suspended or archived")
     .option("--group <name>", "fairshare group")
     .action(async (options: ListOptions, command: Command) => {

@@ -1846,9 +1846,24 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        Alerts: {
+        AlertOverview: {
             firing: components["schemas"]["FiringAlert"][];
             recent: components["schemas"]["LoggedAlert"][];
+        };
+        Alerts: {
+            email: {
+                from_address: string;
+                password_set: boolean;
+                recipients: string[];
+                smtp_host: string;
+                smtp_port: number;
+                starttls: boolean;
+                username: string;
+            } | null;
+            min_interval_secs: number;
+            slack_webhook_set: boolean;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         AlertsTest: {
             results: {
@@ -3643,7 +3658,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Alerts"];
+                    "application/json": components["schemas"]["AlertOverview"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -5938,7 +5953,7 @@ export interface operations {
                 group?: string;
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
-                /** @description A part of name, organization or contact, in any case */
+                /** @description A part of name, description or contact, in any case */
                 q?: string;
                 status?: "active" | "suspended" | "archived";
             };

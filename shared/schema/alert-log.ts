@@ -17,7 +17,7 @@ export type FiringAlert = z.infer<typeof firingAlertSchema>;
 const loggedAlertSchema = z.object({ ...issue, at: z.string(), repeats: z.number().int() }).meta({ id: "LoggedAlert" });
 
 /** GET /alerts */
-export const alertsSchema = z
+export const alertOverviewSchema = z
   .object({ firing: z.array(firingAlertSchema), recent: z.array(loggedAlertSchema) })
-  .meta({ id: "Alerts" });
-export type Alerts = z.infer<typeof alertsSchema>;
+  .meta({ id: "AlertOverview" });
+export type AlertOverview = z.infer<typeof alertOverviewSchema>;

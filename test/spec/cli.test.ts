@@ -204,6 +204,18 @@ describe("the command line", () => {
       expect(Array.isArray(await json("usage", group))).toBe(true);
   });
 
+  it("shows what needs attention and which alerts there are, and searches tenants", async () => {
+    expect(await json("attention")).toBeInstanceOf(Array);
+    expect(await json("alerts", "--recent")).toBeInstanceOf(Array);
+    const name = unique("Search 100%");
+    const { id } = await json<{ id: string }>("tenants", "create", name);
+    const found = await json<{ id: string }[]>("tenants", "list", "--search", name.toUpperCase(), "--group", "default");
+    expect(found.map((tenant) => tenant.id)).toEqual([id]);
+    expect(await json("tenants", "list", "--search", name, "--status", "archived")).toEqual([]);
+    expect(await json("models", "list", "--search", unique("no model"))).toEqual([]);
+    await gateway(["tenants", "delete", id]);
+  });
+
   it("exports a backup that only its owner can read, and restores it", async () => {
     const name = unique("kept");
     const { id } = await json<{ id: string }>("tenants", "create", name);

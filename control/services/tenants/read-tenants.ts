@@ -1,5 +1,5 @@
 /**
- * Reads one tenant, and lists tenants, oldest first, by status, group and a part of name, organization or contact
+ * Reads one tenant, and lists tenants, oldest first, by status, group and a part of name, description or contact
  * (docs/rules/management-api.md#lists, docs/rules/management-api.md#searches).
  */
 import { and, eq, getTableColumns } from "drizzle-orm";
@@ -34,7 +34,7 @@ export async function listTenants(ctx: VerbContext, query: unknown): Promise<Pag
           afterCreated(tenants, page),
           status === undefined ? undefined : eq(tenants.status, status),
           group === undefined ? undefined : eq(tenants.fairshare_group, group),
-          containing(q, [tenants.name, tenants.organization, tenants.contact]),
+          containing(q, [tenants.name, tenants.description, tenants.contact]),
         ),
       )
       .orderBy(...byCreated(tenants))
