@@ -9,7 +9,7 @@ import type { Minted } from "./gateway.ts";
 import { startToolModel, type ToolModel } from "./tool-model.ts";
 
 /** The time that a tool has in these tests. */
-const TOOL_TIMEOUT_MS = 6_000;
+const TOOL_TIMEOUT_MS = 10_000;
 
 interface RegisteredServer {
   readonly url: string;
