@@ -78,7 +78,7 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
   const turns = loop.model.seen(minted.mark);
   expect(turns.length).toBeGreaterThan(REQUESTS * TURNS);
   // The request that was left may have had a turn on its way that did not reach the model. All rows are there when they
-  // are what the budget has counted.
+  // are what the budget has counted; what the cell has taken of it in advance comes back a little later.
   const sumOf = (found: readonly UsageLog[], name: "total_tokens" | "cost_usd"): number =>
     found.reduce((sum, row) => sum + row[name], 0);
   const { rows, usage } = await waitFor(
@@ -86,7 +86,9 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
       rows: await gateway.allRows(minted.tenant.id),
       usage: await gateway.must<BudgetUsage>("GET", `/tenants/${minted.tenant.id}/budget/usage`),
     }),
-    (read) => read.rows.length >= turns.length && read.usage.used_tokens === sumOf(read.rows, "total_tokens"),
+    ({ rows: found, usage: { used_tokens: used, reserved_tokens: tokens, reserved_cost_usd: cost } }) =>
+      found.length >= turns.length && used === sumOf(found, "total_tokens") && tokens + cost === 0,
+    60_000,
   );
   await waitFor(
     async () => await gateway.loadOf(model),
@@ -109,7 +111,6 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
     expect(sumOf([...own, ...later], "total_tokens")).toBe(USAGE_OF_A_REQUEST.total_tokens);
   }
 
-  expect(usage).toMatchObject({ reserved_tokens: 0, reserved_cost_usd: 0 });
   expect(usage.used_cost_usd).toBeCloseTo(sumOf(rows, "cost_usd"), 6);
   await waitFor(
     () => server.sessions.size,
