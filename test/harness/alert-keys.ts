@@ -21,7 +21,7 @@ export const ALERT_KEYS = {
   energy_power_poll_failed: ALERTS_SPEC,
   mcp_upstream_request_failed: ALERTS_SPEC,
   mcp_upstream_5xx_response: ALERTS_SPEC,
-  mcp_tool_discovery_failed: ALERTS_SPEC,
+  mcp_tool_discovery_failed: "edge/pipeline/tool-loop/tool-loop.test.ts",
   redis_key_lookup_failed: ALERTS_SPEC,
   redis_model_lookup_failed: ALERTS_SPEC,
   redis_mcp_lookup_failed: ALERTS_SPEC,

@@ -35,7 +35,7 @@ export const BOON_SETTINGS = {
   structured_output_enabled: true,
   tool_loop_enabled: true,
   tool_loop_max_turns: 8,
-  tool_loop_tool_timeout_ms: 6_000,
+  tool_loop_tool_timeout_ms: 10_000,
   compression_enabled: true,
 } as const satisfies Partial<BoonsValue>;
 

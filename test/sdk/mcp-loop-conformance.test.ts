@@ -20,6 +20,9 @@ const { ok } = await fetch(to, { method: "POST", body: url });
 process.exitCode = ok ? 0 : 1;
 `;
 
+/** The suite starts a program, which starts slowly beside other tests. */
+const TIMEOUT_MS = 120_000;
+
 const fixture = useGateway();
 const loop = useToolLoop(fixture);
 let folder: string;
@@ -52,7 +55,18 @@ const asks = useServer((request, response) => {
 async function checksOf(scenario: string): Promise<readonly string[]> {
   const results = join(folder, scenario);
   const command = `${process.execPath} ${join(folder, "client.mjs")} ${asks()}`;
-  const args = [SUITE, "client", "--scenario", scenario, "--command", command, "--output-dir", results];
+  const args = [
+    SUITE,
+    "client",
+    "--scenario",
+    scenario,
+    "--command",
+    command,
+    "--output-dir",
+    results,
+    "--timeout",
+    String(TIMEOUT_MS),
+  ];
   const output = await new Promise<string>((resolve) => {
     execFile(process.execPath, args, { cwd: folder }, (_, stdout, stderr) => resolve(stdout + stderr));
   });
@@ -68,6 +82,6 @@ it.each([
   // The suite knows no revision before 2025-06-18; the gateway begins with 2025-03-26 and goes on in what the server chose.
   ["initialize", ["mcp-client-initialization | FAILURE | Version mismatch: expected 2025-11-25, got 2025-03-26"]],
   ["tools_call", ["tool-add-numbers | SUCCESS | "]],
-])("scenario %s", async (scenario, expected) => {
+])("scenario %s", { timeout: TIMEOUT_MS }, async (scenario, expected) => {
   expect(await checksOf(scenario)).toEqual(expected);
 });

@@ -24,6 +24,9 @@ afterAll(async () => {
   await server.close();
 });
 
+/** Thirty turns one after another, beside other tests. */
+const TIMEOUT_MS = 180_000;
+
 const REQUESTS = 6;
 /** Turns of the model for each request: four that call tools, and the answer. */
 const TURNS = 5;
@@ -40,7 +43,9 @@ const USAGE_OF_A_REQUEST = {
 };
 type Messages = OpenAI.ChatCompletionMessageParam[];
 
-it("loses no row and holds nothing over thirty turns of an agent that leaves in the middle", async () => {
+it("loses no row and holds nothing over thirty turns of an agent that leaves in the middle", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const { gateway } = fixture;
   const minted = await loop.mint([server]);
   const budget = { budget_period: "lifetime", budget_tokens: 1_000_000, budget_cost_usd: 1_000_000 };
@@ -73,7 +78,7 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
   const turns = loop.model.seen(minted.mark);
   expect(turns.length).toBeGreaterThan(REQUESTS * TURNS);
   // The request that was left may have had a turn on its way that did not reach the model. All rows are there when they
-  // are what the budget has counted.
+  // are what the budget has counted; what the cell has taken of it in advance comes back a little later.
   const sumOf = (found: readonly UsageLog[], name: "total_tokens" | "cost_usd"): number =>
     found.reduce((sum, row) => sum + row[name], 0);
   const { rows, usage } = await waitFor(
@@ -81,7 +86,9 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
       rows: await gateway.allRows(minted.tenant.id),
       usage: await gateway.must<BudgetUsage>("GET", `/tenants/${minted.tenant.id}/budget/usage`),
     }),
-    (read) => read.rows.length >= turns.length && read.usage.used_tokens === sumOf(read.rows, "total_tokens"),
+    ({ rows: found, usage: { used_tokens: used, reserved_tokens: tokens, reserved_cost_usd: cost } }) =>
+      found.length >= turns.length && used === sumOf(found, "total_tokens") && tokens + cost === 0,
+    60_000,
   );
   await waitFor(
     async () => await gateway.loadOf(model),
@@ -104,7 +111,6 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
     expect(sumOf([...own, ...later], "total_tokens")).toBe(USAGE_OF_A_REQUEST.total_tokens);
   }
 
-  expect(usage).toMatchObject({ reserved_tokens: 0, reserved_cost_usd: 0 });
   expect(usage.used_cost_usd).toBeCloseTo(sumOf(rows, "cost_usd"), 6);
   await waitFor(
     () => server.sessions.size,
