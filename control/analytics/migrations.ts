@@ -125,6 +125,19 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
     name: "0006-usage-daily-mv-models",
     statement: (db) => `ALTER TABLE ${db}.usage_daily_mv MODIFY QUERY ${rollupOf(db)}`,
   },
+  // rows of an older version have "" and 0 here (docs/rules/storage-layouts.md#usage-raw)
+  ...[
+    "error_code LowCardinality(String) AFTER upstream_status",
+    "endpoint LowCardinality(String) AFTER error_code",
+    "attempts UInt16 CODEC(T64, ZSTD(1)) AFTER endpoint",
+    "cached_tokens UInt64 CODEC(T64, ZSTD(1)) AFTER total_tokens",
+    "reasoning_tokens UInt64 CODEC(T64, ZSTD(1)) AFTER cached_tokens",
+    "input_seconds Float64 CODEC(Gorilla, ZSTD(1)) AFTER reasoning_tokens",
+    "gateway_ms UInt32 CODEC(T64, ZSTD(1)) AFTER total_ms",
+  ].map((column) => ({
+    name: `0008-usage-raw-${column.slice(0, column.indexOf(" "))}`,
+    statement: (db: string): string => `ALTER TABLE ${db}.usage_raw ADD COLUMN IF NOT EXISTS ${column}`,
+  })),
   ...["usage_raw", "usage_daily", "spans"].map((table) => ({
     name: `0007-deduplication-window-${table}`,
     statement: (db: string): string =>

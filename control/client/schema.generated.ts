@@ -3191,6 +3191,7 @@ export interface components {
         UsageLogDetail: {
             /** @enum {string} */
             admission: "fast" | "queued" | "rejected" | "boon";
+            attempts: number;
             /** @description null: the client has named the model */
             auto_route: {
                 /** @description best first */
@@ -3211,14 +3212,19 @@ export interface components {
             } | null;
             /** @enum {string} */
             cache_status: "hit" | "miss" | "off";
+            cached_tokens: number;
             cell: string;
             co2_g: number;
             cost_usd: number;
             device_id: string;
+            endpoint: string;
             energy_cost_usd: number;
             energy_wh: number;
+            error_code: string;
             estimated_tokens: number;
+            gateway_ms: number;
             has_trace: boolean;
+            input_seconds: number;
             input_tokens: number;
             key_id: string;
             key_name: string;
@@ -3226,6 +3232,7 @@ export interface components {
             model: string;
             output_tokens: number;
             queue_wait_ms: number;
+            reasoning_tokens: number;
             request_id: string;
             /** @enum {string} */
             request_type: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
@@ -3247,16 +3254,22 @@ export interface components {
         UsageLogEntry: {
             /** @enum {string} */
             admission: "fast" | "queued" | "rejected" | "boon";
+            attempts: number;
             /** @enum {string} */
             cache_status: "hit" | "miss" | "off";
+            cached_tokens: number;
             cell: string;
             co2_g: number;
             cost_usd: number;
             device_id: string;
+            endpoint: string;
             energy_cost_usd: number;
             energy_wh: number;
+            error_code: string;
             estimated_tokens: number;
+            gateway_ms: number;
             has_trace: boolean;
+            input_seconds: number;
             input_tokens: number;
             key_id: string;
             key_name: string;
@@ -3264,6 +3277,7 @@ export interface components {
             model: string;
             output_tokens: number;
             queue_wait_ms: number;
+            reasoning_tokens: number;
             request_id: string;
             /** @enum {string} */
             request_type: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
@@ -6426,11 +6440,17 @@ export interface operations {
     getUsageLogs: {
         parameters: {
             query?: {
+                admission?: "fast" | "queued" | "rejected" | "boon";
                 before_ms?: string;
                 before_request_id?: string;
+                cache_status?: "hit" | "miss" | "off";
+                cell?: string;
+                error_code?: string;
                 include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
+                min_queue_wait_ms?: string;
+                min_total_ms?: string;
                 model?: string;
                 request_id?: string;
                 request_type?: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
@@ -6458,6 +6478,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
     };
