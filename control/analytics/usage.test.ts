@@ -26,7 +26,14 @@ describe("the tables", () => {
     const names = await again.rows<{ name: string }>("SELECT name FROM system.tables WHERE database = {db:String}", {
       db: "usage_test",
     });
-    expect(names.map(({ name }) => name).sort()).toEqual(["spans", "usage_daily", "usage_daily_mv", "usage_raw"]);
+    expect(names.map(({ name }) => name).sort()).toEqual([
+      "spans",
+      "usage_daily",
+      "usage_daily_mv",
+      "usage_quarter",
+      "usage_quarter_mv",
+      "usage_raw",
+    ]);
     await again.close();
   });
 
@@ -91,7 +98,7 @@ describe("the tables", () => {
     const windows = tables.map(
       ({ engine_full }) => /non_replicated_deduplication_window = (\d+)/.exec(engine_full)?.[1],
     );
-    expect(windows).toEqual(["10000", "10000", "10000"]);
+    expect(windows).toEqual(["10000", "10000", "10000", "10000"]);
   });
 
   it("fold names that are not registered into one row of the rollup, also in a folder of an older version", async () => {

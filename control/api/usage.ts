@@ -10,6 +10,7 @@ import {
 } from "../../shared/schema/usage.ts";
 import {
   cacheUsageSchema,
+  costsQuerySchema,
   dailyUsageSchema,
   keySummariesQuerySchema,
   keySummaryQuerySchema,
@@ -153,7 +154,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/costs",
     summary: "Spend per model",
-    query: usageFilterQuerySchema,
+    query: costsQuerySchema,
     answer: z.array(modelCostSchema),
     verb: listCosts,
   }),

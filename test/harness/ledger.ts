@@ -54,7 +54,8 @@ export class TestLedger {
     });
     afterAll(async () => await stop?.());
     beforeEach(async () => {
-      for (const table of ["usage_raw", "usage_daily", "spans"]) await this.run(`TRUNCATE TABLE ${DB}.${table}`);
+      for (const table of ["usage_raw", "usage_daily", "usage_quarter", "spans"])
+        await this.run(`TRUNCATE TABLE ${DB}.${table}`);
     });
   }
 
