@@ -4,7 +4,7 @@ import { z } from "zod";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
 import { resync } from "../publish/resync-verb.ts";
-import { listAudit } from "../services/audit/list-audit.ts";
+import { auditPages, listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
@@ -30,6 +30,7 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     tag: "Audit",
     query: auditFilterSchema,
     answer: z.array(auditEntrySchema),
+    csv: { filename: "audit", pages: ({ ctx, query }) => auditPages(ctx, query) },
     handler: async ({ ctx, query }) => await listAudit(ctx, query),
   });
 }

@@ -2299,6 +2299,24 @@ export interface components {
             key_id: string;
             model: string;
             output_tokens: number;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p50_queue_wait_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p50_total_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p50_ttft_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p95_queue_wait_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p95_total_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p95_ttft_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p99_queue_wait_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p99_total_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p99_ttft_ms: number | null;
             requests: number;
             success_requests: number;
             /** @description 00000000-0000-0000-0000-000000000000 when not grouped by tenant */
@@ -3413,6 +3431,8 @@ export interface operations {
                 cursor?: string;
                 entity_id?: string;
                 entity_type?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
                 since_ms?: string;
@@ -3433,6 +3453,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEntry"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -3564,11 +3585,15 @@ export interface operations {
     getCosts: {
         parameters: {
             query?: {
+                end_day?: string;
                 include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;
+                start_day?: string;
                 tenant_id?: string;
+                /** @description IANA zone by whose clock days begin and end, default UTC */
+                timezone?: string;
                 until_ms?: string;
             };
             header?: never;
@@ -6261,12 +6286,18 @@ export interface operations {
     getUsageBreakdown: {
         parameters: {
             query?: {
+                end_day?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
                 model?: string;
                 since_ms?: string;
+                start_day?: string;
                 tenant_id?: string;
+                /** @description IANA zone by whose clock days begin and end, default UTC */
+                timezone?: string;
                 until_ms?: string;
             };
             header?: never;
@@ -6282,6 +6313,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageBreakdown"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6351,12 +6383,16 @@ export interface operations {
         parameters: {
             query?: {
                 end_day?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 group_by?: "day" | "tenant" | "key" | "model" | "key_model";
                 include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 start_day?: string;
                 tenant_id?: string;
+                /** @description IANA zone by whose clock days begin and end, default UTC */
+                timezone?: string;
             };
             header?: never;
             path?: never;
@@ -6371,6 +6407,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DailyUsage"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6446,6 +6483,8 @@ export interface operations {
                 cache_status?: "hit" | "miss" | "off";
                 cell?: string;
                 error_code?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
@@ -6474,6 +6513,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageLogEntry"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
