@@ -45,7 +45,7 @@ export function dayAfter(day: string): string {
 }
 
 /** Days in order, with the first instant of each, and the end of the last one (exclusive); epoch ms. */
-export interface ZoneDays {
+interface ZoneDays {
   readonly days: readonly { readonly day: string; readonly startMs: number }[];
   readonly endMs: number;
 }

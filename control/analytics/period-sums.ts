@@ -5,7 +5,7 @@
  */
 import { daysBetween } from "../../shared/zone-days.ts";
 import { dayPeriod, namesDays } from "./day-period.ts";
-import { keptDays, quarterRows } from "./quarter-rollup.ts";
+import { keptDays, quarterRows } from "./quarter-rows.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
 import type { UsageScope } from "./usage-filter.ts";
 import { usageSums } from "./usage-sums.ts";

@@ -3,7 +3,7 @@
  * by quarters (docs/rules/storage-layouts.md#usage-quarter). The daily rollup is never changed. A day or month is dropped
  * when all of it is older than it is to be kept.
  */
-import { QUARTERS_KEPT_DAYS } from "./quarter-rollup.ts";
+import { QUARTERS_KEPT_DAYS } from "./quarter-rows.ts";
 import type { AnalyticsStore } from "./store.ts";
 
 const DAY_MS = 86_400_000;

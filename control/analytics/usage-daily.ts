@@ -9,7 +9,8 @@ import { NIL_UUID } from "../../shared/usage-row.ts";
 import { daysBetween, isUtc } from "../../shared/zone-days.ts";
 import { dayPeriod } from "./day-period.ts";
 import { physical, usd } from "./expressions.ts";
-import { keptDays, PERCENTILES, quarterRows } from "./quarter-rollup.ts";
+import { PERCENTILES } from "./quarter-rollup.ts";
+import { keptDays, quarterRows } from "./quarter-rows.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
 
 const GROUP_FIELDS = ["day", "tenant_id", "key_id", "model"] as const;

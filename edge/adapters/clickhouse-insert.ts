@@ -3,8 +3,9 @@
  * again after a lost acknowledgement changes nothing (docs/rules/settlement-and-rows.md#shipping). The store's own
  * error texts never leave this file.
  */
+
+import type { ClickhouseEnv } from "../clickhouse-env.ts";
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../domain/ledger/analytics-store.ts";
-import type { ClickhouseEnv } from "../env.ts";
 
 const INSERT_TIMEOUT_MS = 30_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -63,6 +63,11 @@ export class TestLedger {
     return this.#at.store;
   }
 
+  /** Where the store is, as a Worker is told it. */
+  get place(): { readonly url: string; readonly db: string; readonly user: string; readonly password: string } {
+    return { url: this.#at.url, db: DB, ...credentials };
+  }
+
   /** Another connection to the same store. */
   another(): AnalyticsStore {
     return new AnalyticsStore({ url: this.#at.url, db: DB, ...credentials }, this.log);
