@@ -64,6 +64,8 @@ interface OwnCall {
 export interface SubCall extends OwnCall {
   /** The request type in its row. */
   readonly requestType: RequestType;
+  /** Ends the call like a client that leaves; when it is omitted, the client of the request does. */
+  readonly signal?: AbortSignal;
 }
 
 /** The model's answer. */
@@ -101,7 +103,7 @@ export async function currentModel(call: Call, name: string): Promise<ModelRecor
  * A client that leaves later, or an upstream that breaks off, ends the body as it ends a client's answer.
  */
 export async function openSubCall(parent: Call, request: Prepared, asked: SubCall): Promise<Response> {
-  return await openAs(childOf(parent, asked.requestType), request, asked);
+  return await openAs(childOf(parent, asked.requestType, asked.signal), request, asked);
 }
 
 /**
@@ -109,7 +111,7 @@ export async function openSubCall(parent: Call, request: Prepared, asked: SubCal
  * {@link openSubCall} throws; an answer that breaks off is `upstream_failed`.
  */
 export async function subCall(parent: Call, request: Prepared, asked: SubCall): Promise<SubCallAnswer> {
-  const call = childOf(parent, asked.requestType);
+  const call = childOf(parent, asked.requestType, asked.signal);
   const { status, body } = await openAs(call, request, asked);
   try {
     return await collect(call, status, body);
@@ -168,11 +170,11 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
 }
 
 /** A call of its own, whose client counts as gone when the parent's client leaves. */
-function childOf(parent: Call, requestType: RequestType = "chat"): Call {
+function childOf(parent: Call, requestType: RequestType = "chat", signal = parent.request.signal): Call {
   const { ports, config, memory, waitUntil, traceContext, requestId } = parent;
   const headers = traceContext === null ? {} : { traceparent: traceparentOf(traceContext, traceContext.spanId) };
   const url = new URL(PATH, parent.request.url);
-  const request = new Request(url, { method: "POST", headers, signal: parent.request.signal });
+  const request = new Request(url, { method: "POST", headers, signal });
   const call = startCall({ ports, config, memory, waitUntil, request, place: { path: PATH, search: "" } });
   return { ...call, route: { ...call.route, requestType }, parentId: requestId };
 }

@@ -30,6 +30,9 @@ describe("the JSON value of a text", () => {
     ['{"n": 1e400, "big": 12345678901234567890, "n": 2}', '{"n":1e400,"big":12345678901234567890,"n":2}'],
     [`${fence}json\n"a  b"\n${fence}`, '"a  b"'],
     ["null", "null"],
+    ['"such as {} or [1]"', '"such as {} or [1]"'],
+    [`${fence}\n "{\\"a\\": 1}" \n${fence}`, '"{\\"a\\": 1}"'],
+    ['"Ann": {"a": 1}', '{"a":1}'],
     ['{"__proto__": {"a": 1}}', '{"__proto__":{"a":1}}'],
     ['{"a": "\ud800"}', '{"a":"\ud800"}'],
   ])("of %j is %j", (content, expected) => {
@@ -62,6 +65,23 @@ describe("the JSON value of a text", () => {
           value: JSON.parse(text),
           text: JSON.stringify(value),
         });
+      }),
+    );
+  });
+
+  it("is the whole text when that is JSON", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(4), (value, spaces) => {
+        const text = JSON.stringify(value, null, spaces);
+        expect(extractJson(text)).toEqual({ kind: "value", value: JSON.parse(text), text: JSON.stringify(value) });
+      }),
+    );
+  });
+
+  it("is the whole text when that is a string, whatever it holds", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("{", "}", "[", "]", '"', "a", ":", "\\", " ") }), (value) => {
+        expect(textOf(JSON.stringify(value))).toBe(JSON.stringify(value));
       }),
     );
   });

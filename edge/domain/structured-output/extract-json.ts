@@ -22,11 +22,13 @@ const BROKEN: Extracted = { kind: "none", problem: "The JSON value is not valid 
 const DEEP: Extracted = { kind: "none", problem: `The JSON value is nested deeper than ${VALUE_MAX_DEPTH} levels.` };
 
 /**
- * The first object or list in `text` that is valid JSON, or the whole text (without a code fence) when that is a string,
- * number, boolean or null. A value that is broken or cut off is not searched for values within it: a part of an answer
- * must never pass for the answer.
+ * The whole text (without a code fence) when that is a string, number, boolean or null, else the first object or list in
+ * `text` that is valid JSON. A value that is broken or cut off, or a string, is not searched for values within it: a part
+ * of an answer must never pass for the answer.
  */
 export function extractJson(text: string): Extracted {
+  const scalar = wholeScalar(unfenced(text));
+  if (scalar !== null) return scalar;
   let looked = 0;
   for (let at = nextOpening(text, 0); at < text.length; at = nextOpening(text, at + 1)) {
     const scan = scanValue(text, at);
@@ -36,7 +38,7 @@ export function extractJson(text: string): Extracted {
     if (scan.result === "cut-off") return CUT_OFF;
     if (scan.result === "broken" || looked > MAX_PASSES * text.length) return BROKEN;
   }
-  return parsed(unfenced(text)) ?? NO_VALUE;
+  return NO_VALUE;
 }
 
 /** JSON text without the white space around its tokens; numbers and strings stay as they were written. */
@@ -67,6 +69,12 @@ function parsed(text: string): Extracted | null {
   } catch {
     return null;
   }
+}
+
+/** A string, number, boolean or null that is all there is. */
+function wholeScalar(text: string): Extracted | null {
+  const trimmed = text.trim();
+  return scalarEnd(trimmed, 0) === trimmed.length ? parsed(trimmed) : null;
 }
 
 /** The content of a text that is one code fence; every other text without the space around it. */

@@ -12,6 +12,8 @@ const COLLECTED_MAX_BYTES = 4 * 1024 * 1024;
 export interface StagedAnswer {
   readonly status: number;
   readonly contentType: string;
+  /** The `retry-after` of a 429 that a stage puts in the answer's place. */
+  readonly retryAfter?: string | null;
   readonly body: ReadableStream<Uint8Array>;
 }
 
@@ -48,6 +50,8 @@ export async function collectAnswer(
 ): Promise<Collected> {
   const buffer = new BoundedBuffer(COLLECTED_MAX_BYTES, call.memory.answerMemory.open());
   report.onEnd(() => buffer.close());
+  const passed = call.memory.answerMemory.open();
+  report.onEnd(() => passed.close());
   const reader = body.getReader();
   const read: Uint8Array[] = [];
   let readBytes = 0;
@@ -58,6 +62,8 @@ export async function collectAnswer(
     readBytes += value.byteLength;
     buffer.push(value);
     if (buffer.isWhole) continue;
+    // What is passed on counts for as long as the answer lasts, if there is memory to count it in.
+    passed.grow(readBytes);
     return { kind: "too-large", noMemory: readBytes <= COLLECTED_MAX_BYTES, body: pushBack(read, reader) };
   }
 }
@@ -72,17 +78,16 @@ export function bodyOfBytes(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-/** What was read, and then the rest. */
+/** What was read, each piece only until it is passed on, and then the rest. */
 function pushBack(
   read: readonly Uint8Array[],
   rest: ReadableStreamDefaultReader<Uint8Array>,
 ): ReadableStream<Uint8Array> {
-  const pieces = read[Symbol.iterator]();
+  const pieces = read.toReversed();
   return new ReadableStream(
     {
       pull: async (controller) => {
-        const piece = pieces.next();
-        const value = piece.done === true ? (await rest.read()).value : piece.value;
+        const value = pieces.pop() ?? (await rest.read()).value;
         if (value === undefined) controller.close();
         else controller.enqueue(value);
       },

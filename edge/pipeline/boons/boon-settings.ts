@@ -13,8 +13,16 @@ export const readBoonSettings = settingsReader("boons", (value) => boonsValueSch
 
 /** The settings of boons for a chat completion of this model; null also when no boon can apply. */
 export async function boonSettingsOf(call: Call, model: ModelRecord): Promise<KnownBoons | null> {
-  if (call.route.requestType !== "chat" || model.boons.length + model.tool_servers.length === 0) return null;
-  return await readBoonSettings(call);
+  return mayHaveBoons(call, model) ? await readBoonSettings(call) : null;
+}
+
+/** Whether boons stay away only because their settings cannot be read now: a later request may get another answer. */
+export function lacksBoonSettings(call: Call, model: ModelRecord, boons: KnownBoons | null): boolean {
+  return boons === null && mayHaveBoons(call, model);
+}
+
+function mayHaveBoons({ route }: Call, model: ModelRecord): boolean {
+  return route.requestType === "chat" && model.boons.length + model.tool_servers.length > 0;
 }
 
 /**

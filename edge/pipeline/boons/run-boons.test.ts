@@ -56,7 +56,7 @@ describe("boons", () => {
       adds("structured_output", { applied: false, warnings: ["two"] }),
     ]);
     expect(edits).toEqual([["messages", ["m", "vision", "tool_loop", "structured_output"]]]);
-    expect(report).toMatchObject({ applied: ["vision", "tool_loop"], warnings: ["one", "two"] });
+    expect(report).toMatchObject({ applied: ["vision", "tool_loop"], warnings: ["one", "two"], failed: false });
     expect(stages).toEqual([answer]);
     expect(counted).toEqual(["vision hit", "tool_loop hit", "structured_output failed"]);
   });
@@ -69,7 +69,7 @@ describe("boons", () => {
       adds("structured_output"),
     ]);
     expect(edits).toEqual([["messages", ["m", "vision", "structured_output"]]]);
-    expect(report.applied).toEqual(["vision", "structured_output"]);
+    expect(report).toMatchObject({ applied: ["vision", "structured_output"], failed: true });
     expect(counted).toEqual(["vision hit", "compression failed", "structured_output hit"]);
     expect(logged).toMatchObject([{ name: "boon_failed", boon: "compression", reason: "TypeError" }]);
     expect(JSON.stringify(logged)).not.toContain(secret);
@@ -82,6 +82,24 @@ describe("boons", () => {
   it("do not run when the client says so", async () => {
     const { edits, counted } = await boosted([adds("vision")], "lossy, OFF");
     expect([edits, counted]).toEqual([[], []]);
+  });
+});
+
+describe("an answer that boons may have changed", () => {
+  it.each([
+    ["is stored", true, { cache: "miss", stored: 1 }],
+    [
+      "is neither given from the cache nor stored while their settings cannot be read",
+      false,
+      { cache: null, stored: 0 },
+    ],
+  ])("%s", async (_, readable, expected) => {
+    const world = new BoonWorld({}, { boons: ["vision"], cache_enabled: true }, says("ok"));
+    if (!readable) world.settings.delete("boons");
+    const answer = await run(world.received());
+    await answer.text();
+    await world.settled();
+    expect({ cache: answer.headers.get("x-gateway-cache"), stored: world.stored.length }).toEqual(expected);
   });
 });
 

@@ -42,7 +42,10 @@ export async function runBoons<K extends Prepared>(
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
 
-/** Null: the boon does not apply, which is no run, or has failed. */
+/** What a boon that has failed did. */
+const FAILED: BoonEffect = { applied: false, warnings: [], answer: null };
+
+/** Null: the boon does not apply, which is no run. */
 async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
   const { clock, events } = work.call.ports;
   const beganMs = clock();
@@ -58,7 +61,7 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
       request_id: work.call.requestId,
       reason: error instanceof Error ? error.name : "unknown",
     });
-    return null;
+    return FAILED;
   }
 }
 
@@ -72,6 +75,7 @@ function reportOf(effects: readonly (readonly [Boon, BoonEffect])[]): BoonReport
   return {
     applied: effects.flatMap(([{ name }, effect]) => (effect.applied ? [name] : [])),
     warnings: effects.flatMap(([, { warnings }]) => warnings),
+    failed: effects.some(([, effect]) => effect === FAILED),
     compression: effects.reduce<BoonReport["compression"]>(
       (found, [, { compression }]) => compression ?? found,
       NO_BOONS.compression,

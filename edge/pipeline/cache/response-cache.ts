@@ -13,7 +13,7 @@ import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
-import { hasToolLoop } from "../boons/boon-settings.ts";
+import { hasToolLoop, lacksBoonSettings } from "../boons/boon-settings.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers } from "../call/guards.ts";
@@ -98,8 +98,8 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
 }
 
 function isBypassed(call: Call, { principal, model, boons }: Prepared): boolean {
-  const directed = call.request.headers.has("x-gateway-boons");
-  return !model.cache_enabled || directed || changesAnswers(principal.tenant) || hasToolLoop(model, boons);
+  if (!model.cache_enabled || call.request.headers.has("x-gateway-boons")) return true;
+  return changesAnswers(principal.tenant) || hasToolLoop(model, boons) || lacksBoonSettings(call, model, boons);
 }
 
 /**

@@ -54,12 +54,14 @@ export interface BoonReport {
   /** Names of the boons that were applied, in order. */
   readonly applied: readonly string[];
   readonly warnings: readonly string[];
+  /** A boon has failed: the next request may get another answer. */
+  readonly failed: boolean;
   /** Tokens of the request before and after compression; null: it did not run. */
   readonly compression: { readonly beforeTokens: number; readonly afterTokens: number } | null;
 }
 
 /** Nothing was done. */
-export const NO_BOONS: BoonReport = { applied: [], warnings: [], compression: null };
+export const NO_BOONS: BoonReport = { applied: [], warnings: [], failed: false, compression: null };
 
 /**
  * What may be known of a request at any point of its way; what was not reached yet has its value of {@link

@@ -75,11 +75,12 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : shownStatus;
     forwarded.span.set({ ttft_ms: ttftMs });
-    if (end === "broken") forwarded.span.fail();
+    if (end === "broken" && tapped?.complete !== true) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
     if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     let failure: GatewayError | null = null;
-    if (end === "broken") {
+    if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
+    else if (end === "broken") {
       call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
       if (cancellation.timedOut) request.upstream.count("timeout");
       failure = reportBrokenStream(call, request.model, cancellation.timedOut, scan.bytes);
@@ -99,7 +100,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     else settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
     const whole = end === "complete" ? buffer?.take() : null;
     // A boon that failed once may do better the next time.
-    const storable = boonReport.warnings.length === 0 && shownStatus === 200;
+    const storable = boonReport.warnings.length === 0 && !boonReport.failed && shownStatus === 200;
     if (miss !== null && whole && storable && (!isEventStream(clientType) || isCompleteStream(whole))) {
       const stored = { body: whole, contentType: clientType ?? "application/json", ...billed };
       storeResponse(call, miss, stored, () => buffer?.close());
@@ -168,10 +169,10 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     if (staged.warnings.length > 0) boonReport = withWarnings(boonReport, staged.warnings);
     shownStatus = staged.status;
     const toClient = { ...job, events: isEventStream(clientType), onUpstream: () => undefined };
-    return answered(
-      relayPump(toClient, new StagedReader(staged.body)),
-      headersOf(clientType, { ...request, boonReport }),
-    );
+    return answered(relayPump(toClient, new StagedReader(staged.body)), {
+      ...headersOf(clientType, { ...request, boonReport }),
+      ...(staged.status === 429 && staged.retryAfter ? { "retry-after": staged.retryAfter } : {}),
+    });
   }
   const size = events ? null : smallAnswerBytes(upstreamHeaders);
   const reservation = size === null ? null : call.memory.answerMemory.open();

@@ -9,6 +9,7 @@ import type {
   ResolvedTenant,
   SettingsRecord,
 } from "../../../shared/records.ts";
+import { modelNamed } from "../../domain/auto-route/testing/models.ts";
 import { type Authenticated, NOTHING_KNOWN, StageFailure } from "../call/known.ts";
 
 const budget = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
@@ -68,46 +69,17 @@ export function refusalOf(thrown: unknown): string {
   return error.code ?? error.name;
 }
 
-/** An enabled chat model at a price of one dollar per token, in and out. */
+/** An enabled, healthy chat model at a price of one dollar per token, in and out, that does not see. */
 export function modelOf(changes: Partial<ModelRecord> = {}): ModelRecord {
-  return {
-    v: 1,
-    id: "00000000-0000-4000-8000-00000000000c",
-    model_name: "tiny",
-    model_type: "chat",
-    enabled: true,
+  const { supports } = modelNamed("tiny");
+  return modelNamed("tiny", {
     upstream_model: "tiny-upstream",
-    api_base: "",
-    api_key: null,
     prices: { input: 1, output: 1, image: 0, character: 0, audio_second: 0 },
     context_window: 8192,
-    admission_weight: 1,
-    max_in_flight: null,
-    supports: {
-      function_calling: true,
-      system_messages: true,
-      response_schema: true,
-      tool_choice: true,
-      vision: false,
-    },
-    tags: [],
-    boons: [],
-    tool_servers: [],
-    energy_slots_per_node: 0,
-    cache_enabled: false,
-    cache_ttl_secs: 60,
-    request_timeout_secs: null,
-    max_retries: 0,
-    retry_backoff_ms: 0,
-    endpoint_selection_mode: "failover",
-    debug_diagnostics: false,
+    supports: { ...supports, vision: false },
     health_status: "healthy",
-    maintenance_until_ms: null,
-    created_at_ms: 0,
-    endpoints: [],
-    rev: 1,
     ...changes,
-  };
+  });
 }
 
 /** An enabled MCP server that wants no credential. */

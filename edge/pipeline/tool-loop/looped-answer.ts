@@ -46,8 +46,10 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
     await loop.run(completion.turn, decision);
     const next = await loop.nextTurn(false);
     current = {
-      status: next.status,
+      // A later 2xx continues the first answer: one without a body would be another kind of answer.
+      status: next.ok ? answer.status : next.status,
       contentType: next.headers.get("content-type") ?? "application/json",
+      retryAfter: next.headers.get("retry-after"),
       body: next.body ?? bodyOfBytes(new Uint8Array(0)),
     };
     // An error of a later turn is the client's answer, as an error of the first one would be.

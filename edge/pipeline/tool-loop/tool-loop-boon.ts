@@ -4,8 +4,8 @@
  * and changes the request.
  */
 import { isJsonObject, type JsonDocument, type JsonObject } from "../../domain/json/document.ts";
+import { withSystemText } from "../../domain/request/system-text.ts";
 import { mergeTools } from "../../domain/tool-loop/merge-tools.ts";
-import { withNudge } from "../../domain/tool-loop/nudge.ts";
 import type { Boon, BoonEffect, BoonWork, OwnTool } from "../boons/boon.ts";
 import { hasToolLoop } from "../boons/boon-settings.ts";
 import { type DraftMember, isDraftMember, type RequestDraft } from "../boons/request-draft.ts";
@@ -54,7 +54,7 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
   if (nudged)
     draft.set(
       "messages",
-      withNudge(messages as readonly unknown[], settings.tool_loop_nudge, model.supports.system_messages),
+      withSystemText(messages, settings.tool_loop_nudge, model.supports.system_messages) ?? messages,
     );
   // Read while the client's bytes are here: they are freed when the request has been sent.
   for (const name of REPEATED) draft.get(name);

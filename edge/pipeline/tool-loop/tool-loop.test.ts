@@ -238,6 +238,24 @@ describe("a tool loop", () => {
     expect(world.rows).toHaveLength(2);
   });
 
+  it("passes on when the client may ask again, if a later turn is 429", async () => {
+    const refuses: Reply = () => new Response("slow down", { status: 429, headers: { "retry-after": "7" } });
+    const response = await new LoopWorld([calls("search"), refuses]).ask();
+    expect([response.status, response.headers.get("retry-after"), await response.text()]).toEqual([
+      429,
+      "7",
+      "slow down",
+    ]);
+  });
+
+  it("keeps its status when a later turn has no body", async () => {
+    const world = new LoopWorld([calls("search"), () => new Response(null, { status: 204 })]);
+    const response = await world.ask();
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+    await world.settled();
+    expect(world.rows.map(({ status_code: status }) => status)).toEqual([200, 204]);
+  });
+
   it("ends with the client, whose rows are written, and holds nothing", async () => {
     const world = new LoopWorld([calls("search"), saying("done")]);
     world.tool = async () => {

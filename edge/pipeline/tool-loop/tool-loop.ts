@@ -100,7 +100,8 @@ export class ToolLoop {
     const timeoutMs = Math.max(limitMs, TURN_MIN_MS);
     const beganMs = clock();
     try {
-      return await openSubCall(this.call, request, { requestType: "tool_loop", model: request.model, body, timeoutMs });
+      const asked = { requestType: "tool_loop", model: request.model, body, timeoutMs, signal: this.#client } as const;
+      return await openSubCall(this.call, request, asked);
     } finally {
       this.#iteration?.set({ model_ms: clock() - beganMs });
     }
