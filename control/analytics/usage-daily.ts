@@ -69,8 +69,9 @@ export async function readDaily(
     readDays(store, query, { first, last }),
     readQuarters<Group & Percentiles>(store, query, nowMs, `sum(u.total_tokens) AS total_tokens, ${PERCENTILES}`),
   ]);
-  const byGroup = new Map(percentiles.map(({ total_tokens: _, ...row }) => [groupOf(row), row]));
-  return sums.map((row) => ({ ...row, ...NO_PERCENTILES, ...byGroup.get(groupOf(row)) }));
+  const byGroup = new Map(percentiles.map((row) => [groupOf(row), row]));
+  // the sums of the daily rollup count: it also has days that the other one has dropped
+  return sums.map((row) => ({ ...NO_PERCENTILES, ...byGroup.get(groupOf(row)), ...row }));
 }
 
 const groupOf = ({ day, tenant_id, key_id, model }: Group): string => JSON.stringify([day, tenant_id, key_id, model]);

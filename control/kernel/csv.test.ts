@@ -56,7 +56,10 @@ describe("a line of CSV", () => {
   });
 
   it("is read again as it was, and no cell is a formula, whatever the texts are", () => {
-    const text = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: fc.constantFrom(..."=+-@\t\r\n\",'ab ") }));
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.string({ unit: fc.constantFrom("=", "+", "-", "@", "\t", "\r", "\n", '"', ",", "'", "a", " ") }),
+    );
     // the last cell is not empty: a line without a comma and a text could be no cell or one
     const line = fc
       .tuple(fc.array(text, { maxLength: 4 }), fc.constant("end"))

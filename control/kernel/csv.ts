@@ -16,7 +16,7 @@ export function csvLine(values: readonly unknown[]): string {
 /** Lists and objects are JSON; null and what is not there is an empty cell. Numbers are written as in JSON. */
 function csvCell(value: unknown): string {
   if (value === null || value === undefined) return "";
-  const written = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const written = typeof value === "string" ? value : JSON.stringify(value);
   const text = FORMULA.test(written) ? `'${written}` : written;
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
