@@ -21,6 +21,7 @@ import {
 import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
 import { isSafePath } from "../shared/upstream-url.ts";
+import type { ClickhouseEnv } from "./clickhouse-env.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
 import { isPassedThrough, isServedPath } from "./domain/routing/path-rules.ts";
 
@@ -177,14 +178,6 @@ export interface Env {
   readonly internalBaseUrl: string;
   /** The compression sidecar; `url` without a trailing slash, null: there is none. */
   readonly compressor: { readonly url: string | null; readonly timeoutMs: number };
-}
-
-/** The address of the analytics store and how to log in. */
-export interface ClickhouseEnv {
-  readonly url: string;
-  readonly db: string;
-  readonly user: string;
-  readonly password: string;
 }
 
 /** Raised by {@link parseEnv}; its message names each variable and what it must be, never its value. */

@@ -26,7 +26,7 @@ export const REQUEST_TYPES = [
 ] as const;
 
 export const ADMISSION_CLASSES = ["fast", "queued", "rejected", "boon"] as const;
-const CACHE_STATUSES = ["hit", "miss", "off"] as const;
+export const CACHE_STATUSES = ["hit", "miss", "off"] as const;
 const SESSION_ID_SOURCES = ["client", "derived", "none"] as const;
 
 export type RequestType = (typeof REQUEST_TYPES)[number];
@@ -57,13 +57,27 @@ export const usageRowSchema = z.object({
   status_code: z.number().int(),
   /** Status of the upstream's answer, 0 when there was no answer. */
   upstream_status: z.number().int(),
+  /** The gateway's code of the error that the client got; `client_gone`: it left; "": the gateway has not failed it. */
+  error_code: z.string(),
+  /** Name of the endpoint that was called last; "": the model's own address, or none. */
+  endpoint: z.string(),
+  /** How often an upstream was called. */
+  attempts: z.number().int(),
   input_tokens: z.number().int(),
   output_tokens: z.number().int(),
   total_tokens: z.number().int(),
+  /** The part of the input that the upstream took from its cache. */
+  cached_tokens: z.number().int(),
+  /** The part of the output that the model spent on reasoning. */
+  reasoning_tokens: z.number().int(),
+  /** Seconds of audio that were read. */
+  input_seconds: z.number(),
   estimated_tokens: z.number().int(),
   queue_wait_ms: z.number().int(),
   ttft_ms: z.number().int(),
   total_ms: z.number().int(),
+  /** The part of the whole time that was spent neither in the queue nor on calls of the upstream. */
+  gateway_ms: z.number().int(),
   cost_usd: z.number(),
   energy_wh: z.number(),
   energy_cost_usd: z.number(),
@@ -93,13 +107,20 @@ export function zeroUsageRow(requestId: string, tsMs: number): UsageRow {
     weight: 0,
     status_code: 0,
     upstream_status: 0,
+    error_code: "",
+    endpoint: "",
+    attempts: 0,
     input_tokens: 0,
     output_tokens: 0,
     total_tokens: 0,
+    cached_tokens: 0,
+    reasoning_tokens: 0,
+    input_seconds: 0,
     estimated_tokens: 0,
     queue_wait_ms: 0,
     ttft_ms: 0,
     total_ms: 0,
+    gateway_ms: 0,
     cost_usd: 0,
     energy_wh: 0,
     energy_cost_usd: 0,

@@ -5,12 +5,17 @@
 import { USD_DECIMALS } from "../../shared/usd.ts";
 
 /** Condition of a successful row: status 2xx or 3xx. */
-const OK = "u.status_code BETWEEN 200 AND 399";
+export const OK = "u.status_code BETWEEN 200 AND 399";
 
 const DECODE_MS = "if(u.total_ms >= u.ttft_ms + 20, u.total_ms - u.ttft_ms, u.total_ms - u.queue_wait_ms)";
-const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1 AND ${DECODE_MS} > 0`;
+/** Condition of a row whose decoding had a speed. */
+export const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1 AND ${DECODE_MS} > 0`;
 
-const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
+/** Output tokens of a row per second of its decoding. */
+export const TOKENS_PER_SEC = `u.output_tokens / (${DECODE_MS} / 1000)`;
+
+/** A figure with one decimal, 0 when it is not a number. */
+export const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
 
 /**
  * From this value on a number has fewer decimals than any read shows, and rounding it could exceed what a number can hold.
@@ -47,9 +52,7 @@ export const averageOf = (column: string): string => oneDecimal(`avgIf(u.${colum
 export const medianOf = (column: string): string => oneDecimal(`quantileExactIf(0.5)(u.${column}, ${OK})`);
 
 /** Median of output tokens per second of decoding. */
-export const GEN_TOKENS_PER_SEC = oneDecimal(
-  `quantileExactIf(0.5)(u.output_tokens / (${DECODE_MS} / 1000), ${DECODED})`,
-);
+export const GEN_TOKENS_PER_SEC = oneDecimal(`quantileExactIf(0.5)(${TOKENS_PER_SEC}, ${DECODED})`);
 
 /** Median of input tokens per second until the first token. */
 export const PROMPT_TOKENS_PER_SEC = oneDecimal(

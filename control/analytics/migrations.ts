@@ -4,10 +4,25 @@
  * window: without it a repeated insert would count twice in the rollup.
  */
 import { registeredModel } from "./expressions.ts";
+import { instantOf, QUARTER_COLUMNS, quartersOf } from "./quarter-rollup.ts";
 
 interface AnalyticsMigration {
   readonly name: string;
-  readonly statement: (db: string) => string;
+  /** `quartersFrom`: the start of the rollup by quarters, as {@link quartersFromText} writes it. */
+  readonly statement: (db: string, quartersFrom: string) => string;
+}
+
+/** The longest time that an insert may take, and clocks may differ, with room to spare. */
+const QUARTERS_LATER_MS = 3_600_000;
+
+/**
+ * Where the rollup by quarters starts in a store that has no such table yet. In a new store it has every row. In one that
+ * an older version has filled it starts at a full hour that is still to come: only later rows are certain to pass its view.
+ * Text in UTC, YYYY-MM-DD HH:MM:SS; it is kept as the comment of the table.
+ */
+export function quartersFromText(isNew: boolean, nowMs: number): string {
+  const startMs = isNew ? 0 : Math.ceil((nowMs + QUARTERS_LATER_MS) / QUARTERS_LATER_MS) * QUARTERS_LATER_MS;
+  return new Date(startMs).toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** The part of inserted rows that the rollup takes (docs/rules/storage-layouts.md#usage-daily). */
@@ -125,9 +140,37 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
     name: "0006-usage-daily-mv-models",
     statement: (db) => `ALTER TABLE ${db}.usage_daily_mv MODIFY QUERY ${rollupOf(db)}`,
   },
+  // rows of an older version have "" and 0 here (docs/rules/storage-layouts.md#usage-raw)
+  ...[
+    "error_code LowCardinality(String) AFTER upstream_status",
+    "endpoint LowCardinality(String) AFTER error_code",
+    "attempts UInt16 CODEC(T64, ZSTD(1)) AFTER endpoint",
+    "cached_tokens UInt64 CODEC(T64, ZSTD(1)) AFTER total_tokens",
+    "reasoning_tokens UInt64 CODEC(T64, ZSTD(1)) AFTER cached_tokens",
+    "input_seconds Float64 CODEC(Gorilla, ZSTD(1)) AFTER reasoning_tokens",
+    "gateway_ms UInt32 CODEC(T64, ZSTD(1)) AFTER total_ms",
+  ].map((column) => ({
+    name: `0008-usage-raw-${column.slice(0, column.indexOf(" "))}`,
+    statement: (db: string): string => `ALTER TABLE ${db}.usage_raw ADD COLUMN IF NOT EXISTS ${column}`,
+  })),
+  {
+    name: "0009-usage-quarter",
+    statement: (db, quartersFrom) => `CREATE TABLE IF NOT EXISTS ${db}.usage_quarter (
+      ${QUARTER_COLUMNS}
+    ) ENGINE = AggregatingMergeTree PARTITION BY toYYYYMM(quarter) ORDER BY (quarter, tenant_id, key_id, model)
+    SETTINGS non_replicated_deduplication_window = ${INSERTS_REMEMBERED} COMMENT '${quartersFrom}'`,
+  },
   ...["usage_raw", "usage_daily", "spans"].map((table) => ({
     name: `0007-deduplication-window-${table}`,
     statement: (db: string): string =>
       `ALTER TABLE ${db}.${table} MODIFY SETTING non_replicated_deduplication_window = ${INSERTS_REMEMBERED}`,
   })),
 ];
+
+/** Fills the rollup by quarters from its start on, which the table's comment says. */
+export const QUARTERS_VIEW: AnalyticsMigration = {
+  name: "0010-usage-quarter-mv",
+  statement: (db, quartersFrom) =>
+    `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_quarter_mv TO ${db}.usage_quarter AS
+      ${quartersOf(db, `u.ts >= ${instantOf(quartersFrom)}`)}`,
+};

@@ -7,7 +7,7 @@ import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhous
 import type { Logger } from "pino";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import { MIGRATIONS } from "./migrations.ts";
+import { MIGRATIONS, QUARTERS_VIEW, quartersFromText } from "./migrations.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE: the store was replaced by an empty one. */
@@ -20,13 +20,14 @@ interface AnalyticsEnv {
   readonly password: string;
 }
 
-export type QueryParams = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+export type QueryParams = Readonly<Record<string, string | number | boolean | readonly string[] | readonly number[]>>;
 
 export class AnalyticsStore {
   readonly db: string;
   readonly #client: ClickHouseClient;
   readonly #log: Logger;
-  #migrated = false;
+  /** Where the rollup by quarters starts, epoch ms; null: the tables have not been looked at. */
+  #quartersFromMs: number | null = null;
 
   constructor(env: AnalyticsEnv, log: Logger) {
     this.db = env.db;
@@ -45,10 +46,38 @@ export class AnalyticsStore {
    * not answer.
    */
   async migrate(signal: AbortSignal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)): Promise<void> {
-    if (this.#migrated) return;
-    for (const { statement } of MIGRATIONS)
-      await this.#client.command({ query: statement(this.db), abort_signal: signal });
-    this.#migrated = true;
+    if (this.#quartersFromMs !== null) return;
+    const isNew = (await this.#tableComment("usage_raw", signal)) === null;
+    const run = async (query: string): Promise<unknown> => await this.#client.command({ query, abort_signal: signal });
+    const wanted = quartersFromText(isNew, Date.now());
+    for (const { statement } of MIGRATIONS) await run(statement(this.db, wanted));
+    // another process may have made the table
+    const quartersFrom = (await this.#tableComment("usage_quarter", signal)) ?? "";
+    const startMs = Date.parse(`${quartersFrom.replace(" ", "T")}Z`);
+    if (Number.isNaN(startMs)) throw new Error("the comment of usage_quarter is not the start of the rollup");
+    await run(QUARTERS_VIEW.statement(this.db, quartersFrom));
+    this.#quartersFromMs = startMs;
+  }
+
+  /** Where the rollup by quarters starts, epoch ms: it has every row from then on. Throws 503 `analytics_unavailable`. */
+  async quartersFromMs(): Promise<number> {
+    try {
+      await this.migrate();
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+    return this.#quartersFromMs ?? 0;
+  }
+
+  async #tableComment(table: string, signal: AbortSignal): Promise<string | null> {
+    const found = await this.#client.query({
+      query: "SELECT comment FROM system.tables WHERE database = {db:String} AND name = {table:String}",
+      query_params: { db: this.db, table },
+      format: "JSONEachRow",
+      abort_signal: signal,
+    });
+    const [row] = await found.json<{ comment: string }>();
+    return row?.comment ?? null;
   }
 
   /**
@@ -67,7 +96,7 @@ export class AnalyticsStore {
       });
       return await result.json<T>();
     } catch (error) {
-      if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#migrated = false;
+      if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#quartersFromMs = null;
       throw this.#unavailable(error);
     }
   }
@@ -94,11 +123,11 @@ export class AnalyticsStore {
     return new GatewayError("analytics_unavailable", { cause: error });
   }
 
-  /** Drops one day of a table, named YYYYMMDD. Throws 503 `analytics_unavailable`. */
-  async dropDay(table: "usage_raw" | "spans", day: string): Promise<void> {
-    if (!/^\d{8}$/.test(day)) throw new Error("a day is eight digits");
+  /** Drops a day (YYYYMMDD) or a month (YYYYMM) of a table. Throws 503 `analytics_unavailable`. */
+  async dropPartition(table: "usage_raw" | "spans" | "usage_quarter", partition: string): Promise<void> {
+    if (!/^\d{6}(\d\d)?$/.test(partition)) throw new Error("a partition is a day or a month");
     try {
-      await this.#client.command({ query: `ALTER TABLE ${this.db}.${table} DROP PARTITION ${day}` });
+      await this.#client.command({ query: `ALTER TABLE ${this.db}.${table} DROP PARTITION ${partition}` });
     } catch (error) {
       throw this.#unavailable(error);
     }

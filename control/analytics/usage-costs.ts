@@ -1,9 +1,15 @@
 /** Reads what the cache saved, what models cost, and the totals of an overview (docs/rules/usage-reads.md#shapes). */
-import type { CacheUsage, ModelCost, OverviewQuery, UsageFilterQuery } from "../../shared/schema/usage-reads.ts";
+import type {
+  CacheUsage,
+  CostsQuery,
+  ModelCost,
+  OverviewQuery,
+  UsageFilterQuery,
+} from "../../shared/schema/usage-reads.ts";
 import { ENERGY, usd } from "./expressions.ts";
+import { periodSums } from "./period-sums.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageFilter } from "./usage-filter.ts";
-import { usageSums } from "./usage-sums.ts";
 
 /** Deadline of the totals: when the store hangs, the overview is shown without them. */
 const OVERVIEW_WITHIN_MS = 5000;
@@ -32,12 +38,10 @@ export async function readCacheUsage(
 type CostRow = Omit<ModelCost, "input_cost" | "output_cost">;
 
 /** One row per model, most expensive first. Throws 503. */
-export async function readCosts(
-  store: AnalyticsStore,
-  query: UsageFilterQuery,
-  nowMs: number,
-): Promise<readonly CostRow[]> {
-  const { from, params } = usageSums(store.db, query, nowMs);
+export async function readCosts(store: AnalyticsStore, query: CostsQuery, nowMs: number): Promise<readonly CostRow[]> {
+  const sums = await periodSums(store, query, nowMs);
+  if (sums === null) return [];
+  const { from, params } = sums;
   return await store.rows<CostRow>(
     `SELECT u.model AS model, sum(u.requests) AS requests, sum(u.input_tokens) AS input_tokens,
        sum(u.output_tokens) AS output_tokens, ${usd("sum(u.cost_usd)")} AS total_cost, ${ENERGY}

@@ -76,6 +76,12 @@ function logFilter(query: UsageLogsQuery): { where: string[]; params: QueryParam
   add("r.model = {model:String}", "model", query.model);
   add("r.request_type = {type:String}", "type", query.request_type);
   add("r.session_id = {session:String}", "session", query.session_id);
+  add("r.error_code = {error:String}", "error", query.error_code);
+  add("r.admission = {admission:String}", "admission", query.admission);
+  add("r.cache_status = {cache:String}", "cache", query.cache_status);
+  add("r.cell = {cell:String}", "cell", query.cell);
+  add("r.total_ms >= {total:UInt32}", "total", query.min_total_ms);
+  add("r.queue_wait_ms >= {queued:UInt32}", "queued", query.min_queue_wait_ms);
   const isWhole = query.request_id !== undefined && WHOLE_ID.test(query.request_id);
   add(
     isWhole ? "r.request_id = {request:UUID}" : "startsWith(toString(r.request_id), {request:String})",

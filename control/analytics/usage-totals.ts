@@ -11,6 +11,8 @@ import type {
   UsageTotalsQuery,
 } from "../../shared/schema/usage-reads.ts";
 import { GEN_TOKENS_PER_SEC, idText, SUM_TOTALS, TOTALS } from "./expressions.ts";
+import { byDays } from "./period-sums.ts";
+import { MERGED_TOKENS_PER_SEC } from "./quarter-rollup.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageFilter } from "./usage-filter.ts";
 import { usageSums } from "./usage-sums.ts";
@@ -54,13 +56,24 @@ export async function readBreakdown(
   query: UsageBreakdownQuery,
   nowMs: number,
 ): Promise<readonly BreakdownRow[]> {
-  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  const found = await breakdownSource(store, query, nowMs);
+  if (found === null) return [];
+  const { from, figures, params } = found;
   return await store.rows<BreakdownRow>(
-    `SELECT u.model AS model, ${idText("key_id")}, ${idText("tenant_id")}, ${TOTALS},
-       ${GEN_TOKENS_PER_SEC} AS gen_tokens_per_sec
-     FROM ${store.db}.usage_raw AS u WHERE ${where}
+    `SELECT u.model AS model, ${idText("key_id")}, ${idText("tenant_id")}, ${figures} AS gen_tokens_per_sec
+     FROM ${from}
      GROUP BY u.model, u.key_id, u.tenant_id
      ORDER BY cost_usd DESC, total_tokens DESC, model, key_id LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit },
   );
+}
+
+/** Where the rows come from, and their figures; the last of these is the speed. Null: there are no rows. */
+async function breakdownSource(store: AnalyticsStore, query: UsageBreakdownQuery, nowMs: number) {
+  const days = await byDays(store, query, nowMs);
+  if (days === null) return null;
+  if (days.kind === "quarters")
+    return { ...days, from: `${days.from} AS u`, figures: `${SUM_TOTALS}, ${MERGED_TOKENS_PER_SEC}` };
+  const { where, params } = usageFilter(days.scope, nowMs, { refusals: false });
+  return { from: `${store.db}.usage_raw AS u WHERE ${where}`, figures: `${TOTALS}, ${GEN_TOKENS_PER_SEC}`, params };
 }

@@ -1,7 +1,7 @@
 /** Tables and reads against the real engine with the real bridge. */
 import { describe, expect, it } from "vitest";
 import { usageLogsQuerySchema, usageModelsQuerySchema } from "../../shared/schema/usage.ts";
-import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { NIL_UUID, USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
 import { KEY, ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 import { type LedgerRow, readLogs } from "./usage-logs.ts";
 import { readModelUsage } from "./usage-models.ts";
@@ -26,7 +26,14 @@ describe("the tables", () => {
     const names = await again.rows<{ name: string }>("SELECT name FROM system.tables WHERE database = {db:String}", {
       db: "usage_test",
     });
-    expect(names.map(({ name }) => name).sort()).toEqual(["spans", "usage_daily", "usage_daily_mv", "usage_raw"]);
+    expect(names.map(({ name }) => name).sort()).toEqual([
+      "spans",
+      "usage_daily",
+      "usage_daily_mv",
+      "usage_quarter",
+      "usage_quarter_mv",
+      "usage_raw",
+    ]);
     await again.close();
   });
 
@@ -44,6 +51,45 @@ describe("the tables", () => {
     ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
   });
 
+  it("get the columns that they lack in a folder of an older version; rows from before have none of it", async () => {
+    const { request_id: old } = row();
+    const newer = {
+      error_code: "",
+      endpoint: "",
+      attempts: 0,
+      gateway_ms: 0,
+      cached_tokens: 0,
+      reasoning_tokens: 0,
+      input_seconds: 0,
+    };
+    for (const column of Object.keys(newer))
+      await ledger.run(`ALTER TABLE ${ledger.db}.usage_raw DROP COLUMN ${column}`);
+    await ledger.run(
+      `INSERT INTO ${ledger.db}.usage_raw (request_id, ts) SELECT '${old}', fromUnixTimestamp64Milli(${NOW - 1000})`,
+    );
+    const again = ledger.another();
+    await again.migrate();
+    await again.close();
+    const change = {
+      error_code: "x",
+      endpoint: "e",
+      attempts: 2,
+      gateway_ms: 3,
+      cached_tokens: 4,
+      reasoning_tokens: 5,
+      input_seconds: 6.5,
+    };
+    await insert([row(change)]);
+    const all = await logs();
+    expect(all.find(({ request_id }) => request_id === old)).toMatchObject(newer);
+    expect(all.find(({ request_id }) => request_id !== old)).toMatchObject(change);
+    const columns = await ledger.store.rows<{ name: string }>(
+      "SELECT name FROM system.columns WHERE database = {db:String} AND table = 'usage_raw' ORDER BY position",
+      { db: ledger.db },
+    );
+    expect(columns.map(({ name }) => name)).toEqual(USAGE_ROW_FIELDS.map((name) => (name === "ts_ms" ? "ts" : name)));
+  });
+
   it("remember as many inserts as busy ledgers make until another one sends again", async () => {
     const tables = await ledger.store.rows<{ engine_full: string }>(
       "SELECT engine_full FROM system.tables WHERE database = {db:String} AND engine LIKE '%MergeTree'",
@@ -52,7 +98,7 @@ describe("the tables", () => {
     const windows = tables.map(
       ({ engine_full }) => /non_replicated_deduplication_window = (\d+)/.exec(engine_full)?.[1],
     );
-    expect(windows).toEqual(["10000", "10000", "10000"]);
+    expect(windows).toEqual(["10000", "10000", "10000", "10000"]);
   });
 
   it("fold names that are not registered into one row of the rollup, also in a folder of an older version", async () => {
@@ -130,6 +176,12 @@ describe("single requests", () => {
       request_type: "embedding",
       session_id: "s",
       status_code: 401,
+      error_code: "invalid_api_key",
+      admission: "rejected",
+      cache_status: "miss",
+      cell: "eu",
+      total_ms: 70,
+      queue_wait_ms: 50,
       ts_ms: NOW - 2000,
     });
     const probe = row({ request_type: "health_probe", ts_ms: NOW - 3000 });
@@ -144,11 +196,20 @@ describe("single requests", () => {
       { request_type: "embedding" },
       { session_id: "s" },
       { status: "error" },
+      { error_code: "invalid_api_key" },
+      { admission: "rejected" },
+      { cache_status: "miss" },
+      { cell: "eu" },
+      { min_total_ms: "70" },
+      { min_queue_wait_ms: "1" },
+      { min_queue_wait_ms: "50", min_total_ms: "60" },
       { until_ms: String(NOW - 2000) },
       { request_id: other.request_id.slice(0, 13).toUpperCase() },
       { request_id: other.request_id },
     ])
       expect([query, await ids(query)]).toEqual([query, [other.request_id]]);
+    for (const query of [{ min_total_ms: "71" }, { min_queue_wait_ms: "999999999999999" }, { error_code: "none" }])
+      expect([query, await ids(query)]).toEqual([query, []]);
     expect(await ids({ since_ms: "0", status: "success" })).toEqual([plain.request_id, old.request_id]);
     expect(await ids({ since_ms: String(NOW - 1000), until_ms: String(NOW - 1000) })).toEqual([plain.request_id]);
     expect(await ids({ since_ms: "999999999999999" })).toEqual([]);

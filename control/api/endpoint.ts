@@ -9,6 +9,7 @@ import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Page, VerbContext, Written } from "../kernel/context.ts";
 import { runOnce } from "../kernel/idempotency.ts";
+import { CSV_TYPE, csvAnswer, FORMATS, wantsCsv } from "./csv-answer.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
 type RouteContext = Context<ApiTypes>;
@@ -92,14 +93,25 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly answer?: Answer;
   /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
   readonly reaches?: "cell" | "job scheduler";
+  /**
+   * The list can be had as CSV: where its rows come from, page by page. `filename` is without its ending.
+   */
+  readonly csv?: {
+    readonly filename: string;
+    readonly pages: (call: Call<Path, Query>) => AsyncIterable<ValueOf<Answer>>;
+  };
   /** The answer holds a secret, so caches on the way must not store it. */
   readonly noStore?: true;
   readonly handler: (call: Call<Path, Query>) => Promise<R>;
 }
 
 /** A route of any kind, once the compiler has checked it. */
-type AnyEndpoint = Omit<Endpoint<Kind, string, z.ZodObject, z.ZodType, unknown>, "handler"> & {
+type AnyEndpoint = Omit<Endpoint<Kind, string, z.ZodObject, z.ZodType, unknown>, "handler" | "csv"> & {
   readonly handler: (call: Call<string, z.ZodObject>) => Promise<unknown>;
+  readonly csv?: {
+    readonly filename: string;
+    readonly pages: (call: Call<string, z.ZodObject>) => AsyncIterable<readonly object[]>;
+  };
 };
 
 const errorBodySchema = z
@@ -118,6 +130,11 @@ const errorBodySchema = z
 const pageQuerySchema = z.object({
   limit: z.string().optional().meta({ description: "1 to 1000, default 100" }),
   cursor: z.string().optional().meta({ description: "From the link header of the page before" }),
+});
+
+/** The query of every list that can be had as CSV, as the document shows it. */
+const formatQuerySchema = z.object({
+  format: z.enum(FORMATS).optional().meta({ description: "`csv` for a file of CSV, like the header Accept: text/csv" }),
 });
 
 const ACTOR_HEADER = {
@@ -150,23 +167,33 @@ export function endpoint<
   Answer extends z.ZodType = z.ZodNull,
 >(app: Api, route: Endpoint<K, Path, Query, Answer, R> & NoOtherField<R, HandlerResult<K, Answer>>): void {
   const checked = route as unknown as AnyEndpoint;
-  const query = checked.kind === "page" ? pageQuerySchema.extend(checked.query?.shape ?? {}) : checked.query;
+  const ofKind = checked.kind === "page" ? pageQuerySchema.extend(checked.query?.shape ?? {}) : checked.query;
+  const query = checked.csv === undefined ? ofKind : formatQuerySchema.extend(ofKind?.shape ?? {});
   const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };
   const bodyIsOptional = isBodyOptional(declared);
   addToDocument(app, declared, bodyIsOptional);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
-    const handle = async (ctx: VerbContext): Promise<unknown> =>
-      await declared.handler({
-        ctx,
-        path: c.req.param() as Record<string, string>,
-        query: c.req.query(),
-        body: input,
-        signal: c.req.raw.signal,
-      });
+    const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
+      ctx,
+      path: c.req.param() as Record<string, string>,
+      query: c.req.query(),
+      body: input,
+      signal: c.req.raw.signal,
+    });
+    const handle = async (ctx: VerbContext): Promise<unknown> => await declared.handler(callOf(ctx));
+    const { csv } = declared;
+    if (csv !== undefined) c.header("vary", "accept");
+    if (csv !== undefined && wantsCsv(c))
+      return await csvAnswer(c, csv.filename, columnsOf(declared), csv.pages(callOf(c.var.ctx)));
     if (route.noStore) c.header("cache-control", "no-store");
     return await ANSWERS[route.kind](c, handle, text);
   });
+}
+
+/** The fields of the rows of a list. */
+function columnsOf({ answer }: AnyEndpoint): readonly string[] {
+  return answer instanceof z.ZodArray && answer.element instanceof z.ZodObject ? Object.keys(answer.element.shape) : [];
 }
 
 const NO_BODY = { text: "", input: undefined };
@@ -204,7 +231,15 @@ function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): v
     responses: {
       ...(route.answer === undefined
         ? { 204: { description: "Done." } }
-        : { 200: { description: "Done.", content: { "application/json": { schema: route.answer } } } }),
+        : {
+            200: {
+              description: "Done.",
+              content: {
+                "application/json": { schema: route.answer },
+                ...(route.csv === undefined ? {} : { [CSV_TYPE]: { schema: z.string() } }),
+              },
+            },
+          }),
       ...errorAnswers(route, names.length > 0),
     },
   });

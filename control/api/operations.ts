@@ -8,7 +8,7 @@ import { resyncedSchema } from "../../shared/schema/resync.ts";
 import { readAlerts } from "../alerts/read-alerts.ts";
 import { resync } from "../publish/resync-verb.ts";
 import { getAttention } from "../services/attention/get-attention.ts";
-import { listAudit } from "../services/audit/list-audit.ts";
+import { auditPages, listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
@@ -34,6 +34,7 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     tag: "Audit",
     query: auditFilterSchema,
     answer: z.array(auditEntrySchema),
+    csv: { filename: "audit", pages: ({ ctx, query }) => auditPages(ctx, query) },
     handler: async ({ ctx, query }) => await listAudit(ctx, query),
   });
   endpoint(app, {

@@ -10,6 +10,7 @@ import {
 } from "../../shared/schema/usage.ts";
 import {
   cacheUsageSchema,
+  costsQuerySchema,
   dailyUsageSchema,
   keySummariesQuerySchema,
   keySummaryQuerySchema,
@@ -41,7 +42,7 @@ import { getKeySummary } from "../services/usage/get-key-summary.ts";
 import { getOverview } from "../services/usage/get-overview.ts";
 import { getUsageLog } from "../services/usage/get-usage-log.ts";
 import { listCosts } from "../services/usage/list-costs.ts";
-import { listBreakdown, listLogs } from "../services/usage/named-reads.ts";
+import { listBreakdown, listLogs, logPages } from "../services/usage/named-reads.ts";
 import {
   getCacheUsage,
   listDaily,
@@ -63,6 +64,11 @@ interface Read<Answer extends z.ZodType, R> {
   readonly query: z.ZodObject;
   readonly answer: Answer;
   readonly verb: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<R>;
+  /** The list can be had as CSV; `pages`: its rows page by page, else one page as the verb answers. */
+  readonly csv?: {
+    readonly filename: string;
+    readonly pages?: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => AsyncIterable<R>;
+  };
 }
 
 /** One line of the table. Does not compile when the verb returns something other than the answer. */
@@ -107,6 +113,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     query: usageLogsQuerySchema,
     answer: z.array(usageLogSchema),
     verb: listLogs,
+    csv: { filename: "usage-logs", pages: logPages },
   }),
   read({
     path: "/usage/daily",
@@ -114,6 +121,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     query: usageDailyQuerySchema,
     answer: z.array(dailyUsageSchema),
     verb: listDaily,
+    csv: { filename: "usage-daily" },
   }),
   read({
     path: "/usage/series",
@@ -142,6 +150,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     query: usageBreakdownQuerySchema,
     answer: z.array(usageBreakdownSchema),
     verb: listBreakdown,
+    csv: { filename: "usage-breakdown" },
   }),
   read({
     path: "/usage/cache",
@@ -153,7 +162,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/costs",
     summary: "Spend per model",
-    query: usageFilterQuerySchema,
+    query: costsQuerySchema,
     answer: z.array(modelCostSchema),
     verb: listCosts,
   }),
@@ -166,8 +175,18 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   }),
 ];
 
+/** What a verb answers, as one page. */
+function onePage(
+  verb: Read<z.ZodType, unknown>["verb"],
+): (...given: Parameters<typeof verb>) => AsyncIterable<unknown> {
+  return async function* (...given) {
+    yield await verb(...given);
+  };
+}
+
 export function usageRoutes(app: Api, deps: ApiDeps): void {
-  for (const { path, summary, query, answer, verb } of READS) {
+  for (const { path, summary, query, answer, verb, csv } of READS) {
+    const pages = csv?.pages ?? onePage(verb);
     endpoint(app, {
       kind: "read",
       method: "get",
@@ -176,6 +195,7 @@ export function usageRoutes(app: Api, deps: ApiDeps): void {
       tag: "Usage",
       query,
       answer,
+      ...(csv === undefined ? {} : { csv: { ...csv, pages: (call) => pages(call.ctx, deps.analytics, call.query) } }),
       handler: async (call) => await verb(call.ctx, deps.analytics, call.query),
     });
   }

@@ -2,6 +2,7 @@
  * `gateway usage`
  */
 import type { Command } from "commander";
+import type { paths } from "../client/schema.generated.ts";
 import { toPeriodMs } from "./arguments.ts";
 import { sessionOf } from "./session.ts";
 
@@ -9,6 +10,21 @@ const DAY_MS = 86_400_000;
 
 interface Since {
   readonly since: number;
+}
+
+interface LogOptions extends Since {
+  readonly limit: string;
+  readonly error?: string;
+  readonly admission?: NonNullable<LogQuery["admission"]>;
+  readonly minTotal?: number;
+  readonly minQueueWait?: number;
+}
+type LogQuery = NonNullable<paths["/api/v1/usage/logs"]["get"]["parameters"]["query"]>;
+
+interface DailyOptions {
+  readonly timezone: string;
+  readonly from?: string;
+  readonly to?: string;
 }
 
 const since = ({ since: periodMs }: Since): { since_ms: string } => ({ since_ms: String(Date.now() - periodMs) });
@@ -36,20 +52,57 @@ export function usageCommands(program: Command): void {
   }
   withSince(usage.command("logs").description("requests, newest first"))
     .option("--limit <n>", "how many", "50")
-    .action(async (options: Since & { limit: string }, command: Command) => {
+    .option("--error <code>", "only those that failed with this error code")
+    .option("--admission <class>", "only those of this class: fast, queued, rejected, boon")
+    .option("--min-total <period>", "only those that took this long: 30s, 5m", toPeriodMs)
+    .option("--min-queue-wait <period>", "only those that waited this long for a slot", toPeriodMs)
+    .action(async (options: LogOptions, command: Command) => {
       const session = sessionOf(command);
-      const query = { ...since(options), limit: options.limit };
+      const { limit, error, admission, minTotal, minQueueWait } = options;
+      const query: LogQuery = {
+        ...since(options),
+        limit,
+        ...(error === undefined ? {} : { error_code: error }),
+        ...(admission === undefined ? {} : { admission }),
+        ...(minTotal === undefined ? {} : { min_total_ms: String(minTotal) }),
+        ...(minQueueWait === undefined ? {} : { min_queue_wait_ms: String(minQueueWait) }),
+      };
       const logs = await session.bodyOf(session.client.GET("/api/v1/usage/logs", { params: { query } }));
       const rows = logs.map((row) => ({ ...row, at: new Date(row.ts_ms).toISOString() }));
       session.list(rows, [
         "at",
         "model",
         "status_code",
+        "error_code",
         "input_tokens",
         "output_tokens",
         "total_ms",
         "cost_usd",
         "request_id",
+      ]);
+    });
+  usage
+    .command("daily")
+    .description("by day of a time zone")
+    .option("--timezone <zone>", "IANA time zone by whose clock days begin", "UTC")
+    .option("--from <day>", "first day, YYYY-MM-DD; a week ago when omitted")
+    .option("--to <day>", "last day; today when omitted")
+    .action(async ({ timezone, from, to }: DailyOptions, command: Command) => {
+      const session = sessionOf(command);
+      const query = {
+        timezone,
+        ...(from === undefined ? {} : { start_day: from }),
+        ...(to === undefined ? {} : { end_day: to }),
+      };
+      const rows = await session.bodyOf(session.client.GET("/api/v1/usage/daily", { params: { query } }));
+      session.list(rows, [
+        "day",
+        "requests",
+        "error_requests",
+        "total_tokens",
+        "cost_usd",
+        "p50_ttft_ms",
+        "p95_total_ms",
       ]);
     });
   usage

@@ -4,7 +4,10 @@
 import createClient, { type Client } from "openapi-fetch";
 import type { components, paths } from "./schema.generated.ts";
 
-export type GatewayClient = Client<paths>;
+/** Answers are JSON, also of lists that can be had in another form. */
+type Answers = "application/json";
+
+export type GatewayClient = Client<paths, Answers>;
 export type Schemas = components["schemas"];
 
 interface ClientOptions {
@@ -19,7 +22,7 @@ interface ClientOptions {
 
 /** A client; it rejects where the service does not answer, and answers `error` where it refuses. */
 export function gatewayClient({ url, token, actor, fetch }: ClientOptions): GatewayClient {
-  return createClient<paths>({
+  return createClient<paths, Answers>({
     baseUrl: url.replace(/\/+$/, ""),
     headers: {
       authorization: `Bearer ${token}`,

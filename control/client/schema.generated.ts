@@ -2476,6 +2476,24 @@ export interface components {
             key_id: string;
             model: string;
             output_tokens: number;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p50_queue_wait_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p50_total_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p50_ttft_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p95_queue_wait_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p95_total_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p95_ttft_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p99_queue_wait_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p99_total_ms: number | null;
+            /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
+            p99_ttft_ms: number | null;
             requests: number;
             success_requests: number;
             /** @description 00000000-0000-0000-0000-000000000000 when not grouped by tenant */
@@ -3421,6 +3439,7 @@ export interface components {
         UsageLogDetail: {
             /** @enum {string} */
             admission: "fast" | "queued" | "rejected" | "boon";
+            attempts: number;
             /** @description null: the client has named the model */
             auto_route: {
                 /** @description best first */
@@ -3441,14 +3460,19 @@ export interface components {
             } | null;
             /** @enum {string} */
             cache_status: "hit" | "miss" | "off";
+            cached_tokens: number;
             cell: string;
             co2_g: number;
             cost_usd: number;
             device_id: string;
+            endpoint: string;
             energy_cost_usd: number;
             energy_wh: number;
+            error_code: string;
             estimated_tokens: number;
+            gateway_ms: number;
             has_trace: boolean;
+            input_seconds: number;
             input_tokens: number;
             key_id: string;
             key_name: string;
@@ -3456,6 +3480,7 @@ export interface components {
             model: string;
             output_tokens: number;
             queue_wait_ms: number;
+            reasoning_tokens: number;
             request_id: string;
             /** @enum {string} */
             request_type: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
@@ -3477,16 +3502,22 @@ export interface components {
         UsageLogEntry: {
             /** @enum {string} */
             admission: "fast" | "queued" | "rejected" | "boon";
+            attempts: number;
             /** @enum {string} */
             cache_status: "hit" | "miss" | "off";
+            cached_tokens: number;
             cell: string;
             co2_g: number;
             cost_usd: number;
             device_id: string;
+            endpoint: string;
             energy_cost_usd: number;
             energy_wh: number;
+            error_code: string;
             estimated_tokens: number;
+            gateway_ms: number;
             has_trace: boolean;
+            input_seconds: number;
             input_tokens: number;
             key_id: string;
             key_name: string;
@@ -3494,6 +3525,7 @@ export interface components {
             model: string;
             output_tokens: number;
             queue_wait_ms: number;
+            reasoning_tokens: number;
             request_id: string;
             /** @enum {string} */
             request_type: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
@@ -3675,6 +3707,8 @@ export interface operations {
                 cursor?: string;
                 entity_id?: string;
                 entity_type?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
                 since_ms?: string;
@@ -3695,6 +3729,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEntry"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -3826,11 +3861,15 @@ export interface operations {
     getCosts: {
         parameters: {
             query?: {
+                end_day?: string;
                 include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;
+                start_day?: string;
                 tenant_id?: string;
+                /** @description IANA zone by whose clock days begin and end, default UTC */
+                timezone?: string;
                 until_ms?: string;
             };
             header?: never;
@@ -6649,12 +6688,18 @@ export interface operations {
     getUsageBreakdown: {
         parameters: {
             query?: {
+                end_day?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
                 model?: string;
                 since_ms?: string;
+                start_day?: string;
                 tenant_id?: string;
+                /** @description IANA zone by whose clock days begin and end, default UTC */
+                timezone?: string;
                 until_ms?: string;
             };
             header?: never;
@@ -6670,6 +6715,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageBreakdown"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6739,12 +6785,16 @@ export interface operations {
         parameters: {
             query?: {
                 end_day?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 group_by?: "day" | "tenant" | "key" | "model" | "key_model";
                 include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 start_day?: string;
                 tenant_id?: string;
+                /** @description IANA zone by whose clock days begin and end, default UTC */
+                timezone?: string;
             };
             header?: never;
             path?: never;
@@ -6759,6 +6809,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DailyUsage"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6828,11 +6879,19 @@ export interface operations {
     getUsageLogs: {
         parameters: {
             query?: {
+                admission?: "fast" | "queued" | "rejected" | "boon";
                 before_ms?: string;
                 before_request_id?: string;
+                cache_status?: "hit" | "miss" | "off";
+                cell?: string;
+                error_code?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
+                min_queue_wait_ms?: string;
+                min_total_ms?: string;
                 model?: string;
                 request_id?: string;
                 request_type?: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
@@ -6856,10 +6915,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageLogEntry"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
     };

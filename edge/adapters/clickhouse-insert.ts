@@ -3,8 +3,9 @@
  * again after a lost acknowledgement changes nothing (docs/rules/settlement-and-rows.md#shipping). The store's own
  * error texts never leave this file.
  */
+
+import type { ClickhouseEnv } from "../clickhouse-env.ts";
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../domain/ledger/analytics-store.ts";
-import type { ClickhouseEnv } from "../env.ts";
 
 const INSERT_TIMEOUT_MS = 30_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -29,6 +30,12 @@ const VIEW_REFUSED = "while pushing to view";
  */
 const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "1" };
 
+/**
+ * While the tables are those of an older version, rows are stored without the columns that they do not have: refused, they
+ * would have to wait as dead letters.
+ */
+const WITHOUT_NEWER_COLUMNS = { input_format_skip_unknown_fields: "1" };
+
 /** The store as a Ledger uses it. */
 export function analyticsStoreOf(store: ClickhouseEnv): AnalyticsStore {
   return {
@@ -46,7 +53,7 @@ async function insertLines(
   await call(
     store,
     `INSERT INTO ${store.db}.${table} FORMAT JSONEachRow`,
-    { insert_deduplication_token: token, ...INTO_ROLLUP_ONCE },
+    { insert_deduplication_token: token, ...INTO_ROLLUP_ONCE, ...WITHOUT_NEWER_COLUMNS },
     lines.join("\n"),
   );
 }

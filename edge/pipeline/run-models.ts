@@ -116,7 +116,7 @@ async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
   const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
   const end = ({ statusCode, ttftMs = 0, ...details }: RequestEnd): void => {
-    const row = usageRowOf(call, request, { statusCode, ttftMs, admission: "fast" });
+    const row = usageRowOf(call, request, { statusCode, ttftMs, admission: "fast", failure: details.failure });
     reportEnd(call, request, row, details);
     call.waitUntil(call.ports.admission.record(row));
   };

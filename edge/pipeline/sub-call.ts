@@ -162,7 +162,7 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
     const { cause, known } = error;
     if (!(error instanceof AlreadySettled)) {
       const statusCode = cause instanceof GatewayError ? cause.status : 500;
-      const row = usageRowOf(call, known, { statusCode, admission: "rejected" });
+      const row = usageRowOf(call, known, { statusCode, admission: "rejected", failure: cause });
       call.waitUntil(handInRefusal(call, known, row, cause));
     }
     throw cause;

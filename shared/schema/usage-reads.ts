@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { isCalendarDay } from "../timestamp.ts";
 import { NIL_UUID } from "../usage-row.ts";
-import { oneOf } from "./common.ts";
+import { oneOf, timezone, whenValid } from "./common.ts";
 import { usageFilterFields, usageLogSchema } from "./usage.ts";
 
 /** A whole number of at least 1; a larger one than `max` becomes `max`. */
@@ -59,11 +59,42 @@ export const keySummaryQuerySchema = z.object({ since_ms, include_internal });
 export const usageSeriesQuerySchema = z.object({ ...usageFilterFields, bucket_ms: bucketMs });
 export type UsageSeriesQuery = z.infer<typeof usageSeriesQuerySchema>;
 
+/** Days by the clock of a zone (docs/rules/usage-reads.md#days-of-a-zone). */
+const dayFields = {
+  start_day: day.optional(),
+  end_day: day.optional(),
+  timezone: timezone.optional().meta({ description: "IANA zone by whose clock days begin and end, default UTC" }),
+};
+
+type Period = Readonly<
+  Partial<Record<"since_ms" | "until_ms", number | undefined> & Record<keyof typeof dayFields, string | undefined>>
+>;
+
+/** A period is named by instants or by days, not by both. */
+const oneKindOfPeriod = {
+  check: ({ since_ms: since, until_ms: until, start_day, end_day, timezone: zone }: Period): boolean =>
+    [since, until].every((value) => value === undefined) ||
+    [start_day, end_day, zone].every((value) => value === undefined),
+  params: {
+    message: "cannot be given together with start_day, end_day or timezone: name the period by instants or by days",
+    path: ["since_ms"],
+    when: whenValid("since_ms", "until_ms", "start_day", "end_day", "timezone"),
+  },
+};
+
 /** Query of GET /usage/breakdown. */
-export const usageBreakdownQuerySchema = z.object({ ...usageFilterFields, limit: limit(100, 1_000) });
+export const usageBreakdownQuerySchema = z
+  .object({ ...usageFilterFields, ...dayFields, limit: limit(100, 1_000) })
+  .refine(oneKindOfPeriod.check, oneKindOfPeriod.params);
 export type UsageBreakdownQuery = z.infer<typeof usageBreakdownQuerySchema>;
 
-/** Query of GET /usage/cache and GET /costs. */
+/** Query of GET /costs. */
+export const costsQuerySchema = z
+  .object({ ...usageFilterFields, ...dayFields })
+  .refine(oneKindOfPeriod.check, oneKindOfPeriod.params);
+export type CostsQuery = z.infer<typeof costsQuerySchema>;
+
+/** Query of GET /usage/cache. */
 export const usageFilterQuerySchema = z.object(usageFilterFields);
 export type UsageFilterQuery = z.infer<typeof usageFilterQuerySchema>;
 
@@ -76,8 +107,7 @@ export type DailyGroup = (typeof DAILY_GROUPS)[number];
 
 /** Query of GET /usage/daily. */
 export const usageDailyQuerySchema = z.object({
-  start_day: day.optional(),
-  end_day: day.optional(),
+  ...dayFields,
   tenant_id,
   key_id: keyList.optional(),
   model: usageFilterFields.model,
@@ -201,6 +231,18 @@ export const overviewSchema = z
   .meta({ id: "OverviewSummary" });
 export type Overview = z.infer<typeof overviewSchema>;
 
+const percentile = z
+  .number()
+  .nullable()
+  .meta({ description: "Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none" });
+
+/** The percentiles of a time. */
+const percentiles = <const Name extends string>(name: Name) =>
+  ({ [`p50_${name}`]: percentile, [`p95_${name}`]: percentile, [`p99_${name}`]: percentile }) as Record<
+    `p50_${Name}` | `p95_${Name}` | `p99_${Name}`,
+    typeof percentile
+  >;
+
 export const dailyUsageSchema = z
   .object({
     day: z.string().meta({ description: "YYYY-MM-DD, empty when not grouped by day" }),
@@ -218,6 +260,9 @@ export const dailyUsageSchema = z
     cache_misses: count,
     avg_ttft_ms: z.number(),
     avg_total_ms: z.number(),
+    ...percentiles("ttft_ms"),
+    ...percentiles("total_ms"),
+    ...percentiles("queue_wait_ms"),
     cost_usd: usd,
     ...energy,
   })

@@ -2,7 +2,7 @@
  * Usage reads on the Management API: queries and rows (docs/rules/usage-reads.md#shapes).
  */
 import * as z from "zod";
-import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
+import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
 import { epochMsQuery as epochMs, oneOf, uuidQuery as uuid, whenValid } from "./common.ts";
 
 /** The query fields that every usage read accepts. */
@@ -17,6 +17,12 @@ export const usageFilterFields = {
     .transform((value) => value === "true"),
 };
 
+/** A number of milliseconds, as large as a column of times holds. */
+const leastMs = z
+  .string()
+  .regex(/^\d{1,15}$/, "must be a whole number of milliseconds")
+  .transform((value) => Math.min(Number(value), 2 ** 32 - 1));
+
 /** Query of GET /usage/logs. */
 export const usageLogsQuerySchema = z
   .object({
@@ -29,6 +35,15 @@ export const usageLogsQuerySchema = z
       .regex(/^[0-9a-fA-F-]{1,36}$/, "must be the beginning of a UUID")
       .transform((value) => value.toLowerCase())
       .optional(),
+    error_code: z
+      .string()
+      .regex(/^[a-z][a-z0-9_]{0,99}$/, "must be an error code, such as rate_limit_exceeded")
+      .optional(),
+    admission: oneOf(ADMISSION_CLASSES).optional(),
+    cache_status: oneOf(CACHE_STATUSES).optional(),
+    cell: z.string().optional(),
+    min_total_ms: leastMs.optional(),
+    min_queue_wait_ms: leastMs.optional(),
     before_ms: epochMs.optional(),
     before_request_id: uuid.optional(),
     traced_only: oneOf(["true", "false"]).optional(),

@@ -66,7 +66,8 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
   const account = async (): Promise<Account> => JSON.parse(await run(ACCOUNT)) as Account;
   for (const statement of fillStatements(DB, fill)) await run(statement);
   const [stored] = await analytics.rows<Omit<Stored, "fill">>(
-    `SELECT (SELECT count() FROM ${DB}.usage_daily) AS rollupRows, (SELECT count() FROM ${DB}.spans) AS spanRows,
+    `SELECT (SELECT count() FROM ${DB}.usage_daily) AS rollupRows,
+       (SELECT count() FROM ${DB}.usage_quarter) AS quarterRows, (SELECT count() FROM ${DB}.spans) AS spanRows,
        (SELECT toString(request_id) FROM ${DB}.usage_raw ORDER BY ts LIMIT 1 OFFSET ${Math.floor(fill.rows / 2)}) AS requestId`,
     {},
   );

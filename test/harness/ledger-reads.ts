@@ -16,6 +16,7 @@ const EDGES = 16;
 export interface Stored {
   readonly fill: Fill;
   readonly rollupRows: number;
+  readonly quarterRows: number;
   readonly spanRows: number;
   /** A request in the middle of the fill. */
   readonly requestId: string;
@@ -38,8 +39,10 @@ interface Asked {
   readonly scan: number;
   /** Sums: from the rollup for whole days, from single requests for one day altogether. */
   readonly sums: number;
-  /** Days of the rollup. */
+  /** Days of the rollup, with their percentiles. */
   readonly daily: number;
+  /** Days of a zone. */
+  readonly zoned: number;
   /** A page whose rows are close together, with the marks of their traces. */
   readonly page: number;
   /** A page for which every tenth to hundredth row matches: a few days with little traffic, or hours with much. */
@@ -48,11 +51,13 @@ interface Asked {
   readonly search: number;
 }
 
-function asked(days: number, { fill, rollupRows, spanRows }: Stored): Asked {
+function asked(days: number, { fill, rollupRows, quarterRows, spanRows }: Stored): Asked {
   const perDay = fill.rows / fill.days;
   const within = (count: number): number =>
     Math.ceil(Math.min(perDay * (count + 1), perDay * count + 2 * GRANULE, fill.rows));
-  const daily = Math.ceil(Math.min(rollupRows, (rollupRows / fill.days) * (days + 1) + 4 * GRANULE));
+  const rolled = (stored: number): number =>
+    Math.ceil(Math.min(stored, (stored / fill.days) * (days + 1) + 4 * GRANULE));
+  const [daily, zoned] = [rolled(rollupRows), rolled(quarterRows)];
   const spansOf = (count: number): number => Math.ceil(Math.min(spanRows, (spanRows / fill.days) * count));
   const page = 3 * GRANULE + spansOf(2);
   return {
@@ -61,7 +66,8 @@ function asked(days: number, { fill, rollupRows, spanRows }: Stored): Asked {
     since: `since_ms=${fill.endMs - days * DAY_MS}`,
     scan: within(days),
     sums: within(1) + (days > 1 ? daily : 0),
-    daily,
+    daily: daily + zoned,
+    zoned,
     page,
     near: Math.min(within(3), 10 * GRANULE) + page + spansOf(12),
     search: within(days) + page + 3 * spansOf(days + 4) + EDGES * GRANULE,
@@ -136,14 +142,21 @@ function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
   }));
 }
 
-function daily({ name, days, daily: budgetRows }: Asked, fill: Fill): readonly LedgerRead[] {
+function daily({ name, days, daily: both, zoned }: Asked, fill: Fill): readonly LedgerRead[] {
   const start = `start_day=${new Date(fill.endMs - days * DAY_MS).toISOString().slice(0, 10)}`;
-  const read = (what: string, query: string): LedgerRead => ({
+  const read = (what: string, query: string, budgetRows = both): LedgerRead => ({
     name: `usage/daily ${what}, ${name}`,
     path: `/usage/daily?${query}&${start}`,
     budgetRows,
   });
+  const inZone = (path: string): LedgerRead => ({
+    name: `${path} of a zone, ${name}`,
+    path: `/${path}?timezone=Asia/Kolkata&${start}`,
+    budgetRows: zoned,
+  });
   return [
+    ...["usage/daily", "usage/breakdown", "costs"].map(inZone),
+    read("of a zone by key and model", "timezone=Australia/Lord_Howe&group_by=key_model", zoned),
     ...["day", "tenant", "key", "model", "key_model"].map((group) => read(`by ${group}`, `group_by=${group}`)),
     read("of a key", `key_id=${quiet(fill)}`),
   ];
@@ -166,6 +179,13 @@ function pages({ name, since, page, near, search }: Asked, fill: Fill, stored: S
     read("of a type that is not there", "request_type=image", search),
     read("of a session that is not there", "session_id=none-such", search),
     read("failed", "status=error", near),
+    read("failed by a code", "error_code=upstream_failed", search),
+    read("of a code that is not there", "error_code=none_such", search),
+    read("that were queued", "admission=queued", near),
+    read("that were slow", "min_total_ms=60000", search),
+    read("that waited long", "min_queue_wait_ms=60000", search),
+    read("of a cell that is not there", "cell=none-such", search),
+    read("that the cache answered", "cache_status=hit", near),
     read("traced", "traced_only=true", near),
     read("traced of a quiet key", `traced_only=true&key_id=${quiet(fill)}`, search),
     read("by request id", `request_id=${stored.requestId}`, search),

@@ -54,12 +54,18 @@ export class TestLedger {
     });
     afterAll(async () => await stop?.());
     beforeEach(async () => {
-      for (const table of ["usage_raw", "usage_daily", "spans"]) await this.run(`TRUNCATE TABLE ${DB}.${table}`);
+      for (const table of ["usage_raw", "usage_daily", "usage_quarter", "spans"])
+        await this.run(`TRUNCATE TABLE ${DB}.${table}`);
     });
   }
 
   get store(): AnalyticsStore {
     return this.#at.store;
+  }
+
+  /** Where the store is, as a Worker is told it. */
+  get place(): { readonly url: string; readonly db: string; readonly user: string; readonly password: string } {
+    return { url: this.#at.url, db: DB, ...credentials };
   }
 
   /** Another connection to the same store. */

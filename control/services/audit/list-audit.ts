@@ -8,6 +8,20 @@ import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, createdMicros, parseFiltered, timeOf, toPage } from "../../kernel/paging.ts";
 
+/** The page that a query names a limit for; without a limit all pages from its cursor on, one after another. Throws 400. */
+export async function* auditPages(
+  ctx: VerbContext,
+  query: Readonly<Record<string, string | undefined>>,
+): AsyncGenerator<readonly AuditEntry[]> {
+  for (let { cursor } = query; ; ) {
+    const all = { ...query, ...(query["limit"] === undefined ? { limit: "1000" } : {}) };
+    const { rows, next } = await listAudit(ctx, cursor === undefined ? all : { ...all, cursor });
+    yield rows;
+    if (next === null || query["limit"] !== undefined) return;
+    cursor = next;
+  }
+}
+
 /** One page. Throws 400. */
 export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<AuditEntry>> {
   const { page, filter } = parseFiltered(auditFilterSchema, query);

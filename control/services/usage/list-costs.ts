@@ -3,7 +3,7 @@
  * split by input and output uses current prices and is for information only (docs/rules/usage-reads.md#money).
  */
 import { inArray } from "drizzle-orm";
-import { type ModelCost, usageFilterQuerySchema } from "../../../shared/schema/usage-reads.ts";
+import { costsQuerySchema, type ModelCost } from "../../../shared/schema/usage-reads.ts";
 import { roundUsd } from "../../../shared/usd.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCosts } from "../../analytics/usage-costs.ts";
@@ -18,7 +18,7 @@ export async function listCosts(
   analytics: AnalyticsStore,
   input: unknown,
 ): Promise<readonly ModelCost[]> {
-  const rows = await readCosts(analytics, parse(usageFilterQuerySchema, input), ctx.now().getTime());
+  const rows = await readCosts(analytics, parse(costsQuerySchema, input), ctx.now().getTime());
   if (rows.length === 0) return [];
   const names = rows.map((row) => row.model);
   const priced = await withDatabaseErrors(

@@ -21,6 +21,32 @@ export async function listLogs(
   return await withNames(ctx, rows);
 }
 
+/** The most rows that a page of the log is read with. */
+const PAGE_ROWS = 200;
+
+/**
+ * As many rows as a query's limit says, without a limit all of its period, newest first, page by page. All pages are of the
+ * period as it was when the first one was read. Throws 400, 503.
+ */
+export async function* logPages(
+  ctx: VerbContext,
+  analytics: AnalyticsStore,
+  input: unknown,
+): AsyncGenerator<readonly UsageLog[]> {
+  const query = parse(usageLogsQuerySchema, input);
+  const nowMs = ctx.now().getTime();
+  let left = query.limit ?? Number.POSITIVE_INFINITY;
+  for (let cursor = {}; left > 0; ) {
+    const limit = Math.min(left, PAGE_ROWS);
+    const rows = await readLogs(analytics, { ...query, ...cursor, limit }, nowMs);
+    yield await withNames(ctx, rows);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < limit) return;
+    left -= rows.length;
+    cursor = { before_ms: last.ts_ms, before_request_id: last.request_id };
+  }
+}
+
 /** Rows of the ledger with the names of their tenants and keys. Throws 503. */
 export async function withNames(ctx: VerbContext, rows: readonly LedgerRow[]): Promise<readonly UsageLog[]> {
   const names = await namesOf(ctx, rows);

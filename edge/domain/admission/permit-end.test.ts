@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
-import { chargedTokens } from "./permit-end.ts";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { chargedTokens, settledRow } from "./permit-end.ts";
 
 it.each([
   [200, 12],
@@ -9,4 +11,20 @@ it.each([
   [503, 0],
 ])("charges a row of status %i with 12 tokens for %i", (status, tokens) => {
   expect(chargedTokens({ status_code: status, total_tokens: 12 })).toBe(tokens);
+});
+
+it("a settled row keeps the time of its upstream, whoever measured the wait", () => {
+  const ms = fc.nat({ max: 100_000 });
+  fc.assert(
+    fc.property(ms, ms, ms, ms, fc.boolean(), (gatewayMs, workerMs, upstreamMs, cellMs, slot) => {
+      const total_ms = gatewayMs + workerMs + upstreamMs;
+      const row = { ...zeroUsageRow("r", 0), queue_wait_ms: workerMs, gateway_ms: gatewayMs, total_ms };
+      const taken = slot ? ({ admission: "queued", queueWaitMs: cellMs } as const) : null;
+      const settled = settledRow({ row, actualTokens: 0 }, taken, "eu", cellMs);
+      expect(settled.queue_wait_ms).toBe(cellMs);
+      if (cellMs <= gatewayMs + workerMs)
+        expect(settled.total_ms - settled.queue_wait_ms - settled.gateway_ms).toBe(upstreamMs);
+      else expect(settled.gateway_ms).toBe(0);
+    }),
+  );
 });

@@ -21,11 +21,14 @@ export interface SlotTaken {
  */
 export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell: string, sinceMs: number): UsageRow {
   const { row } = settlement;
+  const queueWaitMs = slot?.queueWaitMs ?? Math.max(0, Math.round(sinceMs));
   return {
     ...row,
     cell,
     admission: row.admission === "rejected" || row.admission === "boon" ? row.admission : (slot?.admission ?? "queued"),
-    queue_wait_ms: slot?.queueWaitMs ?? Math.max(0, Math.round(sinceMs)),
+    queue_wait_ms: queueWaitMs,
+    // what the Worker took for the wait, and was not, was spent in the gateway
+    gateway_ms: Math.max(0, row.gateway_ms + row.queue_wait_ms - queueWaitMs),
   };
 }
 
@@ -55,6 +58,8 @@ export function orphanedSettlement(
     ts_ms: nowMs,
     admission: request.row.admission === "boon" ? "boon" : "queued",
     status_code: 499,
+    error_code: "client_gone",
+    attempts: state.upstreamCalled ? Math.max(request.row.attempts, 1) : request.row.attempts,
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     total_tokens: actualTokens,

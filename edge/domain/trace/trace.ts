@@ -114,6 +114,11 @@ export class Trace {
     return spent;
   }
 
+  /** How long the steps of one name took together, ms. */
+  spentMs(name: SpanName, nowMs: number): number {
+    return this.#spans.reduce((sum, span) => sum + (span.name === name ? span.durationMs(nowMs) : 0), 0);
+  }
+
   /** The root first, then its children in order of their start. */
   records(
     root: { readonly statusCode: number; readonly attributes: SpanAttributes },

@@ -249,7 +249,7 @@ interface EndWithoutSlot {
  * (docs/rules/admission.md#permits); the request holds no slot and no tokens any more.
  */
 function settleWithoutSlot(call: Call, known: Known, permit: PermitHandle, end: EndWithoutSlot): void {
-  const row = usageRowOf(call, known, { statusCode: end.statusCode, admission: end.admission ?? "rejected" });
+  const row = usageRowOf(call, known, { ...end, admission: end.admission ?? "rejected" });
   reportEnd(call, known, row, end);
   const deliver = async (): Promise<void> => {
     try {

@@ -51,13 +51,13 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   const settled = failure instanceof AlreadySettled;
   cleanUp(call);
   if (cause instanceof ClientGone) {
-    const ended = { statusCode: 499, admission: "queued" } as const;
+    const ended = { statusCode: 499, admission: "queued", failure: cause } as const;
     if (!settled) reportEnd(call, known, usageRowOf(call, known, ended), { failure: cause });
     return { response: new Response(null, { status: 499 }), known };
   }
   const error = cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });
   if (!settled) {
-    const row = usageRowOf(call, known, { statusCode: error.status, admission: "rejected" });
+    const row = usageRowOf(call, known, { statusCode: error.status, admission: "rejected", failure: cause });
     if (error.code === "unknown_endpoint") logEnd(call, known, row, { failure: cause });
     else call.waitUntil(handInRefusal(call, known, row, cause));
   }

@@ -66,6 +66,10 @@ describe("the line of a call", () => {
       upstream_ms: 7 * attempts,
     });
     expect(line["retries"]).toBe(attempts - 1);
+    const row = tried.permit.settlement?.row;
+    expect(row).toMatchObject({ attempts, error_code: "upstream_failed" });
+    // the pauses between attempts
+    expect(row?.gateway_ms).toBe((row?.total_ms ?? 0) - 7 * attempts);
   });
 
   it.each([
@@ -77,6 +81,7 @@ describe("the line of a call", () => {
     const line = await lineOf(refused, run(refused.received(init)));
     expect(line).toMatchObject({ level: "info", error, admission: "rejected", attempts: 0, cost_usd: 0 });
     expect(line["status"]).toBe(refused.recorded[0]?.status_code);
+    expect(refused.recorded[0]).toMatchObject({ error_code: error, endpoint: "", attempts: 0 });
     expect(line["tenant_id"] === NIL_UUID).toBe(error.endsWith("api_key"));
   });
 

@@ -46,7 +46,7 @@ function fieldsOf(
   { failure = null, readerStalled = false }: EndDetails,
 ): LogFields {
   const { trace, traceContext } = call;
-  const { outcomes, endpoint } = known.upstream;
+  const { outcomes } = known.upstream;
   const spent = trace.durations(row.ts_ms);
   return {
     msg: `${call.request.method} ${row.request_type} ${row.status_code}`,
@@ -60,16 +60,16 @@ function fieldsOf(
     request_type: row.request_type,
     method: call.request.method,
     status: row.status_code,
-    error: errorOf(failure, row.status_code),
+    error: row.error_code === "" ? null : row.error_code,
     reason: reasonOf(failure),
     client_gone: row.status_code === 499,
     reader_stalled: readerStalled || undefined,
     boons_warning: call.boonRuns.warnings.join() || undefined,
     admission: row.admission,
     cache: row.cache_status,
-    endpoint,
+    endpoint: row.endpoint,
     upstream_status: row.upstream_status,
-    attempts: trace.count("upstream"),
+    attempts: row.attempts,
     retries: outcomes.retry ?? 0,
     failovers: outcomes.failover ?? 0,
     timeouts: outcomes.timeout ?? 0,
@@ -84,16 +84,10 @@ function fieldsOf(
     upstream_ms: (spent.upstream ?? 0) + (spent.mcp_request ?? 0),
     ttft_ms: row.ttft_ms,
     total_ms: row.total_ms,
+    gateway_ms: row.gateway_ms,
     traced: isTraced(known),
     trace_id: traceContext?.traceId,
   };
-}
-
-/** The error code that the client got, or would have got; null when the gateway's side of the call did not fail. */
-function errorOf(failure: unknown, status: number): string | null {
-  if (failure instanceof GatewayError) return failure.code;
-  if (failure instanceof ClientGone || status === 499) return "client_gone";
-  return failure === null ? null : "internal_error";
 }
 
 /** The cause of an error of the gateway, by its name only: a message may quote a client's text. */

@@ -1,0 +1,64 @@
+/**
+ * The rollup by quarter of an hour (docs/rules/storage-layouts.md#usage-quarter): its columns, what its view makes of inserted
+ * rows, and the figures that are made of it.
+ */
+import { DECODED, OK, oneDecimal, registeredModel, TOKENS_PER_SEC } from "./expressions.ts";
+
+const LEVELS = "0.5, 0.95, 0.99";
+const TIMES = ["ttft", "total", "queue_wait"] as const;
+
+const SUMMED = [
+  "input_tokens",
+  "output_tokens",
+  "total_tokens",
+  "estimated_tokens",
+  "cost_usd",
+  "energy_wh",
+  "energy_cost_usd",
+  "co2_g",
+] as const;
+const COUNTED = ["requests", "success_requests", "error_requests", "cache_hits", "cache_misses"] as const;
+
+/** The columns of the table. */
+export const QUARTER_COLUMNS = [
+  "quarter DateTime('UTC')",
+  "tenant_id UUID",
+  "key_id UUID",
+  "model LowCardinality(String)",
+  ...COUNTED.map((name) => `${name} SimpleAggregateFunction(sum, UInt64)`),
+  ...SUMMED.map((name) => `${name} SimpleAggregateFunction(sum, ${name.endsWith("_tokens") ? "UInt64" : "Float64"})`),
+  ...["sum_ttft_ms", "sum_total_ms"].map((name) => `${name} SimpleAggregateFunction(sum, UInt64)`),
+  ...TIMES.map((name) => `${name}_ms AggregateFunction(quantilesBFloat16(${LEVELS}), UInt32)`),
+  "gen_speed AggregateFunction(quantileBFloat16(0.5), Float64)",
+].join(",\n      ");
+
+/** The quarters of the rows of `usage_raw AS u` that meet a condition, one row per quarter, tenant, key and model. */
+export const quartersOf = (db: string, where: string): string => `
+      SELECT toStartOfFifteenMinutes(u.ts) AS quarter, u.tenant_id AS tenant_id, u.key_id AS key_id,
+        ${registeredModel("u")} AS model,
+        count() AS requests,
+        countIf(${OK}) AS success_requests,
+        countIf(u.status_code >= 400) AS error_requests,
+        countIf(u.cache_status = 'hit') AS cache_hits,
+        countIf(u.cache_status = 'miss') AS cache_misses,
+        ${SUMMED.map((name) => `sum(u.${name}) AS ${name}`).join(",\n        ")},
+        sumIf(u.ttft_ms, ${OK}) AS sum_ttft_ms,
+        sumIf(u.total_ms, ${OK}) AS sum_total_ms,
+        ${TIMES.map((name) => `quantilesBFloat16StateIf(${LEVELS})(u.${name}_ms, ${OK}) AS ${name}_ms`).join(",\n        ")},
+        quantileBFloat16StateIf(0.5)(${TOKENS_PER_SEC}, ${DECODED}) AS gen_speed
+      FROM ${db}.usage_raw AS u WHERE u.request_type != 'benchmark' AND ${where}
+      GROUP BY quarter, tenant_id, key_id, model`;
+
+/** A DateTime64 from a time in UTC, YYYY-MM-DD HH:MM:SS. */
+export const instantOf = (text: string): string => `toDateTime64('${text}', 3, 'UTC')`;
+
+/** p50, p95 and p99 of each time over successful requests, 1 decimal; null when there were none. */
+export const PERCENTILES = TIMES.flatMap((name) =>
+  ["p50", "p95", "p99"].map((level, at) => {
+    const value = `quantilesBFloat16Merge(${LEVELS})(u.${name}_ms)[${at + 1}]`;
+    return `if(isFinite(${value}), round(${value}, 1), NULL) AS ${level}_${name}_ms`;
+  }),
+).join(", ");
+
+/** Median of output tokens per second of decoding, from the states of quarters. */
+export const MERGED_TOKENS_PER_SEC = oneDecimal("quantileBFloat16Merge(0.5)(u.gen_speed)");

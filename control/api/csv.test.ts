@@ -1,0 +1,131 @@
+/** Lists as CSV, over HTTP, against the real engine (docs/rules/management-api.md#csv). */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import { usageRowSchema } from "../../shared/usage-row.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
+
+const ledger = new TestLedger();
+ledger.use();
+let control: TestControl;
+const NOW = Date.now();
+
+beforeAll(async () => {
+  control = await startControl({ analytics: ledger.store });
+});
+afterAll(async () => {
+  await control.close();
+});
+
+const get = async (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+  await control.request("GET", `/api/v1${path}`, undefined, headers);
+
+/** The rows of an answer by the names of its columns; the cells of these tests have no quotes or line ends. */
+async function rowsOf(response: Response): Promise<readonly Readonly<Record<string, string>>[]> {
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8"]);
+  const [head = "", ...lines] = (await response.text()).split("\r\n");
+  expect(lines.pop()).toBe("");
+  const names = head.split(",");
+  return lines.map((line) => {
+    const cells = line.split(",");
+    expect(cells).toHaveLength(names.length);
+    return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? ""]));
+  });
+}
+/** A row of JSON as its cells are written. */
+const written = (row: object): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === null ? "" : String(value)]));
+
+describe("a list as CSV", () => {
+  it("has the rows and figures of its JSON, by the header and by the query", async () => {
+    await ledger.insert(
+      Array.from({ length: 30 }, (_, at) =>
+        ledgerRow(NOW - 1000 - at * 3_600_000, {
+          cost_usd: at / 7,
+          total_tokens: at,
+          model: `m${at % 3}`,
+          error_code: at % 2 === 0 ? "" : "client_gone",
+          status_code: at % 2 === 0 ? 200 : 499,
+        }),
+      ),
+    );
+    for (const path of [
+      "/usage/logs?limit=7",
+      "/usage/logs?error_code=client_gone&since_ms=0",
+      "/usage/daily?timezone=Asia/Kolkata",
+      "/usage/daily?group_by=model",
+      "/usage/breakdown",
+      "/usage/breakdown?timezone=Pacific/Chatham&limit=2",
+    ]) {
+      const json = (await (await get(path)).json()) as readonly object[];
+      expect([path, json.length > 0]).toEqual([path, true]);
+      const csv = json.map(written);
+      expect(await rowsOf(await get(path, { accept: "text/csv" }))).toEqual(csv);
+      expect(await rowsOf(await get(`${path}&format=csv`.replace("breakdown&", "breakdown?")))).toEqual(csv);
+    }
+  });
+
+  it("has every row of the log, page by page, each once", async () => {
+    const rows = Array.from({ length: 450 }, (_, at) => ledgerRow(NOW - 1000 - (at % 9), { total_tokens: at }));
+    await ledger.insert(rows);
+    const csv = await rowsOf(await get("/usage/logs?format=csv"));
+    const ids = csv.map((row) => row["request_id"]);
+    expect([...ids].sort()).toEqual(rows.map((row) => row.request_id).sort());
+    const page = (await (await get("/usage/logs?limit=200")).json()) as readonly UsageLog[];
+    expect(ids.slice(0, 200)).toEqual(page.map((row) => row.request_id));
+    expect(Object.keys(csv[0] ?? {})).toEqual(expect.arrayContaining(Object.keys(usageRowSchema.shape)));
+  });
+
+  it("is read as its caller takes it, and not further", async () => {
+    await ledger.insert(Array.from({ length: 450 }, (_, at) => ledgerRow(NOW - 1000 - at)));
+    const reader = (await get("/usage/logs?format=csv")).body?.getReader();
+    const first = await reader?.read();
+    expect(new TextDecoder().decode(first?.value).split("\r\n")).toHaveLength(202);
+    await reader?.cancel();
+  });
+
+  it("without rows has its columns", async () => {
+    for (const path of ["/usage/logs", "/usage/daily", "/usage/breakdown"])
+      expect((await (await get(path, { accept: "text/csv" })).text()).split("\r\n")[0]).toContain("tenant_id,");
+  });
+
+  it("has all audit entries, or a page of them, and no formula among its cells", async () => {
+    for (let at = 0; at < 3; at += 1)
+      await control.request(
+        "POST",
+        "/api/v1/tenants",
+        { name: `t${at}` },
+        { "x-gateway-audit-actor": '=cmd|" /C calc"!A0' },
+      );
+    const all = (await (await get("/audit?limit=1000")).json()) as readonly AuditEntry[];
+    const text = await (await get("/audit?format=csv")).text();
+    expect(text.split("\r\n")).toHaveLength(all.length + 2);
+    expect(text).toContain(`,"'=cmd|"" /C calc""!A0",`);
+    expect((await (await get("/audit?limit=2", { accept: "text/csv" })).text()).split("\r\n")).toHaveLength(4);
+  });
+
+  it.each([
+    [{}, "application/json"],
+    [{ accept: "*/*" }, "application/json"],
+    [{ accept: "text/html, text/csv;q=0.5, application/json;q=0.9" }, "application/json"],
+    [{ accept: "TEXT/CSV;q=0.9, application/json;q=0.5" }, "text/csv; charset=utf-8"],
+  ])("is given to who asks for it: %o", async (headers, type) => {
+    const response = await get("/usage/daily", headers as Record<string, string>);
+    expect([response.headers.get("content-type"), response.headers.get("vary")]).toEqual([type, "accept"]);
+  });
+
+  it("is refused like its JSON", async () => {
+    const refused = await get("/usage/logs?format=xml");
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { details: [{ path: "format" }] } }]);
+    for (const path of [
+      "/usage/logs?limit=x",
+      "/usage/daily?timezone=x",
+      "/usage/breakdown?limit=x",
+      "/audit?cursor=x",
+    ])
+      expect([path, (await get(`${path}&format=csv`)).status]).toEqual([path, 400]);
+    const unknown = await get("/usage/logs?format=csv", { authorization: "Bearer wrong" });
+    expect(unknown.status).toBe(401);
+  });
+});
