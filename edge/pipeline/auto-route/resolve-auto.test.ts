@@ -118,11 +118,8 @@ describe("a request for auto", () => {
     expect(await ask(world)).toMatchObject({ status: 200, model: "small" });
   });
 
-  it.each([
-    ["tenant's", keyOf({ tenant: tenantOf({ allowed_models: ["large"] }) })],
-    ["key's", keyOf({ allowed_models: ["large"] })],
-  ])("keeps to the %s list", async (_, key) => {
-    const world = worldOf({ key });
+  it("keeps to the key's list", async () => {
+    const world = worldOf({ key: keyOf({ allowed_models: ["large"] }) });
     expect(await ask(world)).toMatchObject({ model: "large", explained: { excluded: ["small: not_permitted"] } });
   });
 
@@ -132,11 +129,8 @@ describe("a request for auto", () => {
     const world = worldOf({ key: keyOf({ tenant }), others });
     const { model, explained } = await ask(world);
     const { excluded } = explained as { excluded: string[] };
-    expect([model, excluded.length, excluded.slice(0, 2)]).toEqual([
-      "large",
-      20,
-      ["worn: disabled", "a0: not_permitted"],
-    ]);
+    expect([model, excluded.length]).toEqual(["large", 20]);
+    expect(excluded.slice(0, 2)).toEqual(["worn: disabled", "a0: not_permitted"]);
   });
 
   it("is 503 with a row without model when nothing fits, after everything was read again", async () => {
