@@ -2,9 +2,10 @@
  * Runs a scenario through the scheduler as a discrete-event simulation: it reads no clock, and all randomness comes from
  * the seed. Every second of simulated time is one window, with what each tenant held, was served and was entitled to.
  */
-import { IndexedHeap } from "../../shared/fairshare/indexed-heap.ts";
+
 import { createScheduler } from "../../edge/domain/fairshare/scheduler.ts";
 import type { Arrival, Scheduler, SchedulerEvent, SchedulerGrant } from "../../edge/domain/fairshare/types.ts";
+import { IndexedHeap } from "../../shared/fairshare/indexed-heap.ts";
 import { entitlements } from "./entitlements.ts";
 import { type Random, seededRandom } from "./random.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";

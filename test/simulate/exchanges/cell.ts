@@ -15,7 +15,6 @@ import { thirtyDayMonthOf } from "../../../edge/domain/budget/testing/simulation
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
 import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
-import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import { AdmissionController } from "../../../edge/objects/cell/admission-controller.ts";
 import { AdmissionEntries } from "../../../edge/objects/cell/admission-entries.ts";
@@ -24,6 +23,7 @@ import { BudgetGateway } from "../../../edge/objects/cell/budget-gateway.ts";
 import { ExchangeController, type ExchangeSessionState } from "../../../edge/objects/cell/exchange-controller.ts";
 import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Context, Timeline } from "./timeline.ts";

@@ -5,9 +5,9 @@
  */
 import type { LedgerApi, LedgerBatch } from "../../../edge/domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
-import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { TestBudgets } from "../../../edge/objects/cell/testing/test-budgets.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
+import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type Random, seededRandom } from "../random.ts";
 import { CellLife, type Disk } from "./cell.ts";
