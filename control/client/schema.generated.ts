@@ -1922,7 +1922,7 @@ export interface components {
             /** @enum {string} */
             entity_type: "tenant" | "api_key" | "model" | "model_endpoint" | "settings" | "cell" | "gateway";
             /** @enum {string} */
-            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "budget_exhausted" | "alert" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "budget_low" | "setting_without_effect";
+            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "budget_exhausted" | "alert" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "key_expires" | "budget_low" | "setting_without_effect";
             name: string;
             /** @description Null: not known */
             since: string | null;

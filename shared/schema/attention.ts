@@ -12,6 +12,7 @@ export const ATTENTION_KINDS = [
   "usage_refused",
   "usage_waiting",
   "tenant_expires",
+  "key_expires",
   "budget_low",
   "setting_without_effect",
 ] as const;

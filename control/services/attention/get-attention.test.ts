@@ -16,7 +16,7 @@ import { alertLog } from "../../db/schema/alerts.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { outbox } from "../../db/schema/journal.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
-import { tenants } from "../../db/schema/tenancy.ts";
+import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import { getAttention, mostUrgent } from "./get-attention.ts";
 
 const NOW_MS = Date.parse("2026-11-21T08:00:00.000Z");
@@ -188,6 +188,35 @@ describe("attention", () => {
     ]);
     await control.connection.db.delete(alertLog);
     await control.request("PATCH", `/api/v1/tenants/${full.id}/status`, { status: "archived" });
+  });
+
+  it("names keys in use that expire within 72 hours", async () => {
+    const active = await made<Tenant>("/tenants", { name: "with-keys" });
+    const archived = await made<Tenant>("/tenants", { name: "archived" });
+    const expiring = async (tenant: Tenant, name: string, hours: number): Promise<string> => {
+      const { key } = await made<CreatedKey>(`/tenants/${tenant.id}/keys`, { name });
+      const expires_at = new Date(NOW_MS + hours * HOUR_MS);
+      await control.connection.db.update(apiKeys).set({ expires_at }).where(eq(apiKeys.id, key.id));
+      return key.id;
+    };
+    const soon = await expiring(active, "soon", 72);
+    await expiring(active, "later", 73);
+    await expiring(active, "gone", -1);
+    await expiring(archived, "of another", 1);
+    const off = await expiring(active, "off", 1);
+    await control.request("PUT", `/api/v1/keys/${off}/disabled`, { disabled: true });
+    await control.request("PATCH", `/api/v1/tenants/${archived.id}/status`, { status: "archived" });
+    expect(await attention()).toEqual([
+      {
+        kind: "key_expires",
+        entity_type: "api_key",
+        entity_id: soon,
+        name: "with-keys: soon",
+        detail: `expires at ${iso(NOW_MS + 72 * HOUR_MS)}`,
+        since: null,
+      },
+    ]);
+    await control.request("DELETE", `/api/v1/tenants/${active.id}`);
   });
 
   it("is asked for cells and rows that wait, and for a cell that does not answer, which hides nothing else", async () => {

@@ -1,12 +1,12 @@
 /**
  * What the database knows that a person has to act on (docs/rules/attention.md): models and endpoints that are down, tenants
- * whose access ends soon, changes that do not reach the data plane, settings without effect.
+ * and keys whose access ends soon, changes that do not reach the data plane, settings without effect.
  */
 import { and, asc, eq, gt, isNull, lte, or } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
-import { tenants } from "../../db/schema/tenancy.ts";
+import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { assistantWarnings, provisionerWarnings } from "../../kernel/no-effect-warnings.ts";
 import { assistantSetting, jobschedSetting } from "../../settings/definitions.ts";
@@ -14,7 +14,7 @@ import { readSetting } from "../../settings/setting.ts";
 
 /** As much as the whole list shows, of each kind. */
 const ROWS_MAX = 200;
-const TENANT_AHEAD_MS = 72 * 3_600_000;
+const AHEAD_MS = 72 * 3_600_000;
 const SYNC_OVERDUE_MS = 60_000;
 
 /** The entries, in no particular order. Rejects when the database does not answer. */
@@ -24,6 +24,7 @@ export async function recordAttention(ctx: VerbContext): Promise<readonly Attent
     ...(await downModels(ctx, now)),
     ...(await downEndpoints(ctx, now)),
     ...(await endingTenants(ctx, now)),
+    ...(await endingKeys(ctx, now)),
     ...(await pendingChanges(ctx, now)),
     ...(await settingsWithoutEffect(ctx)),
   ];
@@ -81,7 +82,7 @@ async function endingTenants({ db }: VerbContext, now: Date): Promise<readonly A
       and(
         eq(tenants.status, "active"),
         gt(tenants.active_until, now),
-        lte(tenants.active_until, new Date(now.getTime() + TENANT_AHEAD_MS)),
+        lte(tenants.active_until, new Date(now.getTime() + AHEAD_MS)),
       ),
     )
     .orderBy(asc(tenants.active_until))
@@ -92,6 +93,38 @@ async function endingTenants({ db }: VerbContext, now: Date): Promise<readonly A
     entity_id: id,
     name,
     detail: `access ends at ${until?.toISOString() ?? ""}`,
+    since: null,
+  }));
+}
+
+/** Keys that are in use: one that is disabled, or whose tenant is not served, is nobody's loss. */
+async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  const rows = await db
+    .select({
+      id: apiKeys.id,
+      prefix: apiKeys.key_prefix,
+      name: apiKeys.name,
+      tenant: tenants.name,
+      until: apiKeys.expires_at,
+    })
+    .from(apiKeys)
+    .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
+    .where(
+      and(
+        eq(apiKeys.disabled, false),
+        eq(tenants.status, "active"),
+        gt(apiKeys.expires_at, now),
+        lte(apiKeys.expires_at, new Date(now.getTime() + AHEAD_MS)),
+      ),
+    )
+    .orderBy(asc(apiKeys.expires_at))
+    .limit(ROWS_MAX);
+  return rows.map(({ id, prefix, name, tenant, until }) => ({
+    kind: "key_expires",
+    entity_type: "api_key",
+    entity_id: id,
+    name: `${tenant}: ${name || prefix}`,
+    detail: `expires at ${until?.toISOString() ?? ""}`,
     since: null,
   }));
 }
