@@ -57,7 +57,10 @@ function oddly({ url = "", method = "", headers }: IncomingMessage, response: Se
   if (url === "/html") return void response.writeHead(200, { "content-type": "text/html" }).end("<html>");
   if (url === "/wrong-id")
     return void response.writeHead(200).end(JSON.stringify({ jsonrpc: "2.0", id: 99, result: {} }));
-  if (asked === "initialize") return void reply({ protocolVersion: "2025-03-26", capabilities: {} });
+  if (asked === "initialize") {
+    reply({ protocolVersion: "2025-03-26", capabilities: {} });
+    return;
+  }
   if (url === "/large") return void response.writeHead(200).end("x".repeat(3 * 1024 * 1024));
   if (url === "/deep") return void response.writeHead(200).end("[".repeat(500_000));
   if (url === "/stream") {
