@@ -35,7 +35,7 @@ afterAll(async () => {
 beforeEach(async () => {
   const { db } = to.connection;
   await db.execute(
-    sql`TRUNCATE tenants, api_keys, models, model_endpoints, model_health, mcp_servers, app_settings, model_health_checks, audit_log`,
+    sql`TRUNCATE tenants, api_keys, models, model_endpoints, model_health, mcp_servers, app_settings, model_health_checks, audit_log CASCADE`,
   );
   await db.execute(sql`DELETE FROM fairshare_groups WHERE name <> 'default'`);
   await to.resync.all();

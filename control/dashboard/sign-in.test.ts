@@ -163,6 +163,23 @@ describe("a person from a provider", () => {
     ]);
   });
 
+  it.each<[string, unknown, string]>([
+    ["status", "approved", "must be one of pending, active, disabled"],
+    ["status", null, "must be one of pending, active, disabled"],
+    ["role", "owner", "must be one of admin, user"],
+    ["role", { toString: 1 }, "must be one of admin, user"],
+    ["tenant_id", "t", "must be a UUID"],
+    ["tenant_id", ["7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e"], "must be a UUID"],
+    ["tenant_id", "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e", "is not a tenant"],
+  ])("is not changed to have %s %j", async (field, value, message) => {
+    await testing.signIn(testing.browser());
+    const [before] = await rows();
+    const answer = await patch(before?.id, { status: "active", role: "admin", [field]: value });
+    const { error } = (await answer.json()) as { error: { details: object[] } };
+    expect([answer.status, error.details]).toEqual([400, [{ path: field, message }]]);
+    expect(await rows()).toEqual([before]);
+  });
+
   it("is out at once when disabled or deleted in the middle of a session", async () => {
     const browser = testing.browser();
     await testing.signIn(browser);

@@ -61,5 +61,7 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   resync: "the key-value store was compared with the database",
   secrets_in_plaintext: "secrets are stored in plaintext because no encryption key is set",
   secrets_sealed: "secrets that were in plaintext are encrypted now",
+  sign_in_failed: "somebody could not sign in to the console",
+  sign_in_provider_failed: "a provider of sign-ins to the console could not be reached",
   setting_not_seeded: "a setting from the environment is not valid and was not stored",
 };

@@ -70,7 +70,7 @@ export class SecretBackup {
   /** Empties the target and exports again. */
   async begin(): Promise<void> {
     await this.to.connection.db.execute(
-      sql`TRUNCATE tenants, api_keys, models, model_endpoints, model_health, mcp_servers, app_settings, model_health_checks`,
+      sql`TRUNCATE tenants, api_keys, models, model_endpoints, model_health, mcp_servers, app_settings, model_health_checks CASCADE`,
     );
     this.file = await exported(this.from);
   }

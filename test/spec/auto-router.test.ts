@@ -37,8 +37,8 @@ async function allow({ tenant }: Minted, models: readonly Model[]): Promise<void
   await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models });
 }
 
-async function ask(minted: Minted, body: object = {}) {
-  const response = await fixture.gateway.chat(minted, { body: { model: "auto", ...body } });
+async function ask(minted: Minted, body: object = {}, signal?: AbortSignal) {
+  const response = await fixture.gateway.chat(minted, { body: { model: "auto", ...body }, ...(signal && { signal }) });
   const json = (await response.json()) as { error?: { code: string } };
   return {
     status: response.status,
@@ -206,10 +206,12 @@ describe("auto", () => {
         async () => gated.seen(minted.mark).length,
         (seen) => seen === 1,
       );
-      // 0.4 of the cheap one that is full against 0.6 of the dear one; the report of the load is 100 ms old at most
+      // 0.4 of the cheap one that is full against 0.6 of the dear one. The report of the load may be 100 ms old: a request
+      // that was routed by an older one waits for the cheap model, and has to leave.
+      const hello = { messages: [{ role: "user", content: "hello" }], stream: false };
       await waitFor(
-        async () => await ask(minted, { messages: [{ role: "user", content: "hello" }], stream: false }),
-        ({ model }) => model === dear.model_name,
+        async () => await ask(minted, hello, AbortSignal.timeout(2_000)).catch(() => null),
+        (answer) => answer?.model === dear.model_name,
       );
       gated.release();
       expect((await held).status).toBe(200);
