@@ -134,12 +134,6 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
       attributes String CODEC(ZSTD(3))
     ) ENGINE = MergeTree PARTITION BY toYYYYMMDD(start) ORDER BY (request_id, start) ${WINDOW}`,
   },
-  {
-    // an older version kept names of models that are not registered in the rollup: from now on its view counts them under
-    // "" too
-    name: "0006-usage-daily-mv-models",
-    statement: (db) => `ALTER TABLE ${db}.usage_daily_mv MODIFY QUERY ${rollupOf(db)}`,
-  },
   // rows of an older version have "" and 0 here (docs/rules/storage-layouts.md#usage-raw)
   ...[
     "error_code LowCardinality(String) AFTER upstream_status",
@@ -166,6 +160,18 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
       `ALTER TABLE ${db}.${table} MODIFY SETTING non_replicated_deduplication_window = ${INSERTS_REMEMBERED}`,
   })),
 ];
+
+/**
+ * An older version kept names of models that are not registered in the rollup: from now on its view counts them under ""
+ * too. Only for a view of that version: until the store is started again, a changed view gives inserts other deduplication
+ * tokens than it will give them afterwards, so that an insert that is sent again would count twice.
+ */
+export const OLD_DAILY_VIEW = {
+  name: "0006-usage-daily-mv-models",
+  statement: (db: string): string => `ALTER TABLE ${db}.usage_daily_mv MODIFY QUERY ${rollupOf(db)}`,
+  /** `query`: that of the view, as the store writes it. */
+  isOld: (query: string): boolean => !query.includes("'rejected'"),
+} as const;
 
 /** Fills the rollup by quarters from its start on, which the table's comment says. */
 export const QUARTERS_VIEW: AnalyticsMigration = {

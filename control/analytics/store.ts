@@ -7,7 +7,7 @@ import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhous
 import type { Logger } from "pino";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import { MIGRATIONS, QUARTERS_VIEW, quartersFromText } from "./migrations.ts";
+import { MIGRATIONS, OLD_DAILY_VIEW, QUARTERS_VIEW, quartersFromText } from "./migrations.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE: the store was replaced by an empty one. */
@@ -21,6 +21,12 @@ interface AnalyticsEnv {
 }
 
 export type QueryParams = Readonly<Record<string, string | number | boolean | readonly string[] | readonly number[]>>;
+
+interface TableText {
+  readonly comment: string;
+  /** The query of a view. */
+  readonly as_select: string;
+}
 
 export class AnalyticsStore {
   readonly db: string;
@@ -47,12 +53,14 @@ export class AnalyticsStore {
    */
   async migrate(signal: AbortSignal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)): Promise<void> {
     if (this.#quartersFromMs !== null) return;
-    const isNew = (await this.#tableComment("usage_raw", signal)) === null;
+    const isNew = (await this.#table("usage_raw", signal)) === null;
     const run = async (query: string): Promise<unknown> => await this.#client.command({ query, abort_signal: signal });
     const wanted = quartersFromText(isNew, Date.now());
     for (const { statement } of MIGRATIONS) await run(statement(this.db, wanted));
+    const daily = (await this.#table("usage_daily_mv", signal))?.as_select ?? "";
+    if (OLD_DAILY_VIEW.isOld(daily)) await run(OLD_DAILY_VIEW.statement(this.db));
     // another process may have made the table
-    const quartersFrom = (await this.#tableComment("usage_quarter", signal)) ?? "";
+    const quartersFrom = (await this.#table("usage_quarter", signal))?.comment ?? "";
     const startMs = Date.parse(`${quartersFrom.replace(" ", "T")}Z`);
     if (Number.isNaN(startMs)) throw new Error("the comment of usage_quarter is not the start of the rollup");
     await run(QUARTERS_VIEW.statement(this.db, quartersFrom));
@@ -69,15 +77,16 @@ export class AnalyticsStore {
     return this.#quartersFromMs ?? 0;
   }
 
-  async #tableComment(table: string, signal: AbortSignal): Promise<string | null> {
+  /** What the store says of a table; null: there is none. */
+  async #table(table: string, signal: AbortSignal): Promise<TableText | null> {
     const found = await this.#client.query({
-      query: "SELECT comment FROM system.tables WHERE database = {db:String} AND name = {table:String}",
+      query: "SELECT comment, as_select FROM system.tables WHERE database = {db:String} AND name = {table:String}",
       query_params: { db: this.db, table },
       format: "JSONEachRow",
       abort_signal: signal,
     });
-    const [row] = await found.json<{ comment: string }>();
-    return row?.comment ?? null;
+    const [row] = await found.json<TableText>();
+    return row ?? null;
   }
 
   /**
