@@ -22,8 +22,8 @@ interface ChangeRoute {
   readonly description?: string;
 }
 
-/** The routes that each change some fields of a tenant, all made in the same way. */
-const CHANGES: readonly ChangeRoute[] = [
+/** The routes that each change some fields of a tenant, all made in the same way; `at` is the path below the tenant's. */
+export const TENANT_CHANGES: readonly ChangeRoute[] = [
   { method: "patch", at: "status", change: tenantChanges.status, summary: "Set the status of a tenant" },
   { method: "patch", at: "weight", change: tenantChanges.weight, summary: "Set the weight of a tenant in its group" },
   { method: "put", at: "quota", change: tenantChanges.quota, summary: "Replace the quota of a tenant" },
@@ -113,7 +113,7 @@ export function tenantRoutes(app: Api): void {
     tag,
     handler: async ({ ctx, path }) => await deleteTenant(ctx, path.id),
   });
-  for (const { method, at, change, summary, description } of CHANGES) {
+  for (const { method, at, change, summary, description } of TENANT_CHANGES) {
     endpoint(app, {
       kind: "write",
       method,

@@ -3,6 +3,7 @@
  * that is not in it does not exist for a browser, and a test fails for a route of the API document about which nobody has
  * decided.
  */
+import { TENANT_CHANGES } from "../../api/tenants.ts";
 
 /** How a request of a `user` is bound to the user's own tenant. Absent: users may not make it. */
 type TenantRule =
@@ -96,7 +97,13 @@ const admin = (method: LiveRule["method"], ...paths: readonly string[]): readonl
   paths.map((path) => ({ method, path }));
 const own = { user: "tenant in query" } as const;
 
+/** What admins may change of a tenant. */
+const tenantChanges = TENANT_CHANGES.map(({ method, at }): LiveRule => {
+  return { method: method === "put" ? "PUT" : "PATCH", path: `/tenants/{id}/${at}` };
+});
+
 export const LIVE_RULES: readonly LiveRule[] = [
+  ...tenantChanges,
   read("/tenants/{id}", { user: "tenant in path" }),
   read("/tenants/{id}/budget/usage", { user: "tenant in path" }),
   read("/tenants/{id}/keys", { user: "tenant in path" }),
@@ -196,23 +203,8 @@ export const LIVE_RULES: readonly LiveRule[] = [
     "/settings/jobsched",
     "/settings/usage-retention",
     "/tenants/{id}",
-    "/tenants/{id}/quota",
-    "/tenants/{id}/synthetic",
-    "/tenants/{id}/tracing",
   ),
-  ...admin(
-    "PATCH",
-    "/fairshare/groups/{name}/weight",
-    "/tenants/{id}/allowlist",
-    "/tenants/{id}/budget",
-    "/tenants/{id}/compression",
-    "/tenants/{id}/group",
-    "/tenants/{id}/guardrails",
-    "/tenants/{id}/schedule",
-    "/tenants/{id}/status",
-    "/tenants/{id}/weight",
-    "/users/{id}",
-  ),
+  ...admin("PATCH", "/fairshare/groups/{name}/weight", "/users/{id}"),
   ...admin(
     "DELETE",
     "/mcp-servers/{id}",
