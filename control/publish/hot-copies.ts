@@ -26,6 +26,9 @@ import {
   tenants,
 } from "../db/schema/tenancy.ts";
 
+/** A statement has at most 65,535 parameters, and each hash is two of them. */
+const HASHES_AT_ONCE = 5_000;
+
 /**
  * Copies of keys by the hashes of their secrets, of the current one and of the one before a rotation; hashes without a
  * row are absent (docs/rules/keys.md#rotation).
@@ -34,7 +37,16 @@ export async function buildKeys(
   db: Database | Transaction,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, ResolvedKey>> {
-  if (hashes.length === 0) return new Map();
+  const copies = new Map<string, ResolvedKey>();
+  for (let at = 0; at < hashes.length; at += HASHES_AT_ONCE)
+    for (const [hash, copy] of await someKeys(db, hashes.slice(at, at + HASHES_AT_ONCE))) copies.set(hash, copy);
+  return copies;
+}
+
+async function someKeys(
+  db: Database | Transaction,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, ResolvedKey>> {
   const asked = [...hashes];
   const rows = await db
     .select({ key: apiKeys, tenant: tenants, group: fairshareGroups })
