@@ -59,7 +59,8 @@ function asked(days: number, { fill, rollupRows, quarterRows, spanRows }: Stored
     Math.ceil(Math.min(stored, (stored / fill.days) * (days + 1) + 4 * GRANULE));
   const [daily, zoned] = [rolled(rollupRows), rolled(quarterRows)];
   const spansOf = (count: number): number => Math.ceil(Math.min(spanRows, (spanRows / fill.days) * count));
-  const page = 3 * GRANULE + spansOf(2);
+  // around a midnight a page has traces of two days, and a busy day has half as many again as the average
+  const page = 3 * GRANULE + spansOf(3);
   return {
     name: days === fill.days ? "all" : `${days} d`,
     days,
