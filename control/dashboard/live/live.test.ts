@@ -107,7 +107,9 @@ describe("the list of what a browser reaches", () => {
       "",
     ];
     for (const path of paths) expect([path, (await admin.get(`/api/live${path}`)).status]).toEqual([path, 404]);
-    expect((await admin.send("TRACE".replace("TRACE", "OPTIONS"), "/api/live/tenants")).status).toBe(404);
+    for (const method of ["OPTIONS", "HEAD"])
+      expect([method, (await admin.send(method, "/api/live/tenants")).status]).toEqual([method, 404]);
+    expect((await ann.send("HEAD", "/api/live/models")).status).toBe(404);
   });
 });
 

@@ -51,7 +51,7 @@ export class Live {
    * DashboardError 403, GatewayError 404.
    */
   async answer(request: Request, path: string, user: UserRow): Promise<Response> {
-    const matched = ruleFor(request.method === "HEAD" ? "GET" : request.method, path);
+    const matched = ruleFor(request.method, path);
     if (matched === null) throw new GatewayError("not_found");
     if (user.role === "admin") return await this.#call(request, matched, new URL(request.url).searchParams, user);
     const { rule } = matched;
@@ -135,7 +135,7 @@ export class Live {
       const value = request.headers.get(name);
       if (value !== null) headers.set(name, value);
     }
-    const hasBody = request.method !== "GET" && request.method !== "HEAD" && request.body !== null;
+    const hasBody = request.method !== "GET" && request.body !== null;
     return await this.#options.management(
       new Request(new URL(address, "http://management.invalid"), {
         method: request.method,
