@@ -56,7 +56,7 @@ export function checkControl(config: StackConfig): void {
 export async function startControl(context: StackContext, neighbours: ControlNeighbours): Promise<RunningControl> {
   const { config, guard, lock, log } = context;
   const { redis, clickhouse, edgeUrl } = neighbours;
-  const bound = { adminUrl: "", metricsUrl: "" };
+  const bound = { adminUrl: "", metricsUrl: "", dashboardUrl: "" };
   const keepPort = (address: { host: string; port: number }, url: string) =>
     listenText(url === "" ? address : { ...address, port: Number(hostPort(url).split(":").at(-1)) });
 
@@ -92,6 +92,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             GATEWAY_CLICKHOUSE_URL: clickhouse.url,
             GATEWAY_CLICKHOUSE_USER: clickhouse.user,
             GATEWAY_CLICKHOUSE_PASSWORD: clickhouse.password,
+            ...(bound.dashboardUrl === "" ? {} : { GATEWAY_DASHBOARD_LISTEN: hostPort(bound.dashboardUrl) }),
             GATEWAY_PARENT_WATCH: "1",
           },
           readyFrom: "stdout",
@@ -108,6 +109,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
       const message = await child.ready;
       bound.adminUrl = clientUrl(message["admin"]);
       bound.metricsUrl = clientUrl(message["metrics"]);
+      if (message["dashboard"] !== undefined) bound.dashboardUrl = String(message["dashboard"]);
       return child;
     },
   });

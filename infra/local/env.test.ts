@@ -21,6 +21,11 @@ describe("readStackEnv", () => {
     });
   });
 
+  it("passes on what the console reads, and nothing else of the environment", () => {
+    const console = { DASHBOARD_PASSWORD: "12345678", TRUSTED_ORIGINS: "*", OIDC_PROVIDERS: "[]" };
+    expect(read({ ...console, MY_DASHBOARD_PASSWORD: "x", TRUSTED_ORIGINS_TOO: "x" }).variables).toEqual(console);
+  });
+
   it("reads addresses, folders and flags; an empty variable counts as unset", () => {
     const config = read({
       GATEWAY_PROXY_LISTEN: "[::1]:0",

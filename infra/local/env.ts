@@ -43,7 +43,7 @@ export interface StackConfig {
    * (docs/rules/local-stack.md#several-processes).
    */
   readonly workers: number;
-  /** Every GATEWAY_ variable that is set; passed to the parts. */
+  /** Every variable of the gateway and its console that is set; passed to the parts. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -140,9 +140,12 @@ const schema = z.object({
   GATEWAY_WORKERS: workers,
 });
 
+/** Names that the gateway and its console read. */
+const PASSED_ON = /^(?:GATEWAY_|DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
+
 /** The variables that are set and not empty. */
 function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const found = Object.entries(env).filter(([name, value]) => name.startsWith("GATEWAY_") && value?.trim());
+  const found = Object.entries(env).filter(([name, value]) => PASSED_ON.test(name) && value?.trim());
   return Object.fromEntries(found) as Record<string, string>;
 }
 

@@ -30,7 +30,7 @@ interface WrittenLine {
 
 /** What a stack is started with. */
 export interface StackOptions {
-  /** The GATEWAY_ variables; listen addresses may have port 0. */
+  /** The variables of the gateway and its console; listen addresses may have port 0. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Lines of the parts, each with the name of its part in front; and what the part wrote. */
   readonly log?: (line: string, written: WrittenLine) => void;
