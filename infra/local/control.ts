@@ -109,7 +109,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
       const message = await child.ready;
       bound.adminUrl = clientUrl(message["admin"]);
       bound.metricsUrl = clientUrl(message["metrics"]);
-      if (message["dashboard"] !== undefined) bound.dashboardUrl = String(message["dashboard"]);
+      if (message["dashboard"] !== undefined) bound.dashboardUrl = clientUrl(message["dashboard"]);
       return child;
     },
   });
