@@ -43,7 +43,7 @@ import { sealPlainSecrets } from "./startup/seal-plain-secrets.ts";
 import { seedSettings } from "./startup/seed-settings.ts";
 import { startSync } from "./startup/sync-at-start.ts";
 
-export interface Deps {
+interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
   readonly store: HotStore;
