@@ -79,7 +79,7 @@ export async function setupWith(
 }
 
 /**
- * The environment of a stack on free loopback ports, with a migrated database in its data folder. Health checks run only
+ * The environment of a stack on free loopback ports, without a console, with a migrated database in its data folder. Health checks run only
  * when a test requests them, because its upstreams count the requests that they get.
  */
 export function stackEnv(dataDir: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
@@ -87,6 +87,7 @@ export function stackEnv(dataDir: string, more: Readonly<Record<string, string>>
   return {
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_DEMO: "0",
+    GATEWAY_DASHBOARD: "0",
     GATEWAY_MODEL_HEALTH_ENABLED: "0",
     GATEWAY_PROXY_LISTEN: "127.0.0.1:0",
     GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
