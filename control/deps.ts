@@ -20,6 +20,7 @@ import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
 import { Cells } from "./cells/cells.ts";
 import { createDashboard } from "./dashboard/app.ts";
+import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { checkEncryptionKey } from "./encryption/encryption-check.ts";
 import { importBackupKey } from "./encryption/secret-macs.ts";
@@ -179,6 +180,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
           now: () => new Date(),
           randomBytes: (count) => new Uint8Array(randomBytes(count)),
           log,
+          assets: ConsoleAssets.read(BUILT_CONSOLE),
         });
   const end = (): void => ending.abort();
   const { prober } = health;

@@ -10,6 +10,7 @@ import { migrateWithRetries } from "../process/open-database.ts";
 import { OrderlyEnd } from "../process/orderly-end.ts";
 import { startOrExit } from "../process/start-error.ts";
 import { createDashboard } from "./app.ts";
+import { BUILT_CONSOLE, ConsoleAssets } from "./assets.ts";
 import { parseStandaloneEnv, type StandaloneEnv } from "./env.ts";
 import { remoteManagement } from "./remote-management.ts";
 import { serveDashboard } from "./serve.ts";
@@ -27,6 +28,7 @@ async function main(env: StandaloneEnv, log: Logger): Promise<void> {
   const dashboard = createDashboard({
     env: env.dashboard,
     db: connection.db,
+    assets: ConsoleAssets.read(BUILT_CONSOLE),
     adminToken: env.adminToken,
     management: remoteManagement(env.adminBaseUrl, log),
     now: () => new Date(),
