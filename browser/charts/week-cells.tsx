@@ -12,8 +12,8 @@ import { openMinutes, WEEK_DAYS } from "./week-windows.ts";
 const text = texts("charts", chartTexts);
 const ROWS = Array.from({ length: WEEK_DAYS }, (_, row) => row);
 const SLOTS = Array.from({ length: WEEK_SLOTS }, (_, slot) => slot);
-/** A label stands over every sixth half hour. */
-const LABEL_SLOTS = 6;
+/** A label stands over every sixth hour. */
+const LABEL_SLOTS = 12;
 
 interface WeekCellsProps {
   readonly windows: readonly WeeklyWindow[];
