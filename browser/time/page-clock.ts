@@ -56,7 +56,7 @@ export class PageClock {
 
   #tick(): void {
     this.#nowMs = this.#ports.now();
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   #end(): void {
