@@ -11,7 +11,7 @@ import { type ChartSeries, chartData, movedCursor, seriesWithRest } from "./char
 import { ChartTable } from "./chart-table.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
 import { drawPlot, type Plot, type PlotContent, type PlotCursor, type PlotKind, type PlotLibrary } from "./plot.ts";
-import { SERIES_COLORS, seriesColor } from "./series-color.ts";
+import { keptColors, SERIES_COLORS, seriesColor } from "./series-color.ts";
 import classes from "./time-chart.module.css";
 import { useColors } from "./use-colors.ts";
 
@@ -23,7 +23,7 @@ interface TimeChartProps {
   readonly title: string;
   /** Epoch ms, in any order. */
   readonly atMs: readonly number[];
-  /** The first eight by their size have a colour of their own; the others are added up. */
+  /** The eight largest have a colour of their own, which they keep; of more the seven largest, and the others are added up. */
   readonly series: readonly ChartSeries[];
   readonly kind: PlotKind;
   /** How values are written, with their unit. */
@@ -46,9 +46,16 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   const plot = useRef<Plot | null>(null);
   const titleId = useId();
 
+  const chosen = useMemo(() => seriesWithRest(series, SERIES_COLORS, text("others")), [series]);
+  const [keptPositions, setPositions] = useState<ReadonlyMap<string, number>>(new Map());
+  const positions = keptColors(
+    keptPositions,
+    chosen.map(({ id }) => id),
+  );
+  if (positions !== keptPositions) setPositions(positions);
   const colored = useMemo(
-    () => seriesWithRest(series, SERIES_COLORS, text("others")).map((one, at) => ({ ...one, color: seriesColor(at) })),
-    [series],
+    () => chosen.map((one) => ({ ...one, color: seriesColor(positions.get(one.id) ?? 0) })),
+    [chosen, positions],
   );
   const shown = colored.filter(({ id }) => !hidden.has(id));
   const shownIds = JSON.stringify(shown.map(({ id }) => id));
