@@ -56,7 +56,13 @@ const SIZED_PROPERTIES = filesWith(/\bpropertyRuns\(/, UNIT);
  */
 const only = (expression: string): object => ({ tagsFilter: [expression] });
 
-const node = { environment: "node" as const, testTimeout: 60_000, hookTimeout: 60_000 };
+const node = {
+  environment: "node" as const,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // as the control service is started
+  execArgv: ["--import", join(import.meta.dirname, "infra/local/quick-imports.mjs")],
+};
 
 /**
  * The tests of what depends on the database driver. They run again on a real PostgreSQL: directly, and through the driver
