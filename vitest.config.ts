@@ -29,8 +29,10 @@ function filesWith(text: RegExp, patterns: readonly string[]): string[] {
  */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled-modules");
 
-/** The tests of `spec` wait more than they compute, so that three at a time do not use two cores in full. */
+/** Test files at a time, for two cores; each process may take more than a gigabyte. */
 const WORKERS = 3;
+/** The same of `spec`, whose tests wait more than they compute: three at a time leave a third of two cores idle. */
+const SPEC_WORKERS = 4;
 
 /** Unit tests that replace something global, such as clocks and timers: each file needs a process of its own. */
 const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
@@ -56,7 +58,13 @@ const SIZED_PROPERTIES = filesWith(/\bpropertyRuns\(/, UNIT);
  */
 const only = (expression: string): object => ({ tagsFilter: [expression] });
 
-const node = { environment: "node" as const, testTimeout: 60_000, hookTimeout: 60_000 };
+const node = {
+  environment: "node" as const,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // as the control service is started
+  execArgv: ["--import", join(import.meta.dirname, "infra/local/quick-imports.mjs")],
+};
 
 /**
  * The tests of what depends on the database driver. They run again on a real PostgreSQL: directly, and through the driver
@@ -100,7 +108,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 
 /**
  * `npm test` runs `unit`, `clocks`, `objects`, `spec` and `faults`. `unit` and `clocks` are beside the code. `objects` runs
- * inside workerd. `spec` sends HTTP requests to one whole stack. `faults` then starts and kills stacks of its own, two
+ * inside workerd. `spec` then sends HTTP requests to one whole stack. `faults` then starts and kills stacks of its own, two
  * files at a time, one fault of each kind.
  * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
  * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
@@ -137,6 +145,9 @@ export default defineConfig({
           isolate: false, // as above
           maxConcurrency: 10,
           globalSetup: ["./test/harness/global-setup.ts"],
+          // after the others, because projects with different numbers of workers do not run at once
+          sequence: { groupOrder: 1 },
+          maxWorkers: SPEC_WORKERS,
         },
       },
       {
@@ -148,7 +159,7 @@ export default defineConfig({
           exclude: [SATURATION],
           globalSetup: ["./test/harness/fault-table.ts"],
           // after the others, because a stack that starts beside three other test files takes too long to wait for
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
           maxWorkers: 2,
           isolate: false, // as above
           testTimeout: 180_000,

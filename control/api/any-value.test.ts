@@ -151,7 +151,7 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
         { numRuns: runsOfEachField * fieldsOf(content?.schema ?? {}).length },
       );
     };
-    it("refuses any value of a field by its name, or stores it", async () => await holds(3));
+    it("refuses any value of a field by its name, or stores it", async () => await holds(1));
     it("does so at length", { timeout: 240_000, tags: ["long"] }, async () => await holds(15));
   },
 );

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Gateway } from "../harness/gateway.ts";
-import { launch, launchDev, launchReady, processesOf } from "../harness/launched.ts";
+import { type Launched, launch, launchDev, launchReady, processesOf } from "../harness/launched.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -80,19 +80,10 @@ describe("a start that cannot succeed", () => {
     expect(await started.exited).toBe(1);
     expect(started.output()).toMatch(/^gateway: GATEWAY_WORKERS must be 1 with npm run dev[^\n]*\n$/);
   });
-
-  it("names the process that holds the data folder", async () => {
-    const first = await launchReady(dataDir);
-    const { code, lines } = await failure({});
-    expect([code, lines.length]).toEqual([1, 1]);
-    expect(lines[0]).toContain(dataDir);
-    expect(await first.end("SIGTERM")).toBe(0);
-  });
 });
 
 describe("an end", () => {
-  const endsBy = async (signal: NodeJS.Signals): Promise<void> => {
-    const stack = await launchReady(dataDir);
+  const stops = async (stack: Launched, signal: NodeJS.Signals): Promise<void> => {
     expect((await processesOf(dataDir)).length).toBeGreaterThan(0);
     expect(await stack.end(signal)).toBe(0);
     expect(await processesOf(dataDir)).toEqual([]);
@@ -100,11 +91,25 @@ describe("an end", () => {
     const printed = stack.output().trim().split("\n");
     expect(printed.map((line) => (JSON.parse(line) as { part?: string }).part)).not.toContain(undefined);
     expect(JSON.parse(printed.at(-1) ?? "")).toMatchObject({ part: "stack", event: "stopped" });
-    const again = await launchReady(dataDir);
-    expect(await again.end("SIGTERM")).toBe(0);
   };
-  it("by SIGTERM stops every part and leaves the folder free", async () => await endsBy("SIGTERM"));
-  it("by SIGINT stops every part and leaves the folder free", { tags: ["long"] }, async () => await endsBy("SIGINT"));
+
+  it("by SIGTERM stops every part and frees the folder, one by SIGKILL of the launcher leaves no process behind", async () => {
+    const first = await launchReady(dataDir);
+    const { code, lines } = await failure({});
+    expect([code, lines]).toEqual([1, [expect.stringContaining(dataDir)]]);
+    await stops(first, "SIGTERM");
+    const second = await launchReady(dataDir, { GATEWAY_WORKERS: "3" });
+    await second.end("SIGKILL");
+    await waitFor(
+      async () => await processesOf(dataDir),
+      (left) => left.length === 0,
+    );
+  });
+
+  it("by SIGINT stops every part and leaves the folder free", { tags: ["long"] }, async () => {
+    await stops(await launchReady(dataDir), "SIGINT");
+    await stops(await launchReady(dataDir), "SIGTERM");
+  });
 
   it.each(["1", "3"])(
     "by SIGTERM with an open stream, a silent upstream and a queue is an end all the same, and every one has its row: GATEWAY_WORKERS=%s",
@@ -141,13 +146,4 @@ describe("an end", () => {
       await upstream.close();
     },
   );
-
-  it("by SIGKILL of the launcher leaves nothing behind", async () => {
-    const stack = await launchReady(dataDir, { GATEWAY_WORKERS: "3" });
-    await stack.end("SIGKILL");
-    await waitFor(
-      async () => await processesOf(dataDir),
-      (left) => left.length === 0,
-    );
-  });
 });

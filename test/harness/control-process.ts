@@ -4,8 +4,8 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { CONTROL_ARGS } from "../../infra/local/control.ts";
 
 export const PROCESS_TOKEN = "token";
 
@@ -35,9 +35,8 @@ export async function startControlProcess({
   cellUrl = "http://127.0.0.1:9",
   heapMib,
 }: ProcessOptions): Promise<ControlProcess> {
-  const main = join(import.meta.dirname, "../../control/main.ts");
   const flags = heapMib === undefined ? [] : [`--max-old-space-size=${heapMib}`];
-  const child = spawn(process.execPath, [...flags, main], {
+  const child = spawn(process.execPath, [...flags, ...CONTROL_ARGS], {
     env: {
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       GATEWAY_ADMIN_TOKEN: PROCESS_TOKEN,

@@ -11,7 +11,8 @@ import { waitFor } from "./wait-for.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-interface Launched {
+/** A running stack. */
+export interface Launched {
   readonly process: ChildProcess;
   readonly proxyUrl: string;
   readonly adminUrl: string;

@@ -11,8 +11,22 @@ interface WorkerBundle {
   readonly exports: readonly string[];
 }
 
-/** Bundles the Worker, or another `entry` with its exports. Throws esbuild's BuildFailure, which names file and line. */
+/** What this process has bundled, by entry and size. */
+const bundled = new Map<string, Promise<WorkerBundle>>();
+
+/**
+ * Bundles the Worker, or another `entry` with its exports, once in the life of this process: a later stack has the same
+ * bundle. Throws esbuild's BuildFailure, which names file and line.
+ */
 export async function bundleWorker(minify: boolean, entry = "edge/worker.ts"): Promise<WorkerBundle> {
+  const name = `${entry} ${minify}`;
+  const making = bundled.get(name) ?? bundle(minify, entry);
+  bundled.set(name, making);
+  making.catch(() => bundled.delete(name));
+  return await making;
+}
+
+async function bundle(minify: boolean, entry: string): Promise<WorkerBundle> {
   const result = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
