@@ -8,7 +8,7 @@ import { texts } from "../messages/texts.ts";
 import { formatCount, formatMs, formatShare } from "../ui/format.ts";
 import { errorTarget, isForOperators } from "./error-target.ts";
 import { explainError } from "./explain-error.ts";
-import { type LinkTarget, reachable, tenantTarget, type Viewer } from "./link-target.ts";
+import { type LinkTarget, pageTarget, reachable, tenantTarget, type Viewer } from "./link-target.ts";
 import { measured, type Phase, requestPhases } from "./request-phases.ts";
 
 const text = texts("explain", explainTexts);
@@ -161,7 +161,7 @@ function attemptsSentence(count: number, endpoint: string | undefined): string {
 function phaseAdvice({ id }: Phase, row: ExplainedRow, viewer: Viewer): Advice {
   switch (id) {
     case "queue": {
-      const link: LinkTarget = { page: "fairshare", params: { tenant_id: row.tenant_id } };
+      const link = pageTarget("/fairshare", { tenant_id: row.tenant_id });
       return { text: text(viewer === "user" ? "fix_queue_user" : "fix_queue"), link: reachable(link, viewer) };
     }
     case "gateway": {
@@ -181,5 +181,5 @@ function phaseAdvice({ id }: Phase, row: ExplainedRow, viewer: Viewer): Advice {
 
 /** Other requests of the same model; of one that is not known there is nothing to see. */
 function modelRequests({ model }: ExplainedRow): LinkTarget | null {
-  return model === "" ? null : { page: "logs", params: { model } };
+  return model === "" ? null : pageTarget("/logs", { model });
 }
