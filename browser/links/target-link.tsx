@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { LinkTarget } from "../explain/link-target.ts";
 import { classNames } from "../ui/class-names.ts";
-import { targetAddress } from "./target-address.ts";
 import classes from "./target-link.module.css";
 
 interface TargetLinkProps {
@@ -15,11 +14,16 @@ interface TargetLinkProps {
   readonly isButton?: boolean;
 }
 
-/** A link to the view that explains something, or where it can be changed. */
+/** A link to the view that explains something, or where it can be changed. A page takes of its parameters what it knows. */
 export function TargetLink({ target, children, className, label, isButton = false }: TargetLinkProps) {
-  const { to, search } = targetAddress(target);
   return (
-    <Link to={to} search={search} aria-label={label} className={classNames(className, isButton && classes["button"])}>
+    <Link
+      to={target.to as string}
+      params={target.params}
+      search={target.search}
+      aria-label={label}
+      className={classNames(className, isButton && classes["button"])}
+    >
       {children}
     </Link>
   );

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { pageTarget } from "../../explain/link-target.ts";
 import { TargetLink } from "../../links/target-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
@@ -19,7 +20,7 @@ const COLUMNS: readonly Column<CellRow>[] = [
     id: "cell",
     head: text("cell"),
     isWide: true,
-    cell: ({ cell }) => <TargetLink target={{ page: "fairshare", params: { cell } }}>{cell}</TargetLink>,
+    cell: ({ cell }) => <TargetLink target={pageTarget("/fairshare", { cell })}>{cell}</TargetLink>,
   },
   {
     id: "state",

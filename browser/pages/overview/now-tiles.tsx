@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { pageTarget } from "../../explain/link-target.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
@@ -19,7 +20,8 @@ export function NowTiles() {
   const live = useQuery(liveRead);
   const summary = useQuery(summaryRead);
   const attention = useQuery(attentionRead);
-  const cells = stats.data?.cells ?? (stats.data === undefined ? [] : [{ ...stats.data, last_seen_ms: stats.dataUpdatedAt }]);
+  const cells =
+    stats.data?.cells ?? (stats.data === undefined ? [] : [{ ...stats.data, last_seen_ms: stats.dataUpdatedAt }]);
   const load = loadOfAll(cellRows(cells, attention.data ?? [], stats.dataUpdatedAt));
   const downCount = attention.data?.filter(({ kind }) => kind === "model_down").length;
   return (
@@ -43,16 +45,14 @@ export function NowTiles() {
         <FigureTile
           label={text("running")}
           value={formatCount(load.inFlight)}
-          note={
-            load.maxInFlight === null ? text("loadUnknown") : text("runningNote", { capacity: load.maxInFlight })
-          }
-          target={{ page: "fairshare", params: {} }}
+          note={load.maxInFlight === null ? text("loadUnknown") : text("runningNote", { capacity: load.maxInFlight })}
+          target={pageTarget("/fairshare", {})}
         />
         <FigureTile
           label={text("waiting")}
           value={formatCount(load.queued)}
           note={waitingNote(load.queued, live.data?.waiting)}
-          target={{ page: "fairshare", params: {} }}
+          target={pageTarget("/fairshare", {})}
         />
         <FigureTile
           label={text("modelsDown")}
@@ -62,7 +62,7 @@ export function NowTiles() {
               ? text("modelsDownUnknown")
               : text("modelsDownNote", { count: summary.data.enabled_models })
           }
-          target={{ page: "logs", params: { status: "error" } }}
+          target={pageTarget("/logs", { status: "error" })}
         />
         <FigureTile
           label={text("tenants")}
@@ -72,17 +72,14 @@ export function NowTiles() {
               ? text("modelsDownUnknown")
               : text("tenantsNote", { count: summary.data.tenant_count })
           }
-          target={{ page: "tenants", params: {} }}
+          target={pageTarget("/tenants", {})}
         />
       </div>
     </section>
   );
 }
 
-function waitingNote(
-  queued: number | null,
-  held: readonly { readonly oldest_wait_ms: number }[] | undefined,
-): string {
+function waitingNote(queued: number | null, held: readonly { readonly oldest_wait_ms: number }[] | undefined): string {
   if (queued === null || held === undefined) return text("loadUnknown");
   if (queued === 0) return text("waitingNone");
   const longest = held.reduce((most, { oldest_wait_ms: wait }) => Math.max(most, wait), 0);

@@ -58,8 +58,7 @@ function Attention() {
     <Panel
       title={
         <>
-          {text("attention")}{" "}
-          {count > 0 && <Badge tone="bad">{text("attentionCount", { count })}</Badge>}
+          {text("attention")} {count > 0 && <Badge tone="bad">{text("attentionCount", { count })}</Badge>}
         </>
       }
       isFlush

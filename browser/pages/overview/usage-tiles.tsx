@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { dayBefore, dayIn } from "../../../shared/zone-days.ts";
+import { dayIn } from "../../../shared/zone-days.ts";
+import { pageTarget } from "../../explain/link-target.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
+import { daysBefore } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatMs, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
@@ -21,7 +23,7 @@ export function UsageTiles() {
   const { zone, label } = useZone();
   const nowMs = useNow(MINUTE_MS);
   const today = dayIn(zone, nowMs);
-  const yesterday = dayBefore(today);
+  const yesterday = daysBefore(today, 1);
   const series = useQuery(seriesRead(BUCKET_MS));
   const days = useQuery(daysRead(zone, yesterday, today));
   const summary = useQuery(summaryRead);
@@ -55,41 +57,41 @@ export function UsageTiles() {
           label={text("requests")}
           value={formatShortCount(day?.requests)}
           note={text("last24Hours")}
-          target={{ page: "logs", params: {} }}
+          target={pageTarget("/logs", {})}
           line={lineOf("requestsLine", day?.lines.requests, formatShortCount)}
         />
         <FigureTile
           label={text("errors")}
           value={formatShortCount(day?.errors)}
           note={day?.requests === 0 ? text("errorsNone") : text("errorsNote", { share: formatShare(day?.errorShare) })}
-          target={{ page: "logs", params: { status: "error" } }}
+          target={pageTarget("/logs", { status: "error" })}
           line={lineOf("errorsLine", day?.lines.errors, formatShortCount)}
         />
         <FigureTile
           label={text("firstToken")}
           value={formatMs(now?.p95FirstTokenMs)}
           note={text("firstTokenNote")}
-          target={{ page: "logs", params: { min_total_ms: thresholdOf(now?.p95FirstTokenMs) } }}
+          target={pageTarget("/logs", { min_total_ms: thresholdOf(now?.p95FirstTokenMs) })}
           line={lineOf("firstTokenLine", day?.lines.firstTokenMs, formatMs)}
         />
         <FigureTile
           label={text("queueWait")}
           value={formatMs(now?.p95QueueWaitMs)}
           note={text("queueWaitNote", { median: formatMs(now?.p50QueueWaitMs) })}
-          target={{ page: "logs", params: { min_queue_wait_ms: thresholdOf(now?.p95QueueWaitMs) } }}
+          target={pageTarget("/logs", { min_queue_wait_ms: thresholdOf(now?.p95QueueWaitMs) })}
         />
         <FigureTile
           label={text("tokens")}
           value={formatShortCount(day?.tokens)}
           note={text("last24Hours")}
-          target={{ page: "logs", params: {} }}
+          target={pageTarget("/logs", {})}
           line={lineOf("tokensLine", day?.lines.tokens, formatShortCount)}
         />
         <FigureTile
           label={text("cost")}
           value={isPriced ? formatUsd(now?.costUsd) : formatUsd(null)}
           note={isPriced ? text("costNote", { cost: formatUsd(before?.costUsd) }) : text("costUnpriced")}
-          target={{ page: "logs", params: {} }}
+          target={pageTarget("/logs", {})}
           line={lineOf("costLine", isPriced ? day?.lines.costUsd : undefined, formatUsd)}
         />
       </div>
