@@ -2,30 +2,32 @@
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { isErrorCode } from "./explain-error.ts";
-import { type LinkTarget, tenantTarget } from "./link-target.ts";
+import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
+
+/** A tab of the tenant's page, or what to look at elsewhere. */
+type Place = "profile" | "schedule" | "budget" | "models" | "guardrails" | "key" | "fairshare" | "model";
 
 /** Errors that end on a page of the console. Of the others some end at the client, and some have no page. */
-const PLACES: Partial<Record<ErrorCode, "profile" | "schedule" | "budget" | "models" | "key" | "fairshare" | "model">> =
-  {
-    request_blocked: "profile",
-    response_blocked: "profile",
-    content_policy_unavailable: "profile",
-    tenant_not_active: "profile",
-    tenant_not_started: "schedule",
-    tenant_expired: "schedule",
-    outside_access_window: "schedule",
-    tenant_budget_exhausted: "budget",
-    token_budget_exceeded: "budget",
-    model_not_permitted: "models",
-    api_key_disabled: "key",
-    api_key_expired: "key",
-    key_budget_exhausted: "key",
-    queue_full: "fairshare",
-    upstream_failed: "model",
-    upstream_timeout: "model",
-    upstream_stream_error: "model",
-    model_disabled: "model",
-  };
+const PLACES: Partial<Record<ErrorCode, Place>> = {
+  request_blocked: "guardrails",
+  response_blocked: "guardrails",
+  content_policy_unavailable: "guardrails",
+  tenant_not_active: "profile",
+  tenant_not_started: "schedule",
+  tenant_expired: "schedule",
+  outside_access_window: "schedule",
+  tenant_budget_exhausted: "budget",
+  token_budget_exceeded: "budget",
+  model_not_permitted: "models",
+  api_key_disabled: "key",
+  api_key_expired: "key",
+  key_budget_exhausted: "key",
+  queue_full: "fairshare",
+  upstream_failed: "model",
+  upstream_timeout: "model",
+  upstream_stream_error: "model",
+  model_disabled: "model",
+};
 
 /** Errors that a tenant's own users cannot end themselves, whatever they send. */
 const OPERATORS_ONLY: ReadonlySet<string> = new Set<ErrorCode>([
@@ -59,11 +61,11 @@ export function errorTarget(
     case undefined:
       return null;
     case "key":
-      return { page: "keys", params: { key_id } };
+      return pageTarget("/keys", { key_id });
     case "fairshare":
-      return { page: "fairshare", params: { tenant_id } };
+      return pageTarget("/fairshare", { tenant_id });
     case "model":
-      return model === "" ? null : { page: "logs", params: { model } };
+      return model === "" ? null : pageTarget("/logs", { model });
     default:
       return tenantTarget(tenant_id, place);
   }

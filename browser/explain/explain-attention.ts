@@ -2,7 +2,7 @@
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { type LinkTarget, tenantTarget } from "./link-target.ts";
+import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -49,13 +49,13 @@ export function explainAttention(item: AttentionItem): AttentionExplanation {
 function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarget | null {
   switch (entity_type) {
     case "cell":
-      return { page: "fairshare", params: { cell: entity_id } };
+      return pageTarget("/fairshare", { cell: entity_id });
     case "model":
-      return { page: "logs", params: { model: name } };
+      return pageTarget("/logs", { model: name });
     case "tenant":
       return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");
     case "api_key":
-      return { page: "keys", params: { key_id: entity_id } };
+      return pageTarget("/keys", { key_id: entity_id });
     case "model_endpoint":
     case "settings":
     case "gateway":

@@ -2,12 +2,14 @@
 import type { WaitingQueue } from "../../shared/schema/load.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { type LinkTarget, tenantTarget } from "./link-target.ts";
+import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
 
 /** A queue in words. */
 interface WaitingExplanation {
+  /** The limit, in two or three words. */
+  readonly reason: string;
   readonly sentence: string;
   /** What lets it go. */
   readonly remedy: string;
@@ -19,6 +21,7 @@ interface WaitingExplanation {
 export function explainWaiting(queue: WaitingQueue): WaitingExplanation {
   const { reason, tenant, model, group, queued, tenant_id } = queue;
   return {
+    reason: text(`wait_${reason}_name`),
     sentence: text(`wait_${reason}`, { count: queued, tenant, model, group }),
     remedy: text(`wait_${reason}_fix`),
     link: linkOf(reason, tenant_id, model),
@@ -33,7 +36,7 @@ function linkOf(reason: WaitingQueue["reason"], tenantId: string, model: string)
     case "budget":
       return tenantTarget(tenantId, "budget");
     case "model_cap":
-      return { page: "logs", params: { model } };
+      return pageTarget("/logs", { model });
     case "group_share":
     case "cell_full":
       return null;

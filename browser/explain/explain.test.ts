@@ -51,7 +51,7 @@ describe("requests", () => {
       advice: [
         {
           text: "Raise the tenant's budget, or wait until it begins anew.",
-          link: { page: "tenant", params: { tenant_id: "t", tab: "budget" } },
+          link: { to: "/tenants/$tenantId", params: { tenantId: "t" }, search: { tab: "budget" } },
         },
       ],
     });
@@ -84,7 +84,7 @@ describe("requests", () => {
       advice: [
         {
           text: "More slots, a larger weight or cap of what binds the queue, or fewer requests at the same time would shorten the wait.",
-          link: { page: "fairshare", params: { tenant_id: "t" } },
+          link: { to: "/fairshare", params: {}, search: { tenant_id: "t" } },
         },
       ],
     });
@@ -101,7 +101,7 @@ describe("requests", () => {
     expect(title).toBe("The upstream answered 429");
     expect(sentences).toContain("The answer is the upstream's own: 429. The gateway has passed it on as it was.");
     expect(sentences).toContain("The upstream was called 3 times, at last the endpoint west.");
-    expect(advice[0]).toMatchObject({ link: { page: "logs", params: { model: "m" } } });
+    expect(advice[0]).toMatchObject({ link: { to: "/logs", search: { model: "m" } } });
   });
 
   it("whose client has left say when", () => {
@@ -148,7 +148,7 @@ describe("requests", () => {
         const { title, sentences, advice } = explainRequest(row(fields), viewer);
         for (const text of [title, ...sentences, ...advice.map((one) => one.text)]) expectSaid(text);
         expect(sentences.length + advice.length > 0 || fields.status_code < 200).toBe(true);
-        if (viewer === "user") expect(advice.some(({ link }) => link?.page === "fairshare")).toBe(false);
+        if (viewer === "user") expect(advice.some(({ link }) => link?.to === "/fairshare")).toBe(false);
       }),
     );
   });
@@ -167,7 +167,8 @@ describe("queues", () => {
         oldest_wait_ms: 5,
         reason,
       };
-      const { sentence, remedy } = explainWaiting(queue);
+      const { reason: name, sentence, remedy } = explainWaiting(queue);
+      expectSaid(name);
       expectSaid(sentence);
       expectSaid(remedy);
       expect(sentence).toContain("1 request of acme for gpt");
@@ -205,7 +206,7 @@ describe("attention", () => {
       detail: "",
       since: null,
     } as const;
-    expect(explainAttention(item).link).toEqual({ page: "keys", params: { key_id: "k" } });
+    expect(explainAttention(item).link).toEqual({ to: "/keys", params: {}, search: { key_id: "k" } });
   });
 });
 

@@ -42,21 +42,27 @@ export const explainTexts = {
   fix_stream_and_attempts: "Attempts that fail take time: check the health of the model's endpoints.",
   fix_upstream: "Check the health of the model and its endpoints.",
   askOperator: "Only an operator of the gateway can change this: give them the request id {requestId}.",
+  wait_tenant_cap_name: "Tenant's cap",
   wait_tenant_cap:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}, because the tenant has as many requests in flight as it may have.",
   wait_tenant_cap_fix: "One of its requests ends, or the tenant's cap is raised.",
+  wait_model_cap_name: "Model's cap",
   wait_model_cap:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}, because the model has as many requests in flight as it may have.",
   wait_model_cap_fix: "A request for this model ends, or the model's cap is raised.",
+  wait_group_share_name: "Group's share",
   wait_group_share:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}, because the group {group} has its share of the slots and others compete for the rest.",
   wait_group_share_fix: "A request of the group ends, others need fewer slots, or the group's weight is raised.",
+  wait_tenant_share_name: "Tenant's share",
   wait_tenant_share:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}, because the tenant has its share of the slots and others in {group} compete for the rest.",
   wait_tenant_share_fix: "One of its requests ends, others need fewer slots, or the tenant's weight is raised.",
+  wait_cell_full_name: "Cell is full",
   wait_cell_full:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}, because every slot of the cell is in use.",
   wait_cell_full_fix: "Any request ends, or the cell's capacity is raised.",
+  wait_budget_name: "Budget",
   wait_budget:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {has} other {have}} a slot and {count, plural, one {waits} other {wait}} for the budget's answer.",
   wait_budget_fix: "The budget answers, within a second at most.",
