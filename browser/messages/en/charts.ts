@@ -9,6 +9,7 @@ export const chartTexts = {
   cursorAt: "{instant}: {values}",
   value: "{label} {value}",
   total: "Total",
+  limit: "Limit",
   others: "Others",
   time: "Time ({zone})",
   asTable: "Figures as a table",
