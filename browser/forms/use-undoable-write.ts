@@ -1,6 +1,7 @@
 /** A write of a value that is taken back by writing the value from before. */
-import { useWrite } from "../data/writes.ts";
+
 import type { ReadPath } from "../data/reads.ts";
+import { useWrite } from "../data/writes.ts";
 import { commonText } from "../messages/common.ts";
 import { toast } from "../ui/toast.ts";
 
@@ -46,7 +47,12 @@ export function useUndoableWrite<V>({ send, touches, describe }: UndoableOptions
       onDone?.();
     },
     onFailed: ({ message, code }, { from, to, isUndo }) => {
-      if (isUndo) toast({ title: commonText("undoFailed", { what: describe(to, from) }), detail: `${message} (${code})`, tone: "bad" });
+      if (isUndo)
+        toast({
+          title: commonText("undoFailed", { what: describe(to, from) }),
+          detail: `${message} (${code})`,
+          tone: "bad",
+        });
     },
   });
   return {

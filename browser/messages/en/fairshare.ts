@@ -1,8 +1,7 @@
 /** Texts of the page `fairshare`. */
 export const fairshareTexts = {
   cell: "Cell",
-  allCells: "{cell} (queues of all cells)",
-  ownCell: "{cell}",
+  allCells: "Own cell, queues of all",
   cellGone: "Cell {cell} does not answer.",
   cellGoneOwn: "The cell does not answer.",
   cellGoneStale: "The cell does not answer; what you see is from before.",
@@ -16,7 +15,8 @@ export const fairshareTexts = {
   waitingFilter: "Filter by tenant, model or group",
   nobodyWaits: "Nobody waits",
   nobodyWaitsText: "Every request has its slot: {inFlight} of {capacity} are in use.",
-  turnComes: "{count, plural, one {# request waits} other {# requests wait}} for the turn that comes next; no limit holds anything up.",
+  turnComes:
+    "{count, plural, one {# request waits} other {# requests wait}} for the turn that comes next; no limit holds anything up.",
   noMatch: "No queue matches “{text}”.",
   tenant: "Tenant",
   model: "Model",
@@ -84,11 +84,11 @@ export const fairshareTexts = {
   inFlight: "Slots now",
   share: "Share",
   entitled: "Entitled slots",
-  becomes: "{before} → {after}",
   becomesRead: "{before}, would be {after}",
   apply: "{count, plural, one {Set # weight} other {Set # weights}}",
   discard: "Discard",
   weightInvalid: "must be a whole number from 1 to 1,000,000",
+  weightsSet: "{count, plural, one {# weight} other {# weights}} set",
   weightSet: "Weight of {name}: {from} became {to}",
   running: "Running",
   noModels: "No model is asked for now.",

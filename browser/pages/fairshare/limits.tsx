@@ -1,9 +1,9 @@
 /** The limits that hold queues up, each with the form that changes it (docs/rules/fairshare.md#why-a-request-waits). */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { groupWeightSchema } from "../../../shared/schema/fairshare.ts";
 import type { FairshareLive, WaitingQueue } from "../../../shared/schema/load.ts";
 import { setCapacitySchema } from "../../../shared/schema/load.ts";
-import { groupWeightSchema } from "../../../shared/schema/fairshare.ts";
 import { modelCapacitySchema } from "../../../shared/schema/model.ts";
 import { tenantQuotaSchema, tenantWeightSchema } from "../../../shared/schema/tenant.ts";
 import { answerValue, api } from "../../data/api.ts";
@@ -61,7 +61,7 @@ function CellChoice({ cells }: { readonly cells: readonly string[] }) {
       <ul>
         {cells.map((cell) => (
           <li key={cell}>
-            <Link to="/fairshare" search={(before) => ({ ...before, cell })}>
+            <Link from="/fairshare" to="/fairshare" search={(before) => ({ ...before, cell })}>
               {cell}
             </Link>
           </li>
@@ -218,7 +218,9 @@ function TenantWeight({
       schema={tenantWeightSchema}
       field="weight"
       write={write}
-      effectOf={(weight) => effectOf(live, name, { groupWeights: new Map(), tenantWeights: new Map([[id, weight]]) }, id)}
+      effectOf={(weight) =>
+        effectOf(live, name, { groupWeights: new Map(), tenantWeights: new Map([[id, weight]]) }, id)
+      }
     />
   );
 }

@@ -62,9 +62,7 @@ export function WaitingPanel({
       }
       isFlush
     >
-      {missingCells.length > 0 && (
-        <Notice tone="warn">{text("othersGone", { cells: missingCells.join(", ") })}</Notice>
-      )}
+      {missingCells.length > 0 && <Notice tone="warn">{text("othersGone", { cells: missingCells.join(", ") })}</Notice>}
       <Table
         label={text("waitingTitle")}
         columns={COLUMNS}
