@@ -36,7 +36,9 @@ export function Meter({ label, used, reserved, cap, format }: MeterProps) {
     { name: text("reserved"), value: format(reserved), tone: "reservedSwatch" },
     bar.beyond > 0
       ? { name: text("beyond"), value: format(bar.beyond), tone: "beyondSwatch" }
-      : { name: text("left"), value: cap === null ? text("noCap") : format(bar.left.value), tone: "leftSwatch" },
+      : cap === null
+        ? { name: text("cap"), value: text("noCap"), tone: "leftSwatch" }
+        : { name: text("left"), value: format(bar.left.value), tone: "leftSwatch" },
   ];
   const described =
     cap === null
