@@ -13,7 +13,6 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
 import classes from "./fairshare-page.module.css";
 import { ModelSlotsTable } from "./model-slots.tsx";
 import { OPEN_CAPACITY } from "./queues.ts";
@@ -116,7 +115,7 @@ function Cell({
   /** Every cell that is known. */
   readonly cells: readonly string[];
 }) {
-  const { cell, range, by, q, tab, open } = search;
+  const { cell, range, by, q, open } = search;
   const groups = useQuery(
     read("/api/v1/fairshare/groups", { params: { query: { limit: "200" } } }, { everyMs: GROUPS_EVERY_MS }),
   );
@@ -139,24 +138,13 @@ function Cell({
         onDivision={(chosen) => onSearch({ by: chosen === "group" ? undefined : chosen })}
         onCapacity={() => onSearch({ open: OPEN_CAPACITY })}
       />
-      <Panel title={text("shares")}>
-        <Tabs
-          label={text("shares")}
-          chosen={tab ?? "weights"}
-          onChoose={(chosen) => onSearch({ tab: chosen === "models" ? "models" : undefined })}
-          tabs={[
-            {
-              id: "weights",
-              label: text("tabWeights"),
-              content: (
-                <Loaded state={groups} texts={STATE_TEXTS}>
-                  {(all) => <Weights live={live} groups={all} typed={typed} onTyped={setTyped} />}
-                </Loaded>
-              ),
-            },
-            { id: "models", label: text("tabModels"), content: <ModelSlotsTable live={live} /> },
-          ]}
-        />
+      <Panel title={text("weights")} isFlush>
+        <Loaded state={groups} texts={STATE_TEXTS}>
+          {(all) => <Weights live={live} groups={all} typed={typed} onTyped={setTyped} />}
+        </Loaded>
+      </Panel>
+      <Panel title={text("models")} isFlush>
+        <ModelSlotsTable live={live} />
       </Panel>
       <Suspense fallback={null}>
         {open !== undefined && (

@@ -10,7 +10,6 @@ export const fairshareSearch = searchParams({
   by: choiceParam(["tenant"]),
   /** Text that a queue's tenant, model or group has. */
   q: textParam(200),
-  tab: choiceParam(["models"]),
   /** What is open over the page: a queue (`queueId`), or `capacity`. */
   open: textParam(600),
 });

@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<ModelSlots>[] = [
 export function ModelSlotsTable({ live }: { readonly live: FairshareLive }) {
   return (
     <Table
-      label={text("tabModels")}
+      label={text("models")}
       columns={COLUMNS}
       rows={modelSlots(live)}
       rowKey={({ model }) => model}

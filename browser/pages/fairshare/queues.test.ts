@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
-import { matchingQueues, queueId, queueNamed } from "./queues.ts";
+import { listedQueues, matchingQueues, queueId, queueNamed } from "./queues.ts";
 
 const queue = (tenant: string, model: string): WaitingQueue => ({
   tenant_id: "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e",
@@ -25,6 +25,15 @@ describe("a queue's name", () => {
 
   it.each(["", "capacity", "/model", "tenant/"])("is not %j", (id) => {
     expect(queueNamed(id)).toBeNull();
+  });
+});
+
+describe("the list", () => {
+  it("names each entry once, whatever its reason", () => {
+    const one = queue("a", "m");
+    const keys = listedQueues([one, { ...one, reason: "group_share" }, queue("a", "n")]).map(({ key }) => key);
+    expect(new Set(keys).size).toBe(3);
+    expect(listedQueues([{ ...one, reason: "tenant_cap" }])[0]?.key).toBe(keys[0]);
   });
 });
 

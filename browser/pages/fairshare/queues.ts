@@ -9,9 +9,20 @@ export function queueId({ tenant_id, model }: Pick<WaitingQueue, "tenant_id" | "
   return `${tenant_id}/${model}`;
 }
 
-/** Names one entry of the list: a queue may be held up for different reasons in different cells. */
-export function entryId(queue: WaitingQueue): string {
-  return `${queueId(queue)}/${queue.group}/${queue.reason}`;
+/** An entry of the list with a name that stays its own while its reason changes. */
+export interface ListedQueue extends WaitingQueue {
+  readonly key: string;
+}
+
+/** The entries with their names: a queue that is held up for different reasons in different cells is listed more than once. */
+export function listedQueues(queues: readonly WaitingQueue[]): readonly ListedQueue[] {
+  const times = new Map<string, number>();
+  return queues.map((queue) => {
+    const id = queueId(queue);
+    const time = (times.get(id) ?? 0) + 1;
+    times.set(id, time);
+    return { ...queue, key: time === 1 ? id : `${id}/${time}` };
+  });
 }
 
 /** The tenant and the model that an address names; null: it names no queue. A tenant's id has no slash. */

@@ -3,7 +3,6 @@
  * the live views that were read since. Pure.
  */
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
-import { NIL_UUID } from "../../../shared/usage-row.ts";
 
 /** A cell takes a sample this often while something happens. */
 const SAMPLE_MS = 2000;
@@ -123,7 +122,7 @@ function partsOf(
     ? groups.map(({ name, in_flight }) => ({ id: name, name, slots: in_flight }))
     : tenants.map(({ tenant_id, name, in_flight }) => ({
         id: tenant_id,
-        name: tenant_id === NIL_UUID ? "" : name,
+        name,
         slots: in_flight,
       }));
 }

@@ -1,8 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
 import { SlotsBar } from "../../charts/slots-bar.tsx";
-import { TimeChart } from "../../charts/time-chart.tsx";
 import { read } from "../../data/reads.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
@@ -13,6 +12,7 @@ import { SelectField } from "../../ui/fields.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { Panel, Row } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
+import classes from "./fairshare-page.module.css";
 import {
   type Division,
   joinedSamples,
@@ -24,6 +24,7 @@ import {
 } from "./slots-history.ts";
 
 const text = texts("fairshare", fairshareTexts);
+const TimeChart = lazy(async () => ({ default: (await import("../../charts/time-chart.tsx")).TimeChart }));
 const HISTORY_EVERY_MS = 60_000;
 const NO_SAMPLES: readonly FairshareSample[] = [];
 
@@ -114,13 +115,15 @@ function Chart({
     [atMs, live.max_in_flight],
   );
   return (
-    <TimeChart
-      title={text(division === "group" ? "chartGroup" : "chartTenant")}
-      atMs={atMs}
-      series={chartSeries}
-      kind="area"
-      format={formatCount}
-      limit={limit}
-    />
+    <Suspense fallback={<div className={classes["chartPlace"]} />}>
+      <TimeChart
+        title={text(division === "group" ? "chartGroup" : "chartTenant")}
+        atMs={atMs}
+        series={chartSeries}
+        kind="area"
+        format={formatCount}
+        limit={limit}
+      />
+    </Suspense>
   );
 }

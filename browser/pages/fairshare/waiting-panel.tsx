@@ -3,16 +3,18 @@ import { explainWaiting } from "../../explain/explain-waiting.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { Empty, Notice } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { entryId, matchingQueues, queueId } from "./queues.ts";
+import classes from "./fairshare-page.module.css";
+import { type ListedQueue, listedQueues, matchingQueues, queueId } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
 
-const COLUMNS: readonly Column<WaitingQueue>[] = [
+const COLUMNS: readonly Column<ListedQueue>[] = [
   { id: "tenant", head: text("tenant"), isWide: true, cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi> },
   { id: "model", head: text("model"), isWide: true, cell: ({ model }) => <bdi title={model}>{model}</bdi> },
   { id: "group", head: text("group"), isWide: true, cell: ({ group }) => <bdi title={group}>{group}</bdi> },
@@ -20,6 +22,16 @@ const COLUMNS: readonly Column<WaitingQueue>[] = [
   { id: "queued", head: text("queued"), align: "right", cell: ({ queued }) => formatCount(queued) },
   { id: "longest", head: text("longest"), align: "right", cell: (queue) => formatMs(queue.oldest_wait_ms) },
 ];
+
+/** What a person can do, by the limit. */
+const ACTIONS = {
+  tenant_cap: text("act_tenant_cap"),
+  model_cap: text("act_model_cap"),
+  group_share: text("act_group_share"),
+  tenant_share: text("act_tenant_share"),
+  cell_full: text("act_cell_full"),
+  budget: text("act_budget"),
+} satisfies Record<WaitingQueue["reason"], string>;
 
 /** Every queue that a limit holds up, the longest wait first. */
 export function WaitingPanel({
@@ -39,7 +51,24 @@ export function WaitingPanel({
   readonly missingCells: readonly string[];
 }) {
   const { waiting } = live;
-  const rows = matchingQueues(waiting, filter);
+  const columns: readonly Column<ListedQueue>[] = [
+    ...COLUMNS,
+    {
+      id: "action",
+      head: text("letsGo"),
+      cell: (queue) => (
+        <Button
+          tone="quiet"
+          className={classes["action"]}
+          title={explainWaiting(queue).remedy}
+          onClick={() => onOpen(queueId(queue))}
+        >
+          {ACTIONS[queue.reason]}
+        </Button>
+      ),
+    },
+  ];
+  const rows = listedQueues(matchingQueues(waiting, filter));
   const count = waiting.reduce((sum, { queued }) => sum + queued, 0);
   const opened = rows.find((queue) => queueId(queue) === open);
   return (
@@ -50,26 +79,28 @@ export function WaitingPanel({
         </>
       }
       actions={
-        <TextField
-          label={text("waitingFilter")}
-          isLabelHidden
-          placeholder={text("waitingFilter")}
-          type="search"
-          data-page-filter=""
-          value={filter}
-          onChange={(event) => onFilter(event.target.value)}
-        />
+        <div className={classes["filter"]}>
+          <TextField
+            label={text("waitingFilter")}
+            isLabelHidden
+            placeholder={text("waitingFilter")}
+            type="search"
+            data-page-filter=""
+            value={filter}
+            onChange={(event) => onFilter(event.target.value)}
+          />
+        </div>
       }
       isFlush
     >
       {missingCells.length > 0 && <Notice tone="warn">{text("othersGone", { cells: missingCells.join(", ") })}</Notice>}
       <Table
         label={text("waitingTitle")}
-        columns={COLUMNS}
+        columns={columns}
         rows={rows}
-        rowKey={entryId}
+        rowKey={({ key }) => key}
         onOpen={(queue) => onOpen(queueId(queue))}
-        openKey={opened === undefined ? undefined : entryId(opened)}
+        openKey={opened?.key}
         empty={<Nothing live={live} filter={filter} />}
       />
     </Panel>

@@ -52,7 +52,7 @@ export function UsageTiles() {
           {text("firstSteps")} <Link to="/tenants">{text("firstStepsLink")}</Link>
         </Notice>
       )}
-      <div className={classes["tiles"]}>
+      <div className={classes["tiles"]} data-columns="3">
         <FigureTile
           label={text("requests")}
           value={formatShortCount(day?.requests)}
@@ -68,6 +68,13 @@ export function UsageTiles() {
           line={lineOf("errorsLine", day?.lines.errors, formatShortCount)}
         />
         <FigureTile
+          label={text("tokens")}
+          value={formatShortCount(day?.tokens)}
+          note={text("last24Hours")}
+          target={pageTarget("/logs", {})}
+          line={lineOf("tokensLine", day?.lines.tokens, formatShortCount)}
+        />
+        <FigureTile
           label={text("firstToken")}
           value={formatMs(now?.p95FirstTokenMs)}
           note={text("firstTokenNote")}
@@ -79,13 +86,6 @@ export function UsageTiles() {
           value={formatMs(now?.p95QueueWaitMs)}
           note={text("queueWaitNote", { median: formatMs(now?.p50QueueWaitMs) })}
           target={pageTarget("/logs", { min_queue_wait_ms: thresholdOf(now?.p95QueueWaitMs) })}
-        />
-        <FigureTile
-          label={text("tokens")}
-          value={formatShortCount(day?.tokens)}
-          note={text("last24Hours")}
-          target={pageTarget("/logs", {})}
-          line={lineOf("tokensLine", day?.lines.tokens, formatShortCount)}
         />
         <FigureTile
           label={text("cost")}
