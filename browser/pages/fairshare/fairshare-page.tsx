@@ -19,10 +19,10 @@ import { OPEN_CAPACITY } from "./queues.ts";
 import { SlotsPanel } from "./slots-panel.tsx";
 import { WaitingPanel } from "./waiting-panel.tsx";
 import type { TypedWeights } from "./weight-edits.ts";
-import { Weights } from "./weights.tsx";
 
 const text = texts("fairshare", fairshareTexts);
 const OpenedDialog = lazy(async () => ({ default: (await import("./queue-dialog.tsx")).OpenedDialog }));
+const Weights = lazy(async () => ({ default: (await import("./weights.tsx")).Weights }));
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/fairshare");
 
@@ -140,7 +140,11 @@ function Cell({
       />
       <Panel title={text("weights")} isFlush>
         <Loaded state={groups} texts={STATE_TEXTS}>
-          {(all) => <Weights live={live} groups={all} typed={typed} onTyped={setTyped} />}
+          {(all) => (
+            <Suspense fallback={<div className={classes["weightsPlace"]} />}>
+              <Weights live={live} groups={all} typed={typed} onTyped={setTyped} />
+            </Suspense>
+          )}
         </Loaded>
       </Panel>
       <Panel title={text("models")} isFlush>
