@@ -124,7 +124,9 @@ async function complaintsOf(page: Page): Promise<Pick<Visit, "requests" | "probl
   const requests: string[] = [];
   const complaints: string[] = [];
   const complain = (line: string): void => void complaints.push(line);
-  page.on("request", (request) => void requests.push(`${request.method()} ${request.url()}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith("data:")) requests.push(`${request.method()} ${request.url()}`);
+  });
   page.on("console", (message) => {
     if (message.type() === "error") complain(`console: ${message.text()} (${message.location().url})`);
   });
