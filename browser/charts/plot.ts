@@ -13,7 +13,7 @@ export type PlotLibrary = typeof uPlot;
 export type PlotKind = "area" | "line" | "bar";
 
 /** How a plot looks; another look is another plot. */
-export interface PlotLook {
+interface PlotLook {
   readonly kind: PlotKind;
   /** Colours as the canvas takes them: of each series, of texts, of thin lines. */
   readonly colors: { readonly series: readonly string[]; readonly text: string; readonly line: string };
