@@ -115,7 +115,8 @@ function boundsOfDays(zone: string, first: string, last: string): PeriodBounds {
   return { fromMs: dayStartMs(zone, first), toMs: dayStartMs(zone, dayAfter(last)), days: { first, last } };
 }
 
-function daysBefore(day: string, count: number): string {
+/** The day of the calendar `count` days before a day, YYYY-MM-DD. */
+export function daysBefore(day: string, count: number): string {
   return new Date(Date.parse(day) - count * DAY_MS).toISOString().slice(0, 10);
 }
 

@@ -22,6 +22,7 @@ export const commonTexts = {
   saved: "{name} saved",
   created: "{name} created",
   deleted: "{name} deleted",
+  undoFailed: "Not taken back: {what}",
   pending: "Stored. It is still on its way to the cells.",
   writeFailed: "{name} was not changed",
   csv: "CSV",

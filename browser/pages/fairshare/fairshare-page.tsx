@@ -1,9 +1,160 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
+import type { FairshareLive } from "../../../shared/schema/load.ts";
+import { read } from "../../data/reads.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
-import { PageHead } from "../../ui/layout.tsx";
+import { Age, useNow } from "../../time/use-clock.tsx";
+import { ZoneProvider } from "../../time/zone-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { PageHead, Panel, Row } from "../../ui/layout.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import classes from "./fairshare-page.module.css";
+import { ModelSlotsTable } from "./model-slots.tsx";
+import { OPEN_CAPACITY } from "./queues.ts";
+import { SlotsPanel } from "./slots-panel.tsx";
+import { WaitingPanel } from "./waiting-panel.tsx";
+import type { TypedWeights } from "./weight-edits.ts";
 
+const text = texts("fairshare", fairshareTexts);
+const OpenedDialog = lazy(async () => ({ default: (await import("./queue-dialog.tsx")).OpenedDialog }));
+const Weights = lazy(async () => ({ default: (await import("./weights.tsx")).Weights }));
 const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/admin/fairshare");
 
+const LIVE_EVERY_MS = 2000;
+const CELLS_EVERY_MS = 15_000;
+const GROUPS_EVERY_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const keepZone = (): void => undefined;
+
+type Search = ReturnType<typeof route.useSearch>;
+
+/** Who waits, and why: the queues, the slots, and what other limits and weights would change. */
 export function FairsharePage() {
-  return <PageHead title={pageText("fairshare")} question={pageText("fairshareQuestion")} />;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { cell } = search;
+  const live = useQuery(
+    read(
+      "/api/v1/fairshare/live",
+      { params: { query: cell === undefined ? {} : { cell } } },
+      { everyMs: LIVE_EVERY_MS },
+    ),
+  );
+  const stats = useQuery(read("/api/v1/stats", {}, { everyMs: CELLS_EVERY_MS }));
+  const show = (change: Search): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  // While another cell is being read, what was read is still the one before.
+  const data = live.data === undefined || (cell !== undefined && live.data.cell !== cell) ? undefined : live.data;
+  const known = stats.data?.cells?.map((one) => one.cell) ?? [];
+  const cells = [...new Set([...known, ...(cell === undefined ? [] : [cell])])].sort();
+  const isUnknown = data === undefined && live.error?.status === 404;
+  const failed = cell === undefined ? text("cellGoneOwn") : text("cellGone", { cell });
+  const isGone = live.error?.code === "cell_unreachable";
+  return (
+    <ZoneProvider
+      tenantZone={null}
+      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
+      choice={null}
+      onChoose={keepZone}
+      nowMs={useNow(HOUR_MS)}
+    >
+      <PageHead
+        title={pageText("fairshare")}
+        question={pageText("fairshareQuestion")}
+        actions={
+          <Row>
+            <span className={classes["age"]}>
+              {text("updated")} <Age at={data === undefined ? null : live.dataUpdatedAt} />
+            </span>
+            {cells.length > 1 && (
+              <SelectField
+                label={text("cell")}
+                isLabelHidden
+                value={cell ?? ""}
+                onChange={(event) => show({ cell: event.target.value === "" ? undefined : event.target.value })}
+                choices={[{ value: "", label: text("allCells") }, ...cells.map((one) => ({ value: one, label: one }))]}
+              />
+            )}
+          </Row>
+        }
+      />
+      {isUnknown && cell !== undefined ? (
+        <Empty
+          title={text("cellUnknown")}
+          action={<Button onClick={() => show({ cell: undefined })}>{text("cellUnknownAction")}</Button>}
+        >
+          {text("cellUnknownText", { cell })}
+        </Empty>
+      ) : (
+        <Loaded
+          state={{ ...live, data }}
+          texts={isGone ? { ...STATE_TEXTS, failed, stale: text("cellGoneStale") } : STATE_TEXTS}
+        >
+          {(shown) => <Cell live={shown} search={search} onSearch={show} cells={known} />}
+        </Loaded>
+      )}
+    </ZoneProvider>
+  );
+}
+
+function Cell({
+  live,
+  search,
+  onSearch,
+  cells,
+}: {
+  readonly live: FairshareLive;
+  readonly search: Search;
+  readonly onSearch: (change: Search) => void;
+  /** Every cell that is known. */
+  readonly cells: readonly string[];
+}) {
+  const { cell, range, by, q, open } = search;
+  const groups = useQuery(
+    read("/api/v1/fairshare/groups", { params: { query: { limit: "200" } } }, { everyMs: GROUPS_EVERY_MS }),
+  );
+  const [typed, setTyped] = useState<TypedWeights>(new Map());
+  return (
+    <>
+      <WaitingPanel
+        live={live}
+        filter={q ?? ""}
+        onFilter={(filter) => onSearch({ q: filter === "" ? undefined : filter.slice(0, 200) })}
+        open={open}
+        onOpen={(id) => onSearch({ open: id })}
+        missingCells={cell === undefined ? cells.filter((one) => !live.waiting_cells.includes(one)) : []}
+      />
+      <SlotsPanel
+        live={live}
+        range={range ?? "1h"}
+        division={by ?? "group"}
+        onRange={(chosen) => onSearch({ range: chosen === "1h" ? undefined : chosen })}
+        onDivision={(chosen) => onSearch({ by: chosen === "group" ? undefined : chosen })}
+        onCapacity={() => onSearch({ open: OPEN_CAPACITY })}
+      />
+      <Panel title={text("weights")} isFlush>
+        <Loaded state={groups} texts={STATE_TEXTS}>
+          {(all) => (
+            <Suspense fallback={<div className={classes["weightsPlace"]} />}>
+              <Weights live={live} groups={all} typed={typed} onTyped={setTyped} />
+            </Suspense>
+          )}
+        </Loaded>
+      </Panel>
+      <Panel title={text("models")} isFlush>
+        <ModelSlotsTable live={live} />
+      </Panel>
+      <Suspense fallback={null}>
+        {open !== undefined && (
+          <OpenedDialog open={open} live={live} cell={cell ?? null} onClose={() => onSearch({ open: undefined })} />
+        )}
+      </Suspense>
+    </>
+  );
 }

@@ -1,9 +1,94 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { overviewTexts } from "../../messages/en/overview.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
-import { PageHead } from "../../ui/layout.tsx";
+import { useNow } from "../../time/use-clock.tsx";
+import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import type { ZoneChoice } from "../../time/zones.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { PageHead, Panel } from "../../ui/layout.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { AttentionList } from "./attention-list.tsx";
+import { CellsPanel } from "./cells-panel.tsx";
+import { NowTiles } from "./now-tiles.tsx";
+import { attentionRead } from "./reads.ts";
+import { UsageTiles } from "./usage-tiles.tsx";
 
+const text = texts("overview", overviewTexts);
 const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/admin/");
 
+const HOUR_MS = 3_600_000;
+
+/** Must I act now? What needs attention first, then load, the figures of the day, and the cells. */
 export function OverviewPage() {
-  return <PageHead title={pageText("overview")} question={pageText("overviewQuestion")} />;
+  const { zone } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <ZoneProvider
+      tenantZone={null}
+      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
+      choice={zone ?? null}
+      onChoose={(choice) =>
+        void navigate({
+          search: (before) => ({ ...before, zone: choice === "tenant" ? undefined : choice }),
+          replace: true,
+        })
+      }
+      nowMs={useNow(HOUR_MS)}
+    >
+      <PageHead title={pageText("overview")} question={pageText("overviewQuestion")} actions={<ZonePicker />} />
+      <Attention />
+      <NowTiles />
+      <UsageTiles />
+      <CellsPanel />
+    </ZoneProvider>
+  );
+}
+
+function Attention() {
+  const { all } = route.useSearch();
+  const navigate = route.useNavigate();
+  const attention = useQuery(attentionRead);
+  const count = attention.data?.length ?? 0;
+  return (
+    <Panel
+      title={
+        <>
+          {text("attention")} {count > 0 && <Badge tone="bad">{text("attentionCount", { count })}</Badge>}
+        </>
+      }
+      isFlush
+    >
+      <Loaded state={attention} texts={STATE_TEXTS}>
+        {(items) => (
+          <AttentionList
+            items={items}
+            readAtMs={attention.dataUpdatedAt}
+            isWhole={all === true}
+            onWhole={(isWhole) =>
+              void navigate({ search: (before) => ({ ...before, all: isWhole ? true : undefined }), replace: true })
+            }
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function ZonePicker() {
+  const { options, zone, choose } = useZone();
+  const chosen = options.find((option) => option.zone === zone)?.choice ?? "utc";
+  return (
+    <SelectField
+      label={text("zone")}
+      isLabelHidden
+      value={chosen}
+      onChange={(event) => choose(event.target.value as ZoneChoice)}
+      choices={options.map(({ choice, label }) => ({ value: choice, label }))}
+    />
+  );
 }

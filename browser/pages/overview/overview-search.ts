@@ -1,4 +1,9 @@
 /** Search parameters of the page `overview`. */
-import { searchParams } from "../../data/search-params.ts";
+import { choiceParam, flagParam, searchParams } from "../../data/search-params.ts";
 
-export const overviewSearch = searchParams({});
+export const overviewSearch = searchParams({
+  /** Whose clock days follow; absent: the browser's. */
+  zone: choiceParam(["browser", "utc"]),
+  /** The whole list of what needs attention is shown. */
+  all: flagParam,
+});

@@ -1,0 +1,129 @@
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
+import { SlotsBar } from "../../charts/slots-bar.tsx";
+import { read } from "../../data/reads.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { fairshareTexts } from "../../messages/en/fairshare.ts";
+import { texts } from "../../messages/texts.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { Button } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { Panel, Row } from "../../ui/layout.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import classes from "./fairshare-page.module.css";
+import {
+  type Division,
+  joinedSamples,
+  RANGES,
+  type RangeName,
+  sampleOf,
+  slotsHistory,
+  withSample,
+} from "./slots-history.ts";
+
+const text = texts("fairshare", fairshareTexts);
+const TimeChart = lazy(async () => ({ default: (await import("../../charts/time-chart.tsx")).TimeChart }));
+const HISTORY_EVERY_MS = 60_000;
+const NO_SAMPLES: readonly FairshareSample[] = [];
+
+/** Slots in use, now and over time. */
+export function SlotsPanel({
+  live,
+  range,
+  division,
+  onRange,
+  onDivision,
+  onCapacity,
+}: {
+  readonly live: FairshareLive;
+  readonly range: RangeName;
+  readonly division: Division;
+  readonly onRange: (range: RangeName) => void;
+  readonly onDivision: (division: Division) => void;
+  readonly onCapacity: () => void;
+}) {
+  const { cell } = live;
+  const history = useQuery(
+    read("/api/v1/fairshare/history", { params: { query: { cell } } }, { everyMs: HISTORY_EVERY_MS }),
+  );
+  return (
+    <Panel
+      title={text("slots")}
+      note={text("slotsNote", { cell })}
+      actions={
+        <Row>
+          <SelectField
+            label={text("division")}
+            isLabelHidden
+            value={division}
+            onChange={(event) => onDivision(event.target.value === "tenant" ? "tenant" : "group")}
+            choices={[
+              { value: "group", label: text("divisionGroup") },
+              { value: "tenant", label: text("divisionTenant") },
+            ]}
+          />
+          <SelectField
+            label={text("range")}
+            isLabelHidden
+            value={range}
+            onChange={(event) => onRange(event.target.value === "15m" ? "15m" : "1h")}
+            choices={[
+              { value: "15m", label: text("range15m") },
+              { value: "1h", label: text("range1h") },
+            ]}
+          />
+          <Button onClick={onCapacity}>{text("changeCapacity")}</Button>
+        </Row>
+      }
+    >
+      <SlotsBar live={live} />
+      <Loaded state={history} texts={STATE_TEXTS}>
+        {(samples) => <Chart key={cell} live={live} history={samples} range={range} division={division} />}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Chart({
+  live,
+  history,
+  range,
+  division,
+}: {
+  readonly live: FairshareLive;
+  readonly history: readonly FairshareSample[];
+  readonly range: RangeName;
+  readonly division: Division;
+}) {
+  const [seen, setSeen] = useState(NO_SAMPLES);
+  useEffect(() => setSeen((before) => withSample(before, sampleOf(live))), [live]);
+  const { stepMs } = RANGES[range];
+  const stepEndMs = useNow(stepMs) + stepMs;
+  const nowMs = Math.min(stepEndMs - 1, Math.max(live.ts_ms, stepEndMs - stepMs));
+  const { atMs, series } = useMemo(
+    () => slotsHistory(joinedSamples(history, seen), range, division, nowMs),
+    [history, seen, range, division, nowMs],
+  );
+  const chartSeries = useMemo(
+    () => series.map(({ id, name, values }) => ({ id, label: name === "" ? text("smallTenants") : name, values })),
+    [series],
+  );
+  const limit = useMemo(
+    () => ({ label: text("chartCapacity"), values: atMs.map(() => live.max_in_flight) }),
+    [atMs, live.max_in_flight],
+  );
+  return (
+    <Suspense fallback={<div className={classes["chartPlace"]} />}>
+      <TimeChart
+        title={text(division === "group" ? "chartGroup" : "chartTenant")}
+        atMs={atMs}
+        series={chartSeries}
+        kind="area"
+        format={formatCount}
+        limit={limit}
+      />
+    </Suspense>
+  );
+}

@@ -1,0 +1,120 @@
+import type { FairshareLive, WaitingQueue } from "../../../shared/schema/load.ts";
+import { explainWaiting } from "../../explain/explain-waiting.ts";
+import { fairshareTexts } from "../../messages/en/fairshare.ts";
+import { texts } from "../../messages/texts.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { TextField } from "../../ui/fields.tsx";
+import { formatCount, formatMs } from "../../ui/format.ts";
+import { Panel } from "../../ui/layout.tsx";
+import { Empty, Notice } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import classes from "./fairshare-page.module.css";
+import { type ListedQueue, listedQueues, matchingQueues, queueId } from "./queues.ts";
+
+const text = texts("fairshare", fairshareTexts);
+
+const COLUMNS: readonly Column<ListedQueue>[] = [
+  { id: "tenant", head: text("tenant"), isWide: true, cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi> },
+  { id: "model", head: text("model"), isWide: true, cell: ({ model }) => <bdi title={model}>{model}</bdi> },
+  { id: "group", head: text("group"), isWide: true, cell: ({ group }) => <bdi title={group}>{group}</bdi> },
+  { id: "reason", head: text("reason"), cell: (queue) => <Badge tone="warn">{explainWaiting(queue).reason}</Badge> },
+  { id: "queued", head: text("queued"), align: "right", cell: ({ queued }) => formatCount(queued) },
+  { id: "longest", head: text("longest"), align: "right", cell: (queue) => formatMs(queue.oldest_wait_ms) },
+];
+
+/** What a person can do, by the limit. */
+const ACTIONS = {
+  tenant_cap: text("act_tenant_cap"),
+  model_cap: text("act_model_cap"),
+  group_share: text("act_group_share"),
+  tenant_share: text("act_tenant_share"),
+  cell_full: text("act_cell_full"),
+  budget: text("act_budget"),
+} satisfies Record<WaitingQueue["reason"], string>;
+
+/** Every queue that a limit holds up, the longest wait first. */
+export function WaitingPanel({
+  live,
+  filter,
+  onFilter,
+  open,
+  onOpen,
+  missingCells,
+}: {
+  readonly live: FairshareLive;
+  readonly filter: string;
+  readonly onFilter: (text: string) => void;
+  readonly open: string | undefined;
+  readonly onOpen: (id: string) => void;
+  /** Cells whose queues are not in the list. */
+  readonly missingCells: readonly string[];
+}) {
+  const { waiting } = live;
+  const columns: readonly Column<ListedQueue>[] = [
+    ...COLUMNS,
+    {
+      id: "action",
+      head: text("letsGo"),
+      cell: (queue) => (
+        <Button
+          tone="quiet"
+          className={classes["action"]}
+          title={explainWaiting(queue).remedy}
+          onClick={() => onOpen(queueId(queue))}
+        >
+          {ACTIONS[queue.reason]}
+        </Button>
+      ),
+    },
+  ];
+  const rows = listedQueues(matchingQueues(waiting, filter));
+  const count = waiting.reduce((sum, { queued }) => sum + queued, 0);
+  const opened = rows.find((queue) => queueId(queue) === open);
+  return (
+    <Panel
+      title={
+        <>
+          {text("waitingTitle")} {count > 0 && <Badge tone="warn">{text("waitingCount", { count })}</Badge>}
+        </>
+      }
+      actions={
+        <div className={classes["filter"]}>
+          <TextField
+            label={text("waitingFilter")}
+            isLabelHidden
+            placeholder={text("waitingFilter")}
+            type="search"
+            data-page-filter=""
+            value={filter}
+            onChange={(event) => onFilter(event.target.value)}
+          />
+        </div>
+      }
+      isFlush
+    >
+      {missingCells.length > 0 && <Notice tone="warn">{text("othersGone", { cells: missingCells.join(", ") })}</Notice>}
+      <Table
+        label={text("waitingTitle")}
+        columns={columns}
+        rows={rows}
+        rowKey={({ key }) => key}
+        onOpen={(queue) => onOpen(queueId(queue))}
+        openKey={opened?.key}
+        empty={<Nothing live={live} filter={filter} />}
+      />
+    </Panel>
+  );
+}
+
+function Nothing({ live, filter }: { readonly live: FairshareLive; readonly filter: string }) {
+  if (live.waiting.length > 0) return <Empty title={text("noMatch", { text: filter })} />;
+  const { global_queued: count, global_in_flight: inFlight, max_in_flight: capacity } = live;
+  return (
+    <Empty title={text("nobodyWaits")}>
+      {count > 0
+        ? text("turnComes", { count })
+        : text("nobodyWaitsText", { inFlight: formatCount(inFlight), capacity: formatCount(capacity) })}
+    </Empty>
+  );
+}

@@ -1,0 +1,64 @@
+/** What is typed into the weights is a change only when it is another weight. */
+import { describe, expect, it } from "vitest";
+import type { FairshareLive } from "../../../shared/schema/load.ts";
+import {
+  editsOf,
+  type TypedWeights,
+  type WeightOwner,
+  weightChanges,
+  weightOf,
+  weightOwners,
+  withTyped,
+} from "./weight-edits.ts";
+
+const GROUP: WeightOwner = { kind: "group", id: "research", name: "research", weight: 100 };
+const TENANT: WeightOwner = { kind: "tenant", id: "t1", name: "acme", weight: 5 };
+const typed = (...texts: readonly (readonly [WeightOwner, string])[]): TypedWeights =>
+  texts.reduce<TypedWeights>((all, [owner, text]) => withTyped(all, owner, text), new Map());
+
+describe("a typed weight", () => {
+  it.each([
+    ["1", 1],
+    [" 1000000 ", 1_000_000],
+    ["0", null],
+    ["1000001", null],
+    ["1e3", null],
+    ["-5", null],
+    ["", null],
+    ["99999999999999999999", null],
+  ])("%j is %j", (text, weight) => {
+    expect(weightOf(text)).toBe(weight);
+  });
+
+  it("is a change until it is what is in force", () => {
+    const once = typed([GROUP, "300"], [TENANT, "x"]);
+    expect(weightChanges(once, [GROUP, TENANT])).toEqual([{ ...GROUP, to: 300 }]);
+    expect([...withTyped(once, GROUP, "100").keys()]).toEqual(["tenant/t1"]);
+    expect(weightChanges(once, [{ ...GROUP, weight: 300 }])).toEqual([]);
+    expect(weightChanges(once, [])).toEqual([]);
+  });
+
+  it("of a group and of a tenant of the same name are two", () => {
+    const same = { ...TENANT, id: GROUP.id };
+    const edits = editsOf(weightChanges(typed([GROUP, "7"], [same, "8"]), [GROUP, same]));
+    expect([[...edits.groupWeights], [...edits.tenantWeights]]).toEqual([[["research", 7]], [["research", 8]]]);
+  });
+});
+
+describe("the owners of weights", () => {
+  it("are all groups, with the weight that the cell has, and the tenants of the cell", () => {
+    const live = {
+      groups: [{ name: "b", weight: 20 }],
+      tenants: [{ tenant_id: "t1", name: "acme", weight: 5 }],
+    } as unknown as FairshareLive;
+    const groups = [
+      { name: "a", weight: 1 },
+      { name: "b", weight: 2 },
+    ];
+    expect(weightOwners(live, groups).map(({ kind, name, weight }) => [kind, name, weight])).toEqual([
+      ["group", "a", 1],
+      ["group", "b", 20],
+      ["tenant", "acme", 5],
+    ]);
+  });
+});

@@ -1,0 +1,56 @@
+/** Tiles say what was read, and a dash where nothing was. */
+import { describe, expect, it } from "vitest";
+import type { DailyUsage, UsageBucket } from "../../../shared/schema/usage-reads.ts";
+import { BUCKET_MS, dayFigures, daySummary } from "./day-figures.ts";
+
+const NOW_MS = Date.parse("2026-11-23T10:20:00Z");
+const CURRENT_MS = Date.parse("2026-11-23T10:15:00Z");
+
+function bucket(bucket_ms: number, requests: number, errors: number): UsageBucket {
+  return {
+    bucket_ms,
+    requests,
+    errors,
+    input_tokens: 0,
+    output_tokens: 0,
+    total_tokens: 10 * requests,
+    cost_usd: requests / 100,
+    avg_ttft_ms: 0,
+    p50_ttft_ms: 200,
+  };
+}
+
+describe("the last 24 hours", () => {
+  it("are summed, and drawn by quarters of an hour with the current one last", () => {
+    const figures = dayFigures([bucket(CURRENT_MS - 95 * BUCKET_MS, 4, 1), bucket(CURRENT_MS, 6, 6)], NOW_MS);
+    expect(figures).toMatchObject({ requests: 10, errors: 7, errorShare: 0.7, tokens: 100 });
+    const { requests, firstTokenMs } = figures.lines;
+    expect([requests.length, requests[0], requests[1], requests[95]]).toEqual([96, 4, 0, 6]);
+    expect([firstTokenMs[0], firstTokenMs[1], firstTokenMs[95]]).toEqual([200, null, null]);
+  });
+
+  it("count the part of a quarter that lies before the line", () => {
+    expect(dayFigures([bucket(CURRENT_MS - 96 * BUCKET_MS, 3, 0)], NOW_MS).requests).toBe(3);
+  });
+
+  it("without requests have no share of errors", () => {
+    expect(dayFigures([], NOW_MS)).toMatchObject({ requests: 0, errorShare: null });
+  });
+});
+
+describe("a day", () => {
+  it("has no cost and no times when nothing was asked", () => {
+    const nothing = { costUsd: 0, p95FirstTokenMs: null, p95QueueWaitMs: null, p50QueueWaitMs: null };
+    expect(daySummary([], "2026-11-23")).toEqual(nothing);
+  });
+
+  it("is found by its name", () => {
+    const row = { day: "2026-11-23", cost_usd: 1.5, p95_ttft_ms: 900, p95_queue_wait_ms: 12, p50_queue_wait_ms: 0 };
+    expect(daySummary([{ ...row, day: "2026-11-22" }, row] as DailyUsage[], "2026-11-23")).toEqual({
+      costUsd: 1.5,
+      p95FirstTokenMs: 900,
+      p95QueueWaitMs: 12,
+      p50QueueWaitMs: 0,
+    });
+  });
+});

@@ -1,0 +1,87 @@
+import { useQuery } from "@tanstack/react-query";
+import { pageTarget } from "../../explain/link-target.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { overviewTexts } from "../../messages/en/overview.ts";
+import { texts } from "../../messages/texts.ts";
+import { Age } from "../../time/use-clock.tsx";
+import { formatCount, formatMs } from "../../ui/format.ts";
+import { Failure } from "../../ui/states.tsx";
+import { ATTENTION_MAX } from "./attention-list.tsx";
+import { cellRows, loadOfAll } from "./cell-rows.ts";
+import { FigureTile } from "./figure-tile.tsx";
+import classes from "./overview-page.module.css";
+import { attentionRead, liveRead, statsRead, summaryRead } from "./reads.ts";
+
+const text = texts("overview", overviewTexts);
+
+/** How much runs and waits in all cells now, and what is down. */
+export function NowTiles() {
+  const stats = useQuery(statsRead);
+  const live = useQuery(liveRead);
+  const summary = useQuery(summaryRead);
+  const attention = useQuery(attentionRead);
+  const cells =
+    stats.data?.cells ?? (stats.data === undefined ? [] : [{ ...stats.data, last_seen_ms: stats.dataUpdatedAt }]);
+  const load = loadOfAll(cellRows(cells, attention.data ?? [], stats.dataUpdatedAt));
+  const downCount = attention.data?.filter(({ kind }) => kind === "model_down").length;
+  return (
+    <section className={classes["section"]} aria-label={text("now")}>
+      <div className={classes["sectionHead"]}>
+        <h2>{text("now")}</h2>
+        <p>
+          {text("updated")} <Age at={stats.dataUpdatedAt === 0 ? null : stats.dataUpdatedAt} />
+        </p>
+      </div>
+      {stats.error !== null && (
+        <Failure
+          title={stats.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
+          error={stats.error}
+          retryLabel={STATE_TEXTS.retry}
+          onRetry={stats.refetch}
+          isRetrying={stats.isFetching}
+        />
+      )}
+      <div className={classes["tiles"]}>
+        <FigureTile
+          label={text("running")}
+          value={formatCount(load.inFlight)}
+          note={load.maxInFlight === null ? text("loadUnknown") : text("runningNote", { capacity: load.maxInFlight })}
+          target={pageTarget("/fairshare", {})}
+        />
+        <FigureTile
+          label={text("waiting")}
+          value={formatCount(load.queued)}
+          note={waitingNote(load.queued, live.data?.waiting)}
+          target={pageTarget("/fairshare", {})}
+        />
+        <FigureTile
+          label={text("modelsDown")}
+          value={downCount === ATTENTION_MAX ? `${formatCount(downCount)}+` : formatCount(downCount)}
+          note={
+            summary.data === undefined
+              ? text("modelsDownUnknown")
+              : text("modelsDownNote", { count: summary.data.enabled_models })
+          }
+          target={pageTarget("/logs", { status: "error" })}
+        />
+        <FigureTile
+          label={text("tenants")}
+          value={formatCount(summary.data?.active_tenants)}
+          note={
+            summary.data === undefined
+              ? text("modelsDownUnknown")
+              : text("tenantsNote", { count: summary.data.tenant_count })
+          }
+          target={pageTarget("/tenants", {})}
+        />
+      </div>
+    </section>
+  );
+}
+
+function waitingNote(queued: number | null, held: readonly { readonly oldest_wait_ms: number }[] | undefined): string {
+  if (queued === null || held === undefined) return text("loadUnknown");
+  if (queued === 0) return text("waitingNone");
+  const longest = held.reduce((most, { oldest_wait_ms: wait }) => Math.max(most, wait), 0);
+  return text("waitingHeld", { wait: formatMs(longest), count: held.length });
+}

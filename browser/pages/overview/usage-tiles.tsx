@@ -1,0 +1,117 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { dayIn } from "../../../shared/zone-days.ts";
+import { pageTarget } from "../../explain/link-target.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { overviewTexts } from "../../messages/en/overview.ts";
+import { texts } from "../../messages/texts.ts";
+import { daysBefore } from "../../time/periods.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { useZone } from "../../time/zone-context.tsx";
+import { formatMs, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
+import { Failure, Notice } from "../../ui/states.tsx";
+import { BUCKET_MS, dayFigures, daySummary } from "./day-figures.ts";
+import { FigureTile } from "./figure-tile.tsx";
+import classes from "./overview-page.module.css";
+import { daysRead, seriesRead, summaryRead } from "./reads.ts";
+
+const text = texts("overview", overviewTexts);
+const MINUTE_MS = 60_000;
+
+/** Requests, errors, times, tokens and money of the last day, each with the requests behind it. */
+export function UsageTiles() {
+  const { zone, label } = useZone();
+  const nowMs = useNow(MINUTE_MS);
+  const today = dayIn(zone, nowMs);
+  const yesterday = daysBefore(today, 1);
+  const series = useQuery(seriesRead(BUCKET_MS));
+  const days = useQuery(daysRead(zone, yesterday, today));
+  const summary = useQuery(summaryRead);
+  const day = series.data === undefined ? null : dayFigures(series.data, nowMs);
+  const now = days.data === undefined ? null : daySummary(days.data, today);
+  const before = days.data === undefined ? null : daySummary(days.data, yesterday);
+  const failed = [series, days].find(({ error }) => error !== null);
+  const isPriced = summary.data?.has_pricing !== false;
+  return (
+    <section className={classes["section"]} aria-label={text("usage")}>
+      <div className={classes["sectionHead"]}>
+        <h2>{text("usage")}</h2>
+        <p>{text("usageNote", { zone: label })}</p>
+      </div>
+      {failed !== undefined && failed.error !== null && (
+        <Failure
+          title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
+          error={failed.error}
+          retryLabel={STATE_TEXTS.retry}
+          onRetry={failed.refetch}
+          isRetrying={failed.isFetching}
+        />
+      )}
+      {summary.data?.tenant_count === 0 && (
+        <Notice>
+          {text("firstSteps")} <Link to="/tenants">{text("firstStepsLink")}</Link>
+        </Notice>
+      )}
+      <div className={classes["tiles"]} data-columns="3">
+        <FigureTile
+          label={text("requests")}
+          value={formatShortCount(day?.requests)}
+          note={text("last24Hours")}
+          target={pageTarget("/logs", {})}
+          line={lineOf("requestsLine", day?.lines.requests, formatShortCount)}
+        />
+        <FigureTile
+          label={text("errors")}
+          value={formatShortCount(day?.errors)}
+          note={day?.requests === 0 ? text("errorsNone") : text("errorsNote", { share: formatShare(day?.errorShare) })}
+          target={pageTarget("/logs", { status: "error" })}
+          line={lineOf("errorsLine", day?.lines.errors, formatShortCount)}
+        />
+        <FigureTile
+          label={text("tokens")}
+          value={formatShortCount(day?.tokens)}
+          note={text("last24Hours")}
+          target={pageTarget("/logs", {})}
+          line={lineOf("tokensLine", day?.lines.tokens, formatShortCount)}
+        />
+        <FigureTile
+          label={text("firstToken")}
+          value={formatMs(now?.p95FirstTokenMs)}
+          note={text("firstTokenNote")}
+          target={pageTarget("/logs", { min_total_ms: thresholdOf(now?.p95FirstTokenMs) })}
+          line={lineOf("firstTokenLine", day?.lines.firstTokenMs, formatMs)}
+        />
+        <FigureTile
+          label={text("queueWait")}
+          value={formatMs(now?.p95QueueWaitMs)}
+          note={text("queueWaitNote", { median: formatMs(now?.p50QueueWaitMs) })}
+          target={pageTarget("/logs", { min_queue_wait_ms: thresholdOf(now?.p95QueueWaitMs) })}
+        />
+        <FigureTile
+          label={text("cost")}
+          value={isPriced ? formatUsd(now?.costUsd) : formatUsd(null)}
+          note={isPriced ? text("costNote", { cost: formatUsd(before?.costUsd) }) : text("costUnpriced")}
+          target={pageTarget("/logs", {})}
+          line={lineOf("costLine", isPriced ? day?.lines.costUsd : undefined, formatUsd)}
+        />
+      </div>
+    </section>
+  );
+}
+
+/** The slowest requests begin here: whole milliseconds, as the list of requests filters. */
+function thresholdOf(ms: number | null | undefined): string {
+  return String(Math.max(1, Math.floor(ms ?? 1)));
+}
+
+type LineText = "requestsLine" | "errorsLine" | "firstTokenLine" | "tokensLine" | "costLine";
+
+function lineOf(
+  id: LineText,
+  values: readonly (number | null)[] | undefined,
+  format: (amount: number | null) => string,
+): { readonly values: readonly (number | null)[]; readonly label: string } {
+  const known = (values ?? []).filter((value) => value !== null);
+  const most = known.length === 0 ? null : known.reduce((largest, value) => Math.max(largest, value), 0);
+  return { values: values ?? [], label: text(id, { most: format(most) }) };
+}
