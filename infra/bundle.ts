@@ -40,7 +40,7 @@ async function buildWorker(): Promise<void> {
 async function buildAndCheckConsole(): Promise<void> {
   const { files, manifest } = await buildConsole();
   const scripts = files.filter(({ name }) => name !== manifest.style);
-  const first = new Set(firstLoad(files, manifest.script));
+  const first = new Set(firstLoad(files, manifest.script, ...manifest.preload));
   check("console, first load", sizeOf(scripts, first), CONSOLE_BUDGET_BYTES.first);
   for (const { name, entry } of scripts.filter((file) => file.entry?.startsWith("browser/pages/")))
     check(
