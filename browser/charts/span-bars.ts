@@ -14,9 +14,9 @@ interface SpanBar {
   readonly depth: number;
   readonly from: number;
   readonly length: number;
-  /** From the beginning of the request; null when the span's own start is not known. */
+  /** From the beginning of the request, which may be after it; null when it is not credible. */
   readonly startMs: number | null;
-  /** Null when it is not known. */
+  /** Null when it is not credible. */
   readonly durationMs: number | null;
   /** True when a part of it lies outside of the waterfall. */
   readonly isClipped: boolean;
@@ -39,6 +39,8 @@ const ATTRIBUTES_MAX = 20;
 const ATTRIBUTES_CHARACTERS_MAX = 20_000;
 const VALUE_CHARACTERS_MAX = 200;
 const DAY_MS = 86_400_000;
+/** A longer span is no measurement. */
+const LONGEST_MS = 2 ** 32 - 1;
 const ROOT = "proxy_request";
 
 /** The bars of a request's spans, the 200 longest at most. */
@@ -60,8 +62,8 @@ export function spanBars(row: Pick<UsageRow, "ts_ms" | "total_ms">, spans: reado
       depth: depths.get(span.span_name) ?? 0,
       from,
       length: end - from,
-      startMs: isPlaced ? fromMs : null,
-      durationMs: isDuration(span.duration_ms) ? span.duration_ms : null,
+      startMs: isPlaced && Math.abs(fromMs) <= LONGEST_MS ? fromMs : null,
+      durationMs: isDuration(span.duration_ms) && span.duration_ms <= LONGEST_MS ? span.duration_ms : null,
       isClipped: !isPlaced || fromMs < 0 || fromMs + lengthOf(span) > wholeMs,
       isError: span.status === "error",
       attributes: attributesOf(span.attributes),

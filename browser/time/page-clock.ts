@@ -4,7 +4,7 @@
  */
 
 /** What the clock needs of its surroundings. */
-export interface ClockPorts {
+interface ClockPorts {
   /** The time, epoch ms. */
   readonly now: () => number;
   /** Calls back again and again; returns how to stop that. */
