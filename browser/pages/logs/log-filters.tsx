@@ -15,7 +15,7 @@ import { SearchSelect } from "../../ui/search-select.tsx";
 import { errorWords } from "./log-columns.tsx";
 import classes from "./logs-page.module.css";
 import { FILTERS, type FilterName, filtersOf, periodOf } from "./logs-query.ts";
-import type { LogsSearch } from "./logs-search.ts";
+import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 
 const text = texts("logs", logsTexts);
 const FOUND_MAX = 8;
@@ -56,7 +56,7 @@ interface FiltersProps {
   readonly role: "admin" | "user";
   /** The name of the tenant that is chosen. */
   readonly tenantName: string | undefined;
-  readonly onChange: (changes: LogsSearch) => void;
+  readonly onChange: (changes: SearchChanges) => void;
 }
 
 /** Everything that the list can be narrowed by. */
@@ -67,7 +67,7 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
   const furtherId = useId();
   const isAdmin = role === "admin";
   const choice = (name: "status" | "admission" | "cache_status" | "request_type" | "error_code", value: string) =>
-    onChange({ [name]: value === "" ? undefined : value } as LogsSearch);
+    onChange({ [name]: value === "" ? undefined : value } as SearchChanges);
   const showsFurther = isOpen || isFurtherSet;
   return (
     <search className={classes["part"]} aria-label={text("filters")}>

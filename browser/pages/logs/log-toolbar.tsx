@@ -11,7 +11,7 @@ import { listCall } from "./api-calls.ts";
 import { chosenColumns, columnsFor } from "./log-columns.tsx";
 import classes from "./logs-page.module.css";
 import type { LogsQuery } from "./logs-query.ts";
-import type { LogsSearch } from "./logs-search.ts";
+import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 import { LOGS_PATH } from "./use-feed.ts";
 
 const text = texts("logs", logsTexts);
@@ -20,7 +20,7 @@ interface ActionsProps {
   readonly query: LogsQuery;
   readonly search: LogsSearch;
   readonly role: "admin" | "user";
-  readonly onChange: (changes: LogsSearch) => void;
+  readonly onChange: (changes: SearchChanges) => void;
 }
 
 /** What can be done with the list: choose columns, take it along as a file or as a call of the API. */

@@ -19,7 +19,7 @@ import { LiveState, LogActions } from "./log-toolbar.tsx";
 import { LogTotals } from "./log-totals.tsx";
 import classes from "./logs-page.module.css";
 import { FILTERS, filtersOf, isOver, type LogsQuery, logsQuery, periodOf } from "./logs-query.ts";
-import type { LogsSearch } from "./logs-search.ts";
+import { type LogsSearch, logsSearch, type SearchChanges } from "./logs-search.ts";
 import { RequestDetail, RequestTitle } from "./request-detail.tsx";
 import { useFeed } from "./use-feed.ts";
 
@@ -40,8 +40,8 @@ export function LogsPage() {
   const navigate = route.useNavigate();
   const { role, tenant_id: ownTenant } = useCurrentUser();
   const change = useCallback(
-    (changes: LogsSearch, replace = false) =>
-      void navigate({ search: (before) => ({ ...before, ...changes }), replace, resetScroll: false }),
+    (changes: SearchChanges, replace = false) =>
+      void navigate({ search: (before) => logsSearch({ ...before, ...changes }), replace, resetScroll: false }),
     [navigate],
   );
   const tenantId = role === "user" ? (ownTenant ?? undefined) : filtersOf(search, role).tenant_id;
@@ -68,7 +68,7 @@ interface RequestsProps {
   readonly search: LogsSearch;
   readonly role: "admin" | "user";
   readonly tenantName: string | undefined;
-  readonly onChange: (changes: LogsSearch, replace?: boolean) => void;
+  readonly onChange: (changes: SearchChanges, replace?: boolean) => void;
 }
 
 function Requests({ search, role, tenantName, onChange }: RequestsProps) {
@@ -108,12 +108,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
         question={pageText("logsQuestion")}
         actions={<LogActions query={query} search={search} role={role} onChange={onChange} />}
       />
-      <LogFilters
-        search={search}
-        role={role}
-        tenantName={tenantName}
-                onChange={onChange}
-      />
+      <LogFilters search={search} role={role} tenantName={tenantName} onChange={onChange} />
       <Beside
         detail={
           detail === null

@@ -39,3 +39,6 @@ export const logsSearch = searchParams({
 
 /** What the address of the page says. */
 export type LogsSearch = ReturnType<typeof logsSearch>;
+
+/** Changes of an address; undefined takes a parameter away. */
+export type SearchChanges = { readonly [Name in keyof LogsSearch]?: LogsSearch[Name] | undefined };

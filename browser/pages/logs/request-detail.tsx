@@ -7,7 +7,7 @@ import { NIL_UUID } from "../../../shared/usage-row.ts";
 import { Waterfall } from "../../charts/waterfall.tsx";
 import { read } from "../../data/reads.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";
-import { TargetLink } from "../../explain/target-link.tsx";
+import { TargetLink } from "../../links/target-link.tsx";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
@@ -36,11 +36,10 @@ interface DetailProps {
 function useRequest({ requestId, listed }: DetailProps) {
   const found = useQuery({
     ...read("/api/v1/usage/logs/{request_id}", { params: { path: { request_id: requestId } } }),
-    placeholderData: undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const row = (found.data ?? listed) as DetailRow | undefined;
-  return { found, row };
+  const detail = found.isPlaceholderData ? undefined : found.data;
+  return { found, isWhole: detail !== undefined, row: (detail ?? listed) as DetailRow | undefined };
 }
 
 /** The heading of an open request: how it ended. */
@@ -51,7 +50,7 @@ export function RequestTitle(props: DetailProps) {
 
 /** One request: why it was slow or refused, what would change that, where its time went, and all its facts. */
 export function RequestDetail(props: DetailProps) {
-  const { found, row } = useRequest(props);
+  const { found, isWhole, row } = useRequest(props);
   const { role, requestId } = props;
   if (found.error?.status === 404 && props.listed === undefined)
     return <Empty title={text("requestGoneTitle")}>{text("requestGone")}</Empty>;
@@ -84,17 +83,13 @@ export function RequestDetail(props: DetailProps) {
       {advice.length > 0 && (
         <Part title={text("advice")}>
           {advice.map((one) => (
-            <p key={one.text}>
-              <TargetLink target={one.link}>{one.text}</TargetLink>
-            </p>
+            <p key={one.text}>{one.link === null ? one.text : <TargetLink target={one.link}>{one.text}</TargetLink>}</p>
           ))}
         </Part>
       )}
       <Part title={text("whereTime")}>
         <Waterfall row={row as ExplainedRow & SeenLog} spans={spans} />
-        {role === "admin" && found.data !== undefined && spans.length === 0 && (
-          <p className={classes["muted"]}>{text("notTraced")}</p>
-        )}
+        {role === "admin" && isWhole && spans.length === 0 && <p className={classes["muted"]}>{text("notTraced")}</p>}
       </Part>
       {choice !== null && <Choice choice={choice} />}
       <Part title={text("facts")}>

@@ -2,6 +2,7 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
+import type { ApiError } from "../../data/api-error.ts";
 import { addressOf, readPage, readPages, retries } from "../../data/reads.ts";
 import type { LogsQuery } from "./logs-query.ts";
 import { type Feed, readTop, rowsOfPages, withNewest } from "./newest-rows.ts";
@@ -37,7 +38,7 @@ export function useFeed(query: LogsQuery, { isLive, isHeld }: FeedOptions) {
   const list = useInfiniteQuery({ ...options, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false });
   const { data, isPlaceholderData, isFetching } = list;
   const isListed = data !== undefined && !isPlaceholderData;
-  const top = useQuery({
+  const top = useQuery<Feed<UsageLog>, ApiError>({
     queryKey: [LOGS_PATH, "top", query],
     queryFn: async ({ signal }) => {
       const first = addressOf(LOGS_PATH, { ...query, limit: TOP_ROWS });
