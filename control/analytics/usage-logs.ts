@@ -3,9 +3,9 @@
  * the same wherever the cursor is and however long the period is.
  */
 
-import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
+import type { UsageLogFilter, UsageLogsQuery, UsageLogTotals } from "../../shared/schema/usage.ts";
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
-import { usd } from "./expressions.ts";
+import { TOTALS, usd } from "./expressions.ts";
 import { readNewestFirst, type TimeWindow } from "./newest-first.ts";
 import { CHOICE_SPAN, tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
@@ -13,6 +13,15 @@ import type { AnalyticsStore, QueryParams } from "./store.ts";
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 50;
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const NO_TOTALS: UsageLogTotals = {
+  requests: 0,
+  errors: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  cost_usd: 0,
+};
 
 export type LedgerRow = UsageRow & { readonly has_trace: boolean };
 
@@ -30,8 +39,7 @@ export async function readLogs(
   query: UsageLogsQuery,
   nowMs: number,
 ): Promise<readonly LedgerRow[]> {
-  const { where, params } = logFilter(query);
-  if (query.traced_only === "true") where.push(`r.request_id IN (${tracedWithin(store.db)})`);
+  const { where, params } = pageFilter(store.db, query);
   const period = {
     fromMs: query.since_ms ?? nowMs - DAY_MS,
     aroundMs: Math.min(nowMs, query.until_ms ?? nowMs, query.before_ms ?? nowMs),
@@ -48,6 +56,22 @@ export async function readLogs(
   return rows.map((row) => ({ ...row, has_trace: traced.has(row.request_id) }));
 }
 
+/** Sums of the rows that the filter selects, of which {@link readLogs} reads pages. Throws 503. */
+export async function readLogTotals(
+  store: AnalyticsStore,
+  query: UsageLogFilter,
+  nowMs: number,
+): Promise<UsageLogTotals> {
+  const { where, params } = logFilter(store.db, query);
+  const within = windowFilter({ fromMs: query.since_ms ?? nowMs - DAY_MS, beforeMs: null });
+  const [totals] = await store.rows<UsageLogTotals>(
+    `SELECT ${TOTALS}, countIf(u.status_code >= 400) AS errors FROM
+       (SELECT * FROM ${store.db}.usage_raw AS r WHERE ${[...within.where, ...where].join(" AND ")}) AS u`,
+    { ...params, ...within.params },
+  );
+  return totals ?? NO_TOTALS;
+}
+
 function windowFilter({ fromMs, beforeMs }: TimeWindow): { where: readonly string[]; params: QueryParams } {
   const from = "r.ts >= fromUnixTimestamp64Milli({from:Int64})";
   if (beforeMs === null) return { where: [from], params: { from: fromMs } };
@@ -61,7 +85,24 @@ function tracedWithin(db: string): string {
     WHERE start >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY AND span_name != '${CHOICE_SPAN}'`;
 }
 
-function logFilter(query: UsageLogsQuery): { where: string[]; params: QueryParams } {
+interface LogFilter {
+  readonly where: readonly string[];
+  readonly params: QueryParams;
+}
+
+/** The filter of a page: of the rows after its cursor. */
+function pageFilter(db: string, query: UsageLogsQuery): LogFilter {
+  const filter = logFilter(db, query);
+  const { before_ms: before, before_request_id: before_id } = query;
+  if (before === undefined || before_id === undefined) return filter;
+  const after = [
+    "(r.ts, toString(r.request_id)) < (fromUnixTimestamp64Milli({before:Int64}), {before_id:String})",
+    "r.ts <= fromUnixTimestamp64Milli({before:Int64})",
+  ];
+  return { where: [...filter.where, ...after], params: { ...filter.params, before, before_id } };
+}
+
+function logFilter(db: string, query: UsageLogFilter): LogFilter {
   const params: Record<string, string | number> = {};
   const where: string[] = [];
   const add = (condition: string, name: string, value: string | number | undefined): void => {
@@ -90,11 +131,6 @@ function logFilter(query: UsageLogsQuery): { where: string[]; params: QueryParam
   );
   if (query.status === "success") where.push("r.status_code BETWEEN 200 AND 399");
   if (query.status === "error") where.push("r.status_code >= 400");
-  if (query.before_ms !== undefined && query.before_request_id !== undefined) {
-    params["before"] = query.before_ms;
-    params["before_id"] = query.before_request_id;
-    where.push("(r.ts, toString(r.request_id)) < (fromUnixTimestamp64Milli({before:Int64}), {before_id:String})");
-    where.push("r.ts <= fromUnixTimestamp64Milli({before:Int64})");
-  }
+  if (query.traced_only === "true") where.push(`r.request_id IN (${tracedWithin(db)})`);
   return { where, params };
 }

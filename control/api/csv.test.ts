@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { usageRowSchema } from "../../shared/usage-row.ts";
+import { dayStartMs } from "../../shared/zone-days.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 
@@ -65,6 +66,41 @@ describe("a list as CSV", () => {
       expect(await rowsOf(await get(`${path}&format=csv`.replace("breakdown&", "breakdown?")))).toEqual(csv);
     }
   });
+
+  it.each(["UTC", "Asia/Kolkata", "America/Los_Angeles"])(
+    "has the sums that are told of the log, over the days of %s on which clocks change",
+    async (zone) => {
+      const days = ["2026-10-31", "2026-11-02"] as const;
+      const [fromMs, endMs] = [dayStartMs(zone, days[0]), dayStartMs(zone, days[1])];
+      const inside = [fromMs, endMs - 1, fromMs + 3_600_000, endMs - 3_600_000];
+      const outside = [fromMs - 1, endMs];
+      await ledger.insert(
+        [...inside, ...outside].map((ts, at) =>
+          ledgerRow(ts, {
+            input_tokens: at,
+            total_tokens: 2 * at,
+            cost_usd: (at + 1) / 8,
+            status_code: at % 2 === 0 ? 200 : 429,
+            error_code: at % 2 === 0 ? "" : "queue_full",
+          }),
+        ),
+      );
+      for (const filter of ["", "&status=error", "&error_code=queue_full", "&error_code=none"]) {
+        const query = `since_ms=${fromMs}&until_ms=${endMs - 1}${filter}`;
+        const csv = await rowsOf(await get(`/usage/logs?${query}&format=csv`));
+        const sum = (name: string): number => csv.reduce((total, row) => total + Number(row[name]), 0);
+        expect([filter, csv.length]).toEqual([filter, filter === "" ? 4 : filter === "&error_code=none" ? 0 : 2]);
+        expect(await (await get(`/usage/logs/totals?${query}`)).json()).toEqual({
+          requests: csv.length,
+          errors: csv.filter((row) => Number(row["status_code"]) >= 400).length,
+          input_tokens: sum("input_tokens"),
+          output_tokens: sum("output_tokens"),
+          total_tokens: sum("total_tokens"),
+          cost_usd: sum("cost_usd"),
+        });
+      }
+    },
+  );
 
   it("has every row of the log, page by page, each once", async () => {
     const rows = Array.from({ length: 450 }, (_, at) => ledgerRow(NOW - 1000 - (at % 9), { total_tokens: at }));

@@ -4,8 +4,10 @@
 import { z } from "zod";
 import {
   modelUsageSchema,
+  usageLogFilterSchema,
   usageLogSchema,
   usageLogsQuerySchema,
+  usageLogTotalsSchema,
   usageModelsQuerySchema,
 } from "../../shared/schema/usage.ts";
 import {
@@ -45,6 +47,7 @@ import { listCosts } from "../services/usage/list-costs.ts";
 import { listBreakdown, listLogs, logPages } from "../services/usage/named-reads.ts";
 import {
   getCacheUsage,
+  getLogTotals,
   listDaily,
   listKeySummaries,
   listKeyUsage,
@@ -114,6 +117,13 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     answer: z.array(usageLogSchema),
     verb: listLogs,
     csv: { filename: "usage-logs", pages: logPages },
+  }),
+  read({
+    path: "/usage/logs/totals",
+    summary: "Sums of the requests that a filter selects",
+    query: usageLogFilterSchema,
+    answer: usageLogTotalsSchema,
+    verb: getLogTotals,
   }),
   read({
     path: "/usage/daily",

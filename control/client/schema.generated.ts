@@ -1698,6 +1698,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage/logs/totals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sums of the requests that a filter selects
+         * @description Sums of the requests that a filter selects.
+         */
+        get: operations["getUsageLogsTotals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/usage/models": {
         parameters: {
             query?: never;
@@ -3541,6 +3561,16 @@ export interface components {
             ttft_ms: number;
             upstream_status: number;
             weight: number;
+        };
+        UsageLogTotals: {
+            /** @description USD, rounded to 9 decimals */
+            cost_usd: number;
+            /** @description With a status of 400 or more */
+            errors: number;
+            input_tokens: number;
+            output_tokens: number;
+            requests: number;
+            total_tokens: number;
         };
         UsageRetention: {
             configured: boolean;
@@ -6969,6 +6999,48 @@ export interface operations {
                     "application/json": components["schemas"]["Span"][];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsageLogsTotals: {
+        parameters: {
+            query?: {
+                admission?: "fast" | "queued" | "rejected" | "boon";
+                cache_status?: "hit" | "miss" | "off";
+                cell?: string;
+                error_code?: string;
+                include_internal?: "true" | "false";
+                key_id?: string;
+                min_queue_wait_ms?: string;
+                min_total_ms?: string;
+                model?: string;
+                request_id?: string;
+                request_type?: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
+                session_id?: string;
+                since_ms?: string;
+                status?: "success" | "error";
+                tenant_id?: string;
+                traced_only?: "true" | "false";
+                until_ms?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageLogTotals"];
+                };
+            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];

@@ -23,30 +23,37 @@ const leastMs = z
   .regex(/^\d{1,15}$/, "must be a whole number of milliseconds")
   .transform((value) => Math.min(Number(value), 2 ** 32 - 1));
 
+/** Which requests a read of the log is about; query of GET /usage/logs/totals. */
+export const usageLogFilterSchema = z.object({
+  ...usageFilterFields,
+  request_type: oneOf(REQUEST_TYPES).optional(),
+  session_id: z.string().optional(),
+  status: oneOf(["success", "error"]).optional(),
+  request_id: z
+    .string()
+    .regex(/^[0-9a-fA-F-]{1,36}$/, "must be the beginning of a UUID")
+    .transform((value) => value.toLowerCase())
+    .optional(),
+  error_code: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,99}$/, "must be an error code, such as rate_limit_exceeded")
+    .optional(),
+  admission: oneOf(ADMISSION_CLASSES).optional(),
+  cache_status: oneOf(CACHE_STATUSES).optional(),
+  cell: z.string().optional(),
+  min_total_ms: leastMs.optional(),
+  min_queue_wait_ms: leastMs.optional(),
+  traced_only: oneOf(["true", "false"]).optional(),
+});
+
+export type UsageLogFilter = z.infer<typeof usageLogFilterSchema>;
+
 /** Query of GET /usage/logs. */
 export const usageLogsQuerySchema = z
   .object({
-    ...usageFilterFields,
-    request_type: oneOf(REQUEST_TYPES).optional(),
-    session_id: z.string().optional(),
-    status: oneOf(["success", "error"]).optional(),
-    request_id: z
-      .string()
-      .regex(/^[0-9a-fA-F-]{1,36}$/, "must be the beginning of a UUID")
-      .transform((value) => value.toLowerCase())
-      .optional(),
-    error_code: z
-      .string()
-      .regex(/^[a-z][a-z0-9_]{0,99}$/, "must be an error code, such as rate_limit_exceeded")
-      .optional(),
-    admission: oneOf(ADMISSION_CLASSES).optional(),
-    cache_status: oneOf(CACHE_STATUSES).optional(),
-    cell: z.string().optional(),
-    min_total_ms: leastMs.optional(),
-    min_queue_wait_ms: leastMs.optional(),
+    ...usageLogFilterSchema.shape,
     before_ms: epochMs.optional(),
     before_request_id: uuid.optional(),
-    traced_only: oneOf(["true", "false"]).optional(),
     limit: z
       .string()
       .regex(/^[1-9]\d*$/, "must be a whole number of at least 1")
@@ -75,6 +82,19 @@ export const usageLogSchema = z
   })
   .meta({ id: "UsageLogEntry" });
 export type UsageLog = z.infer<typeof usageLogSchema>;
+
+/** Answer of GET /usage/logs/totals: sums of the rows that GET /usage/logs lists for the same filters. */
+export const usageLogTotalsSchema = z
+  .object({
+    requests: z.number().int(),
+    errors: z.number().int().meta({ description: "With a status of 400 or more" }),
+    input_tokens: z.number().int(),
+    output_tokens: z.number().int(),
+    total_tokens: z.number().int(),
+    cost_usd: z.number().meta({ description: "USD, rounded to 9 decimals" }),
+  })
+  .meta({ id: "UsageLogTotals" });
+export type UsageLogTotals = z.infer<typeof usageLogTotalsSchema>;
 
 export const modelUsageSchema = z
   .object({

@@ -134,6 +134,8 @@ function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
     "usage/breakdown": "/usage/breakdown?",
     "usage/breakdown of a model": `/usage/breakdown?${model}&`,
     "usage/cache": "/usage/cache?",
+    "usage/logs/totals": "/usage/logs/totals?",
+    "usage/logs/totals of what failed": `/usage/logs/totals?status=error&${tenant}&`,
     "overview/summary": "/overview/summary?",
   };
   return Object.entries(paths).map(([what, path]) => ({

@@ -1,7 +1,44 @@
-/** Search parameters of the list of requests. */
-import { searchParams, textParam } from "../../data/search-params.ts";
+/**
+ * Search parameters of the list of requests: the filters by the names that the Management API has for them
+ * (docs/rules/usage-reads.md#logs), the period, and how the list is looked at.
+ */
+import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../../../shared/usage-row.ts";
+import { choiceParam, flagParam, numberParam, searchParams, textParam } from "../../data/search-params.ts";
+
+const NAME_MAX = 300;
+/** The largest number of milliseconds that a row can have. */
+const MS_MAX = 2 ** 32 - 1;
 
 export const logsSearch = searchParams({
+  /** `24h`, `7d`, `30d`, `month`, or days: `2026-11-01..2026-11-08`. */
+  period: textParam(30),
+  zone: choiceParam(["tenant", "browser", "utc"]),
+  tenant_id: textParam(40),
+  key_id: textParam(40),
+  model: textParam(NAME_MAX),
+  status: choiceParam(["success", "error"]),
+  error_code: textParam(100),
+  admission: choiceParam(ADMISSION_CLASSES),
+  cache_status: choiceParam(CACHE_STATUSES),
+  request_type: choiceParam(REQUEST_TYPES),
+  cell: textParam(NAME_MAX),
+  min_total_ms: numberParam(0, MS_MAX),
+  min_queue_wait_ms: numberParam(0, MS_MAX),
+  session_id: textParam(NAME_MAX),
+  request_id: textParam(36),
+  traced_only: flagParam,
+  /** The gateway's own requests too. */
+  include_internal: flagParam,
+  /** The list stands still. */
+  paused: flagParam,
+  /** Identifiers of the columns that are shown, separated by commas. */
+  columns: textParam(300),
   /** The request that is open beside the list. */
   open: textParam(200),
 });
+
+/** What the address of the page says. */
+export type LogsSearch = ReturnType<typeof logsSearch>;
+
+/** Changes of an address; undefined takes a parameter away. */
+export type SearchChanges = { readonly [Name in keyof LogsSearch]?: LogsSearch[Name] | undefined };

@@ -127,6 +127,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
   read("/usage/breakdown", own),
   read("/usage/cache", own),
   read("/usage/logs", { ...own, fields: ROW_FIELDS }),
+  read("/usage/logs/totals", own),
   read("/usage/logs/{request_id}", { user: "tenant in answer", fields: ROW_FIELDS }),
   read("/costs", own),
   read("/fairshare/live", { shared: true }),

@@ -3,7 +3,7 @@
  * (docs/rules/usage-reads.md#shapes).
  */
 import type { z } from "zod";
-import { usageModelsQuerySchema } from "../../../shared/schema/usage.ts";
+import { usageLogFilterSchema, usageModelsQuerySchema } from "../../../shared/schema/usage.ts";
 import {
   keySummariesQuerySchema,
   type Span,
@@ -18,6 +18,7 @@ import { readSpans, traceAmong } from "../../analytics/spans.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCacheUsage } from "../../analytics/usage-costs.ts";
 import { readDaily } from "../../analytics/usage-daily.ts";
+import { readLogTotals } from "../../analytics/usage-logs.ts";
 import { readModelUsage } from "../../analytics/usage-models.ts";
 import { readModelSeries, readSeries, readTenantSeries } from "../../analytics/usage-series.ts";
 import { readKeyUsage, readTotals } from "../../analytics/usage-totals.ts";
@@ -52,6 +53,8 @@ export const listKeySummaries = usageRead(keySummariesQuerySchema, readKeySummar
 export const listModelUsage = usageRead(usageModelsQuerySchema, readModelUsage);
 /** GET /usage/daily. */
 export const listDaily = usageRead(usageDailyQuerySchema, readDaily);
+/** GET /usage/logs/totals. */
+export const getLogTotals = usageRead(usageLogFilterSchema, readLogTotals);
 /** GET /usage/series. */
 export const listSeries = usageRead(usageSeriesQuerySchema, readSeries);
 /** GET /usage/series/tenants. */
