@@ -25,6 +25,7 @@ import { sealNewSecret } from "../kernel/seal-secret.ts";
 import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
 import { jobschedSetting } from "../settings/definitions.ts";
 import { readSetting, type SettingVerbs, settingVerbs } from "../settings/setting.ts";
+import { recordTick, takeProvisionerLease } from "./provisioner-state.ts";
 
 const RUNNING_WITHIN_MS = 60_000;
 const HEARTBEAT_KEPT_SECS = 3600;
@@ -65,17 +66,24 @@ export const jobschedSettings = (store: HotStore): SettingVerbs<Jobsched> =>
   });
 
 /**
- * The provisioner's own read, the only one that answers a secret. It carries the outcome of the provisioner's previous run.
- * Throws 400. When the store does not answer, the heartbeat is lost but the read succeeds.
+ * The provisioner's own read, the only one that answers a secret. It carries the outcome of the provisioner's previous run,
+ * and takes or prolongs the lease of its `holder` (docs/rules/managed-models.md#one-provisioner). Throws 400. When the store
+ * does not answer, the heartbeat is lost but the read succeeds.
  */
 export async function resolveJobsched(ctx: VerbContext, store: HotStore, query: unknown): Promise<JobschedResolved> {
-  const { outcome, error } = parse(jobschedResolvedQuerySchema, query);
+  const { outcome, error, holder } = parse(jobschedResolvedQuerySchema, query);
   const { token, token_last4: _, ...settings } = (await readSetting(ctx, jobschedSetting)).value;
   const heartbeat = { at_ms: ctx.now().getTime(), outcome: outcome ?? null, error: error || null };
   await store
     .putWithTtl(storeKeys.provisionerHeartbeat, JSON.stringify(heartbeat), HEARTBEAT_KEPT_SECS)
     .catch(() => undefined);
-  return { ...settings, token: token === null ? null : await unseal(token, ctx.sealKey) };
+  const { installationId } = await recordTick(ctx, { outcome: heartbeat.outcome, error: heartbeat.error });
+  return {
+    ...settings,
+    token: token === null ? null : await unseal(token, ctx.sealKey),
+    installation_id: installationId,
+    may_act: await takeProvisionerLease(ctx, holder),
+  };
 }
 
 async function withHeartbeat(store: HotStore, value: JobschedValue, now: Date): Promise<Jobsched> {

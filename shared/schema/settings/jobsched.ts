@@ -70,6 +70,9 @@ export const jobschedResolvedQuerySchema = z.object({
     // cut between characters, never within a surrogate pair
     .transform((text) => Array.from(text).slice(0, 500).join(""))
     .optional(),
+  holder: requiredText(100)
+    .meta({ description: "Names the process that wants to act; each process has another" })
+    .optional(),
 });
 
 export const jobschedResolvedSchema = z
@@ -80,6 +83,10 @@ export const jobschedResolvedSchema = z
     user: z.string(),
     token: z.string().nullable(),
     node_aliases: z.array(nodeAlias),
+    installation_id: z.string().meta({ description: "Names this gateway in the comments of its jobs" }),
+    may_act: z.boolean().meta({
+      description: "False while another provisioner, or another `holder`, has the lease of the provisioner",
+    }),
   })
   .meta({ id: "JobschedResolved" });
 export type JobschedResolved = z.infer<typeof jobschedResolvedSchema>;
