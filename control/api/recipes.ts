@@ -39,6 +39,7 @@ export function recipeRoutes(app: Api, { recipes }: Pick<ApiDeps, "recipes">): v
     summary: "Change a recipe; an omitted field keeps its value",
     tag,
     body: updateRecipeSchema,
+    forbids: "The recipe is a built-in one.",
     answer: recipeSchema,
     handler: async ({ ctx, path, body }) => await updateRecipe(ctx, recipes, path.id, body),
   });
@@ -48,6 +49,7 @@ export function recipeRoutes(app: Api, { recipes }: Pick<ApiDeps, "recipes">): v
     path: one,
     summary: "Remove a recipe",
     tag,
+    forbids: "The recipe is a built-in one.",
     handler: async ({ ctx, path }) => await deleteRecipe(ctx, recipes, path.id),
   });
 }
