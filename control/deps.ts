@@ -31,11 +31,15 @@ import { HotStore } from "./hot-store/hot-store.ts";
 import { JobLeases } from "./jobs/job-leases.ts";
 import { JobRuns } from "./jobs/job-runs.ts";
 import type { Job } from "./jobs/jobs.ts";
+import { ProvisionerCounters } from "./jobsched/provisioner-counters.ts";
+import { ProvisionerWatch } from "./jobsched/provisioner-watch.ts";
 import type { VerbContext } from "./kernel/context.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
+import { provisionerGauges } from "./metrics/provisioner-gauges.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { scheduledJobs } from "./scheduled-jobs.ts";
+import { readBuiltinRecipes } from "./services/recipes/builtin-recipes.ts";
 import { energySetting } from "./settings/definitions.ts";
 import { readSetting } from "./settings/setting.ts";
 import { erasePlaintext } from "./startup/erase-plaintext.ts";
@@ -138,6 +142,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     sink,
     power: new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell),
     health,
+    provisionerWatch: new ProvisionerWatch(context("system")),
   });
   const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
   const runs = new JobRuns({ replica, log });
@@ -147,6 +152,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     nowMs: () => performance.now(),
     log,
   });
+  const provisioner = new ProvisionerCounters();
   const ending = new AbortController();
   const refusals = new AuthRefusals({ log, sink, cell: env.cell, now: Date.now });
   const app = createApp({
@@ -165,9 +171,17 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,
     version: readVersion(),
+    recipes: readBuiltinRecipes(env.recipesDir, log),
+    provisioner,
     log,
   });
-  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs, refusals });
+  const metrics = createMetricsApp({
+    cells,
+    outboxPending: async () => await publisher.pending(),
+    runs,
+    refusals,
+    provisioner: [...provisioner.all, ...provisionerGauges(db)],
+  });
   const dashboard =
     env.dashboard === null
       ? null

@@ -3,6 +3,7 @@
  * missing or malformed variable ends the start with a message that names the variable and what to do; values are never
  * printed.
  */
+import { join } from "node:path";
 import { z } from "zod";
 import { envCells, requireOwnCell } from "../shared/cells.ts";
 import {
@@ -71,6 +72,8 @@ export interface ControlEnv {
   };
   /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
+  /** The folder of the built-in recipes. */
+  readonly recipesDir: string;
   /** Null: there is no console. */
   readonly dashboard: DashboardEnv | null;
 }
@@ -78,6 +81,9 @@ export interface ControlEnv {
 /** Timers are limited to some 24 days and dates to some 270,000 years: no variable may exceed these. */
 const DAY_SECS = 86_400;
 const KEPT_DAYS_MAX = 36_500;
+
+/** The folder `recipes` beside this service, wherever it was started. */
+const RECIPES_DIR = join(import.meta.dirname, "../recipes");
 
 const schema = z
   .object({
@@ -116,6 +122,7 @@ const schema = z
     GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900),
     GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS),
     GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX),
+    GATEWAY_RECIPES_DIR: envText(RECIPES_DIR),
     GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
     GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX),
     GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag,
@@ -170,6 +177,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
       timeoutMs: env.GATEWAY_MODEL_HEALTH_TIMEOUT_SECS * 1000,
       retentionDays: env.GATEWAY_MODEL_HEALTH_RETENTION_DAYS,
     },
+    recipesDir: env.GATEWAY_RECIPES_DIR,
     seeds: {
       alerts: dropUndefined({
         slack_webhook_url: env.GATEWAY_SLACK_WEBHOOK_URL || undefined,

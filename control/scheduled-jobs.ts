@@ -11,6 +11,7 @@ import type { ControlEnv } from "./env.ts";
 import type { composeHealth } from "./health/compose-health.ts";
 import { pruneChecks } from "./health/prune-checks.ts";
 import type { Job } from "./jobs/jobs.ts";
+import type { ProvisionerWatch } from "./jobsched/provisioner-watch.ts";
 import type { VerbContext } from "./kernel/context.ts";
 import type { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import type { Resync } from "./publish/resync.ts";
@@ -20,6 +21,7 @@ import type { startSync } from "./startup/sync-at-start.ts";
 
 const OUTBOX_EVERY_MS = 1000;
 const OUTBOX_WATCH_EVERY_MS = 10_000;
+const PROVISIONER_WATCH_EVERY_MS = 15_000;
 const BUDGETS_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
@@ -47,11 +49,13 @@ interface JobParts {
   readonly sink: AlertSender;
   readonly power: PowerPoll;
   readonly health: ReturnType<typeof composeHealth>;
+  readonly provisionerWatch: ProvisionerWatch;
 }
 
 /** The jobs of these parts; models are checked only where the environment says so. */
 export function scheduledJobs(parts: JobParts): readonly Job[] {
-  const { env, ctx, publisher, resync, analytics, sync, watch, expiry, alerts, sink, power, health } = parts;
+  const { env, ctx, publisher, resync, analytics, sync, watch, expiry, alerts, sink, power, health, provisionerWatch } =
+    parts;
   return [
     {
       name: "outbox",
@@ -72,6 +76,12 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       replicas: "one",
       everyMs: OUTBOX_WATCH_EVERY_MS,
       run: async () => await watch.run(Date.now()),
+    },
+    {
+      name: "provisioner_watch",
+      replicas: "one",
+      everyMs: PROVISIONER_WATCH_EVERY_MS,
+      run: async () => await provisionerWatch.run(),
     },
     { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
     {

@@ -25,6 +25,7 @@ import { sealNewSecret } from "../kernel/seal-secret.ts";
 import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
 import { jobschedSetting } from "../settings/definitions.ts";
 import { readSetting, type SettingVerbs, settingVerbs } from "../settings/setting.ts";
+import type { ProvisionerCounters } from "./provisioner-counters.ts";
 import { recordTick, takeProvisionerLease } from "./provisioner-state.ts";
 
 const RUNNING_WITHIN_MS = 60_000;
@@ -70,13 +71,19 @@ export const jobschedSettings = (store: HotStore): SettingVerbs<Jobsched> =>
  * and takes or prolongs the lease of its `holder` (docs/rules/managed-models.md#one-provisioner). Throws 400. When the store
  * does not answer, the heartbeat is lost but the read succeeds.
  */
-export async function resolveJobsched(ctx: VerbContext, store: HotStore, query: unknown): Promise<JobschedResolved> {
+export async function resolveJobsched(
+  ctx: VerbContext,
+  store: HotStore,
+  counters: Pick<ProvisionerCounters, "ticked">,
+  query: unknown,
+): Promise<JobschedResolved> {
   const { outcome, error, holder } = parse(jobschedResolvedQuerySchema, query);
   const { token, token_last4: _, ...settings } = (await readSetting(ctx, jobschedSetting)).value;
   const heartbeat = { at_ms: ctx.now().getTime(), outcome: outcome ?? null, error: error || null };
   await store
     .putWithTtl(storeKeys.provisionerHeartbeat, JSON.stringify(heartbeat), HEARTBEAT_KEPT_SECS)
     .catch(() => undefined);
+  if (outcome !== undefined) counters.ticked(outcome);
   const { installationId } = await recordTick(ctx, { outcome: heartbeat.outcome, error: heartbeat.error });
   return {
     ...settings,

@@ -160,13 +160,17 @@ export type ManagedModel = z.infer<typeof managedModelSchema>;
 const ERROR_CHARACTERS = 2000;
 
 /**
- * A message that comes from the scheduler: no length is refused, because a report must not be lost; what is too long is cut
- * between characters.
+ * A message that comes from the scheduler. No text is refused, because a report must not be lost: what a database cannot
+ * hold is replaced, and what is too long is cut between characters.
  */
-export const reportedText = z
-  .string({ error: "must be a text" })
-  .refine(isStorable, NOT_STORABLE)
-  .transform((text) => Array.from(text.trim()).slice(0, ERROR_CHARACTERS).join(""));
+export const reportedText = z.string({ error: "must be a text" }).transform((text) => {
+  const storable = text
+    .trim()
+    .slice(0, 2 * ERROR_CHARACTERS)
+    .replaceAll("\0", "\ufffd")
+    .toWellFormed();
+  return Array.from(storable).slice(0, ERROR_CHARACTERS).join("");
+});
 
 /** PATCH /models/{id}/managed/provision-error: what kept the provisioner from starting a replica; null: nothing any more. */
 export const provisionErrorSchema = z

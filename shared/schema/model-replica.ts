@@ -53,12 +53,12 @@ export const createReplicaSchema = z
     job_id: jobId.optional().meta({ description: "A job that the scheduler has accepted" }),
     intent_id: storedId
       .optional()
-      .meta({ description: "Instead of job_id: the name of a job that is not submitted yet" }),
+      .meta({ description: "The name that the caller gives to a job before it submits it" }),
     port_base: portBase.default(null),
   })
-  .refine(({ job_id, intent_id }) => (job_id === undefined) !== (intent_id === undefined), {
+  .refine(({ job_id, intent_id }) => job_id !== undefined || intent_id !== undefined, {
     path: ["job_id"],
-    message: "is required, unless intent_id is given in its place",
+    message: "is required when intent_id is not given",
   })
   .meta({ id: "CreateReplica" });
 

@@ -11,6 +11,7 @@ import type { VerbContext } from "../../kernel/context.ts";
 import { assistantWarnings, provisionerWarnings } from "../../kernel/no-effect-warnings.ts";
 import { assistantSetting, jobschedSetting } from "../../settings/definitions.ts";
 import { readSetting } from "../../settings/setting.ts";
+import { provisionerAttention } from "./provisioner-attention.ts";
 
 /** As much as the whole list shows, of each kind. */
 const ROWS_MAX = 200;
@@ -23,6 +24,7 @@ export async function recordAttention(ctx: VerbContext): Promise<readonly Attent
   return [
     ...(await downModels(ctx, now)),
     ...(await downEndpoints(ctx, now)),
+    ...(await provisionerAttention(ctx, now)),
     ...(await endingTenants(ctx, now)),
     ...(await endingKeys(ctx, now)),
     ...(await pendingChanges(ctx, now)),

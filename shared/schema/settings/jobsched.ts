@@ -109,3 +109,28 @@ export const jobschedTestSchema = z
   })
   .meta({ id: "JobschedTest" });
 export type JobschedTest = z.infer<typeof jobschedTestSchema>;
+
+/** GET /jobsched/resources: what a form offers to choose from. */
+export const schedulerResourcesSchema = z
+  .object({
+    partitions: z.array(
+      z.object({
+        name: z.string(),
+        nodes: z.number().int().meta({ description: "How many nodes it has" }),
+        state: z.string(),
+      }),
+    ),
+    nodes: z.array(
+      z.object({
+        name: z.string(),
+        gres: z.string(),
+        cpus: z.number().int(),
+        memory_mb: z.number().int(),
+        state: z.string(),
+      }),
+    ),
+    accounts: z.array(z.string()),
+    qos: z.array(z.string()),
+  })
+  .meta({ id: "SchedulerResources" });
+export type SchedulerResources = z.infer<typeof schedulerResourcesSchema>;
