@@ -81,7 +81,7 @@ export async function fetchAnswer(
 /** A call whose caller reads the answer as it comes, within bounds of its own, and cancels what it leaves. */
 export async function fetchReading<T>(
   call: OutboundCall,
-  request: { readonly method: "POST" | "DELETE"; readonly body: string | null },
+  request: { readonly method: "GET" | "POST" | "DELETE"; readonly body: string | null },
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
   return await answered(call, request, read);

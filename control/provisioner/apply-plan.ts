@@ -3,9 +3,8 @@
  * at once; within a model the order holds. What fails holds back the rest of the same replica and every submission of its
  * model, so that a job whose end could not be ordered is never replaced early.
  */
-import type { ManagedModel } from "../../shared/schema/managed-model.ts";
 import type { ModelPlan, Plan, ReplicaEffect, SubmitEffect } from "./core/effects.ts";
-import { type JobPlace, submissionOf } from "./core/job-object.ts";
+import { type JobPlace, type Spec, submissionOf } from "./core/job-object.ts";
 import { type ManagementPort, ProvisionerError, type SchedulerPort, type ServersPort } from "./ports.ts";
 
 const MODELS_AT_ONCE = 8;
@@ -18,7 +17,7 @@ export interface ApplyParts {
   readonly servers: ServersPort;
   readonly place: JobPlace;
   readonly newIntentId: () => string;
-  readonly specs: readonly ManagedModel[];
+  readonly specs: readonly Spec[];
   /** Rows whose submission was refused for certain: they are added, and removed once they have a job. */
   readonly refused: Set<string>;
   /** Throws ProvisionerError when this process may not act any more. */
@@ -47,7 +46,7 @@ export async function applyPlan(plan: Plan, parts: ApplyParts): Promise<Applied>
 
 class PlanRun {
   readonly #parts: ApplyParts;
-  readonly #specs: ReadonlyMap<string, ManagedModel>;
+  readonly #specs: ReadonlyMap<string, Spec>;
   readonly #counts = { submitted: 0, cancelled: 0, promoted: 0 };
   #failure: string | null = null;
 

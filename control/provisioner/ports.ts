@@ -2,12 +2,11 @@
  * What the provisioner needs from outside (docs/rules/provisioner.md#tick): the Management API, the batch scheduler, and the
  * servers that its jobs run.
  */
-import type { ManagedModel } from "../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
 import type { JobschedResolved, TICK_OUTCOMES } from "../../shared/schema/settings/jobsched.ts";
 import type { ReplicaChange } from "./core/effects.ts";
 import type { Job } from "./core/job.ts";
-import type { Submission } from "./core/job-object.ts";
+import type { Spec, Submission } from "./core/job-object.ts";
 import type { ProbeTarget } from "./core/probe-targets.ts";
 
 /** How a tick ended. */
@@ -36,7 +35,7 @@ export class ProvisionerError extends Error {
 export interface ManagementPort {
   /** The scheduler's settings, and whether this process may act; also the sign of life, with the outcome of the last tick. */
   settings(last: TickReport | null): Promise<JobschedResolved>;
-  specs(): Promise<readonly ManagedModel[]>;
+  specs(): Promise<readonly Spec[]>;
   replicas(): Promise<readonly ModelReplica[]>;
   /** A row for a job that is about to be submitted; its id. */
   createReplica(modelId: string, row: { readonly intentId: string; readonly portBase: number }): Promise<string>;
@@ -69,5 +68,5 @@ export interface ServersPort {
   /** The address that passes for each target, the one of its endpoint first; null for none. Never throws. */
   probe(targets: readonly ProbeTarget[]): Promise<ReadonlyMap<string, string | null>>;
   /** Sends one request that loads what a first request would wait for; returns at once, and never throws. */
-  warmUp(spec: ManagedModel, apiBase: string): void;
+  warmUp(spec: Spec, apiBase: string): void;
 }

@@ -103,7 +103,7 @@ const steps = fc.array(
     fates: fc.array(fate, { minLength: 5, maxLength: 25 }),
     faulty: fc.boolean(),
   }),
-  { minLength: 10, maxLength: 80, size: "max" },
+  { minLength: 10, maxLength: 60, size: "max" },
 );
 
 describe("the provisioner", () => {
@@ -122,7 +122,7 @@ describe("the provisioner", () => {
         expect(world.broken).toEqual([]);
         expect(found(world)).toEqual(wanted(world));
       }),
-      { numRuns: propertyRuns(2000) },
+      { numRuns: propertyRuns(800) },
     );
   });
 });

@@ -117,6 +117,7 @@ export class ProvisionerWorld {
     job.node = node;
     const bound = new Set(this.jobs.filter((other) => other.node === node).map(({ port }) => port));
     job.port = [0, 1].map((i) => job.portBase + i).find((port) => !bound.has(port)) ?? null;
+    if (job.port === null) this.end(job, "FAILED", false);
   }
 
   /** A job ends; its server may answer for a while longer. */

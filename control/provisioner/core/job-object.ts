@@ -5,6 +5,9 @@ import type { ManagedModel } from "../../../shared/schema/managed-model.ts";
 import { jobName, markOf } from "./job-mark.ts";
 import { jobScript } from "./job-script.ts";
 
+/** A spec, without the counts that are only shown. */
+export type Spec = Omit<ManagedModel, "replicas">;
+
 /** What every job of this installation has in common. */
 export interface JobPlace {
   readonly installationId: string;
@@ -24,7 +27,7 @@ const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** What is submitted for a replica of a spec; a blank field of the spec is left out. */
 export function submissionOf(
-  spec: ManagedModel,
+  spec: Spec,
   place: JobPlace,
   row: { readonly intentId: string; readonly portBase: number },
 ): Submission {

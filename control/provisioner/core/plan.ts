@@ -3,10 +3,10 @@
  * read. The laws it keeps (../provisioner.property.test.ts): never more live jobs of a model than its target and what is draining; no
  * job without a row beyond one tick; an endpoint only for a replica that passed its probe, gone before its job is cancelled.
  */
-import type { ManagedModel } from "../../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../../shared/schema/model-replica.ts";
 import type { ModelPlan, Plan, ReplicaEffect, ReportEffect, SubmitEffect } from "./effects.ts";
 import { intentOf } from "./job-mark.ts";
+import type { Spec } from "./job-object.ts";
 import { PortWindows } from "./port-window.ts";
 import { claimedAddresses } from "./probe-targets.ts";
 import { planReplica, type ReplicaPlan, retire, sinceMs } from "./replica-plan.ts";
@@ -43,7 +43,7 @@ export function planTick(snapshot: Snapshot): Plan {
 
 /** What becomes of one model's rows, after each row by itself: restart, surplus, missing ones. */
 function planModel(
-  spec: ManagedModel | undefined,
+  spec: Spec | undefined,
   rows: readonly ReplicaPlan[],
   windows: PortWindows,
   snapshot: Snapshot,
@@ -62,7 +62,7 @@ function planModel(
 }
 
 function submissions(
-  spec: ManagedModel,
+  spec: Spec,
   { kept, missing, lost }: { kept: readonly ReplicaPlan[]; missing: number; lost: number },
   windows: PortWindows,
 ): readonly (SubmitEffect | ReportEffect)[] {
@@ -89,7 +89,7 @@ function submissions(
   return [...again, ...anew];
 }
 
-function reportOf(spec: ManagedModel, error: string): readonly ReportEffect[] {
+function reportOf(spec: Spec, error: string): readonly ReportEffect[] {
   return spec.provision_error === error ? [] : [{ kind: "report", modelId: spec.model_id, error }];
 }
 

@@ -1,8 +1,8 @@
 /**
  * Which addresses are probed in a tick (docs/rules/provisioner.md#probes).
  */
-import type { ManagedModel } from "../../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../../shared/schema/model-replica.ts";
+import type { Spec } from "./job-object.ts";
 import { firstNode, hostOf } from "./node-address.ts";
 import { portsOf } from "./port-window.ts";
 import { matchJobs, type Snapshot } from "./snapshot.ts";
@@ -63,7 +63,7 @@ function isServing({ state, cancel_requested }: ModelReplica): boolean {
 function addressesOf(
   { port_base }: ModelReplica,
   nodes: string,
-  spec: ManagedModel,
+  spec: Spec,
   { aliases, portSpan }: Snapshot["settings"],
 ): readonly string[] {
   const node = firstNode(nodes);

@@ -2,11 +2,10 @@
  * All that a plan is made from (docs/rules/provisioner.md#tick): the world as it was read in one tick, and how jobs belong to
  * rows in it.
  */
-import type { ManagedModel } from "../../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../../shared/schema/model-replica.ts";
 import type { Job } from "./job.ts";
 import { intentOf, isJobOf } from "./job-mark.ts";
-import type { JobPlace } from "./job-object.ts";
+import type { JobPlace, Spec } from "./job-object.ts";
 import { firstNode } from "./node-address.ts";
 
 /** What the operator has set. */
@@ -24,7 +23,7 @@ export interface PlanSettings extends JobPlace {
 export interface Snapshot {
   readonly nowMs: number;
   readonly settings: PlanSettings;
-  readonly specs: readonly ManagedModel[];
+  readonly specs: readonly Spec[];
   readonly replicas: readonly ModelReplica[];
   readonly jobs: readonly Job[];
   /** The address (`host:port`) that passed, of each replica that was probed; null when none did. */
