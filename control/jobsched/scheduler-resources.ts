@@ -20,16 +20,15 @@ const KEPT_MS = 60_000;
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 
 const text = z.string().catch("");
-const count = z.number().int().nonnegative().catch(0);
+const count = z.number().int().nonnegative();
 
 /** A state is a list of words from 0.0.40 on, and was one word before. */
 const state = z.union([z.string(), z.array(z.string()).transform((words) => words.join("+"))]).catch("");
 
-/** A number that may be unset: bare, or as `{set, infinite, number}`. */
-const settable = z.union([
-  count,
-  z.object({ set: z.boolean(), number: count }).transform((value) => (value.set ? value.number : 0)),
-]);
+/** A number that may be unset: bare, or as `{set, infinite, number}`; 0 where it is neither. */
+const settable = z
+  .union([count, z.object({ set: z.literal(true), number: count }).transform(({ number }) => number)])
+  .catch(0);
 
 /** The entries of a list that can be read; others are left out, so that one odd entry does not hide the rest. */
 const listOf = <T>(entry: z.ZodType<T>) =>
@@ -55,7 +54,7 @@ const partitionsSchema = z.object({
 const nodesSchema = z.object({
   nodes: listOf(
     z
-      .object({ name: z.string(), gres: text, cpus: settable.catch(0), real_memory: settable.catch(0), state })
+      .object({ name: z.string(), gres: text, cpus: settable, real_memory: settable, state })
       .transform(({ real_memory, ...node }) => ({ ...node, memory_mb: real_memory })),
   ),
 });

@@ -33,7 +33,7 @@ const FAILURES_MAX = 1_000_000;
 
 const oneWord = /^[\x21-\x7e]*$/;
 const ONE_WORD = "must be printable ASCII without spaces";
-const oneLine = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u;
+const isOneLine = (text: string): boolean => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
 const ONE_LINE = "must be one line without control characters";
 
 /** Something that the scheduler knows by a name or an expression, without spaces. */
@@ -64,7 +64,7 @@ const healthPath = requiredText(1000)
   .refine((text) => /^\/(?!\/)[^#\\]*$/.test(text), "must be a path that begins with one slash");
 
 const logDirectory = freeText(1000)
-  .regex(oneLine, ONE_LINE)
+  .refine(isOneLine, ONE_LINE)
   .transform((text) => text.replace(/(?<=.)\/+$/, ""))
   .refine((text) => text === "" || text.startsWith("/"), "must be an absolute path, or blank");
 
@@ -89,7 +89,7 @@ const given = {
   time_limit: whole(1, MINUTES_MAX).nullable(),
   cpus_per_task: whole(1, CPUS_MAX).nullable(),
   mem: whole(1, MEGABYTES_MAX).nullable(),
-  image: freeText(1000).regex(oneLine, ONE_LINE),
+  image: freeText(1000).refine(isOneLine, ONE_LINE),
   preamble: scriptText(COMMAND_MAX),
   log_output_dir: logDirectory,
   launch_command: scriptText(COMMAND_MAX),
