@@ -36,6 +36,7 @@ import { ProvisionerWatch } from "./jobsched/provisioner-watch.ts";
 import type { VerbContext } from "./kernel/context.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
 import { provisionerGauges } from "./metrics/provisioner-gauges.ts";
+import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { scheduledJobs } from "./scheduled-jobs.ts";
@@ -75,6 +76,8 @@ export interface Deps {
 const RESOLVE_WITHIN_MS = 5000;
 /** Holder of the leases in a database that only one process can open: after a crash it goes on with its own. */
 const SOLE_HOLDER = "embedded";
+/** The provisioner's calls go to the application itself: the address only completes their URLs. */
+const OWN_ADMIN_URL = "http://control.internal";
 
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
 export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
@@ -129,6 +132,16 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
   const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);
+  const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
+  const provisioner = composeProvisioner({
+    env: env.provisioner,
+    policy: env.ssrf,
+    holder: replica,
+    adminUrl: OWN_ADMIN_URL,
+    adminToken: env.adminToken,
+    fetch: async (request) => await app.fetch(request),
+    log,
+  });
   const jobs = scheduledJobs({
     env,
     ctx: context("system"),
@@ -143,8 +156,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     power: new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell),
     health,
     provisionerWatch: new ProvisionerWatch(context("system")),
+    provisioner,
   });
-  const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
   const runs = new JobRuns({ replica, log });
   const leases = new JobLeases(db, {
     holder: replica,
@@ -152,7 +165,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     nowMs: () => performance.now(),
     log,
   });
-  const provisioner = new ProvisionerCounters();
+  const provisionerCounters = new ProvisionerCounters();
   const ending = new AbortController();
   const refusals = new AuthRefusals({ log, sink, cell: env.cell, now: Date.now });
   const app = createApp({
@@ -172,7 +185,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     compressor: env.compressor,
     version: readVersion(),
     recipes: readBuiltinRecipes(env.recipesDir, log),
-    provisioner,
+    provisioner: provisionerCounters,
     log,
   });
   const metrics = createMetricsApp({
@@ -180,7 +193,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     outboxPending: async () => await publisher.pending(),
     runs,
     refusals,
-    provisioner: [...provisioner.all, ...provisionerGauges(db)],
+    provisioner: [...provisionerCounters.all, ...provisionerGauges(db)],
   });
   const dashboard =
     env.dashboard === null
@@ -194,7 +207,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
           randomBytes: (count) => new Uint8Array(randomBytes(count)),
           log,
         });
-  const end = (): void => ending.abort();
+  const end = (): void => {
+    ending.abort();
+    provisioner.end();
+  };
   const { prober } = health;
   return {
     connection,

@@ -30,6 +30,7 @@ import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
 import { EnvError, type Listen, listenField } from "./kernel/env-field.ts";
 import { dropUndefined } from "./kernel/parse.ts";
 import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
+import { type ProvisionerEnv, provisionerEnv, provisionerVariables } from "./provisioner/provisioner-env.ts";
 import type { SettingSeeds } from "./startup/seed-settings.ts";
 
 export interface ControlEnv {
@@ -70,6 +71,7 @@ export interface ControlEnv {
     readonly timeoutMs: number;
     readonly retentionDays: number;
   };
+  readonly provisioner: ProvisionerEnv;
   /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
   /** The folder of the built-in recipes. */
@@ -123,6 +125,7 @@ const schema = z
     GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS),
     GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX),
     GATEWAY_RECIPES_DIR: envText(RECIPES_DIR),
+    ...provisionerVariables,
     GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
     GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX),
     GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag,
@@ -178,6 +181,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
       retentionDays: env.GATEWAY_MODEL_HEALTH_RETENTION_DAYS,
     },
     recipesDir: env.GATEWAY_RECIPES_DIR,
+    provisioner: provisionerEnv(env),
     seeds: {
       alerts: dropUndefined({
         slack_webhook_url: env.GATEWAY_SLACK_WEBHOOK_URL || undefined,

@@ -13,6 +13,7 @@ import { pruneChecks } from "./health/prune-checks.ts";
 import type { Job } from "./jobs/jobs.ts";
 import type { ProvisionerWatch } from "./jobsched/provisioner-watch.ts";
 import type { VerbContext } from "./kernel/context.ts";
+import type { RunningProvisioner } from "./provisioner/compose-provisioner.ts";
 import type { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import type { Resync } from "./publish/resync.ts";
 import { forgetEndedSecrets } from "./services/keys/forget-ended-secrets.ts";
@@ -37,7 +38,7 @@ const POWER_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 30_000;
 
 interface JobParts {
-  readonly env: Pick<ControlEnv, "modelHealth" | "usageRetentionDays">;
+  readonly env: Pick<ControlEnv, "modelHealth" | "usageRetentionDays" | "provisioner">;
   readonly ctx: VerbContext;
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
@@ -50,12 +51,27 @@ interface JobParts {
   readonly power: PowerPoll;
   readonly health: ReturnType<typeof composeHealth>;
   readonly provisionerWatch: ProvisionerWatch;
+  readonly provisioner: RunningProvisioner;
 }
 
 /** The jobs of these parts; models are checked only where the environment says so. */
 export function scheduledJobs(parts: JobParts): readonly Job[] {
-  const { env, ctx, publisher, resync, analytics, sync, watch, expiry, alerts, sink, power, health, provisionerWatch } =
-    parts;
+  const {
+    env,
+    ctx,
+    publisher,
+    resync,
+    analytics,
+    sync,
+    watch,
+    expiry,
+    alerts,
+    sink,
+    power,
+    health,
+    provisionerWatch,
+    provisioner,
+  } = parts;
   return [
     {
       name: "outbox",
@@ -116,6 +132,16 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
             replicas: "each" as const,
             everyMs: HEALTH_EVERY_MS,
             run: async () => await health.prober.run(),
+          },
+        ]
+      : []),
+    ...(env.provisioner.enabled
+      ? [
+          {
+            name: "provisioner",
+            replicas: "one" as const,
+            everyMs: env.provisioner.intervalMs,
+            run: async () => await provisioner.tick(),
           },
         ]
       : []),

@@ -19,7 +19,6 @@ import type { HotStore } from "../hot-store/hot-store.ts";
 import { readStoredJson } from "../hot-store/stored-json.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
-import { provisionerWarnings } from "../kernel/no-effect-warnings.ts";
 import { dropUndefined, parse, requireWhenEnabled } from "../kernel/parse.ts";
 import { sealNewSecret } from "../kernel/seal-secret.ts";
 import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
@@ -61,7 +60,6 @@ export const jobschedSettings = (store: HotStore): SettingVerbs<Jobsched> =>
         originOf(before.url),
         originOf(after.url),
       ),
-      ...provisionerWarnings(body),
     ],
     show: async (ctx, { value }) => await withHeartbeat(store, value, ctx.now()),
   });

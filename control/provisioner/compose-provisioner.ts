@@ -18,6 +18,8 @@ const ACTOR = "provisioner";
 
 interface ProvisionerPlace {
   readonly env: ProvisionerEnv;
+  /** Names this process among all that may provision: only one of them works at a time. */
+  readonly holder: string;
   readonly adminUrl: string;
   readonly adminToken: string;
   /** Which addresses of nodes may be probed. */
@@ -33,11 +35,11 @@ export interface RunningProvisioner {
   readonly end: () => void;
 }
 
-/** A provisioner with a name of its own for the lease. */
-export function composeProvisioner({ env, policy, log, ...api }: ProvisionerPlace): RunningProvisioner {
+/** Starts nothing: the caller runs the ticks, one after another. */
+export function composeProvisioner({ env, policy, holder, log, ...api }: ProvisionerPlace): RunningProvisioner {
   const servers = new JobServers({ ...env, policy });
   const provisioner = new Provisioner({
-    management: managementPort(clientOf(api), randomUUID()),
+    management: managementPort(clientOf(api), holder),
     scheduler: (settings) => new SlurmScheduler(settings),
     servers,
     options: env.options,

@@ -2,6 +2,7 @@
  * `npm run provisioner`: the provisioner in a process of its own, against a Management API anywhere
  * (docs/rules/provisioner.md#where-it-runs). Ends after the tick that is under way.
  */
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { terminalText } from "../../shared/printable.ts";
 import { EnvError } from "../kernel/env-field.ts";
@@ -22,7 +23,7 @@ try {
 
 async function runUntilEnd(env: LoneProvisionerEnv): Promise<void> {
   const log = createLog();
-  const provisioner = composeProvisioner({ env, ...env, log });
+  const provisioner = composeProvisioner({ env, ...env, holder: randomUUID(), log });
   log.info({ event: "provisioner_started", every_ms: env.intervalMs });
   let last = "";
   while (!ending.signal.aborted) {
