@@ -12,6 +12,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -62,16 +63,12 @@ export class SlurmCluster {
       (state) => /idle|mixed|allocated/.test(state),
       START_MS,
     );
+    await this.#cancelAll();
   }
 
   /** Ends every job and every daemon. */
   async down(): Promise<void> {
-    this.run("scancel", "--user=root");
-    await waitFor(
-      () => this.run("squeue", "-h").stdout,
-      (jobs) => jobs.trim() === "",
-      START_MS,
-    ).catch(() => undefined);
+    await this.#cancelAll();
     this.stop();
     for (const folder of ["dev", "proc"]) spawnSync("umount", [join(this.root, folder)]);
   }
@@ -119,6 +116,15 @@ export class SlurmCluster {
       }
       rmSync(file);
     }
+  }
+
+  async #cancelAll(): Promise<void> {
+    this.run("scancel", "--user=root");
+    await waitFor(
+      () => this.run("squeue", "-h").stdout,
+      (jobs) => jobs.trim() === "",
+      START_MS,
+    );
   }
 
   #file(name: string): string {
@@ -172,7 +178,9 @@ export class SlurmCluster {
     writeFileSync(at("etc/slurm/gres.conf"), `Name=gpu File=/opt/gpu[0-${GPUS - 1}]\n`);
     writeFileSync(at("etc/slurm/slurm.conf"), `${this.#slurmConf().join("\n")}\n`);
     mkdirSync(at(JOB_FILES), { recursive: true });
-    copyFileSync(process.execPath, at(JOB_FILES, "node"));
+    // under another name first: a job of an earlier run may still use the old file
+    copyFileSync(process.execPath, at(JOB_FILES, "node.new"));
+    renameSync(at(JOB_FILES, "node.new"), at(JOB_FILES, "node"));
     copyFileSync(join(import.meta.dirname, "model-server.mjs"), at(JOB_FILES, "model-server.mjs"));
   }
 
