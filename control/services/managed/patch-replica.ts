@@ -17,7 +17,7 @@ import { write } from "../../kernel/write.ts";
 import { lockReplica, readReplica } from "../../resources/model-replica-record.ts";
 
 /** What a change of a replica tells the metrics. */
-export interface ReplicaEvents {
+interface ReplicaEvents {
   /** The scheduler has accepted a job of the provisioner. */
   readonly submitted: () => void;
   /** Jobs were cancelled because their probes failed. */
