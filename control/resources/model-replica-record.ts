@@ -49,6 +49,24 @@ export async function readReplica(db: Database | Transaction, id: string): Promi
   return replicaRecord(row);
 }
 
+/**
+ * Refuses a job or an intent that a replica has already. Within a write nobody else can add one meanwhile. Throws 409 that
+ * names the field.
+ */
+export async function refuseTaken(
+  tx: Transaction,
+  ids: { readonly job_id?: string | null; readonly intent_id?: string | null },
+): Promise<void> {
+  for (const [param, what] of [
+    ["job_id", "job"],
+    ["intent_id", "intent"],
+  ] as const) {
+    const id = ids[param] ?? null;
+    if (id !== null && (await tx.$count(modelReplicas, eq(modelReplicas[param], id))) > 0)
+      throw new GatewayError("already_exists", { value: `a replica with ${what} '${id}'`, param });
+  }
+}
+
 /** The row, locked until the transaction ends. Throws 404. */
 export async function lockReplica(tx: Transaction, id: string): Promise<ModelReplicaRow> {
   const [row] = await tx.select().from(modelReplicas).where(eq(modelReplicas.id, id)).for("update");

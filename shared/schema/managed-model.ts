@@ -104,7 +104,6 @@ const given = {
 
 /** The fields of a recipe's body: some or all of a spec's, each held to the same rules. */
 export const recipeBodySchema = z.object(given).partial().meta({ id: "RecipeBody" });
-export type RecipeBody = z.infer<typeof recipeBodySchema>;
 
 /** PUT /models/{id}/managed: creates or replaces the spec; an omitted field gets its default. */
 export const putManagedModelSchema = z
@@ -137,8 +136,6 @@ export const putManagedModelSchema = z
     when: whenValid("launch_command", "script_body"),
   })
   .meta({ id: "PutManagedModel" });
-
-export type PutManagedModel = z.infer<typeof putManagedModelSchema>;
 
 const replicaCount = z.number().int();
 

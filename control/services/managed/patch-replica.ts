@@ -4,20 +4,18 @@
  */
 import { and, eq } from "drizzle-orm";
 import type { z } from "zod";
-import { GatewayError } from "../../../shared/errors.ts";
 import { type ModelReplica, patchReplicaSchema } from "../../../shared/schema/model-replica.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { type ModelReplicaRow, modelReplicas } from "../../db/schema/managed-models.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
-import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { dropUndefined, fieldError, parse, parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { lockReplica, readReplica } from "../../resources/model-replica-record.ts";
+import { lockReplica, readReplica, refuseTaken } from "../../resources/model-replica-record.ts";
 
 /** What a change of a replica tells the metrics. */
-export interface ReplicaEvents {
+interface ReplicaEvents {
   /** The scheduler has accepted a job of the provisioner. */
   readonly submitted: () => void;
   /** Jobs were cancelled because their probes failed. */
@@ -44,16 +42,12 @@ export async function patchReplica(
     const { changed } = changedFields(before, wanted);
     const names = Object.keys(changed);
     if (names.length === 0) return await readReplica(tx, replicaId);
+    if (before.job_id === null && body.job_id !== undefined) await refuseTaken(tx, { job_id: body.job_id });
     const now = ctx.now();
-    try {
-      await tx
-        .update(modelReplicas)
-        .set({ ...wanted, ...("state" in changed ? { state_since: now } : {}), updated_at: now })
-        .where(eq(modelReplicas.id, replicaId));
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new GatewayError("already_exists", { value: `a replica with job '${body.job_id}'`, param: "job_id" });
-    }
+    await tx
+      .update(modelReplicas)
+      .set({ ...wanted, ...("state" in changed ? { state_since: now } : {}), updated_at: now })
+      .where(eq(modelReplicas.id, replicaId));
     if (names.some((name) => !NOT_AUDITED.includes(name)))
       journal.audit({
         action: "patch_replica",

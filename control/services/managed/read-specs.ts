@@ -41,7 +41,7 @@ export async function listManagedModels({ db }: VerbContext, query: unknown): Pr
       rows,
       page,
       (row) => [row.micros, row.model_id],
-      ({ micros: _, ...row }) => managedModelRecord(row, counts(row.model_id)),
+      (row) => managedModelRecord(row, counts(row.model_id)),
     );
   });
 }
