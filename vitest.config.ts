@@ -112,7 +112,8 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
  * files at a time, one fault of each kind.
  * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
  * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
- * `neon` run what depends on the database driver. `browser` opens the console in Chromium.
+ * `neon` run what depends on the database driver. `browser` opens the console in Chromium. `slurm` needs a machine that can
+ * bring a Slurm up: `npm run test:slurm`.
  */
 export default defineConfig({
   test: {
@@ -198,6 +199,18 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           fileParallelism: false,
           isolate: false, // as above
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "slurm",
+          include: ["test/slurm/**/*.test.ts"],
+          globalSetup: ["./test/slurm/setup.ts"],
+          // they share one node
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
       { test: { ...node, name: "properties", include: SIZED_PROPERTIES, env: { PROPERTY_RUNS: "full" } } },

@@ -32,11 +32,16 @@ import { HotStore } from "./hot-store/hot-store.ts";
 import { JobLeases } from "./jobs/job-leases.ts";
 import { JobRuns } from "./jobs/job-runs.ts";
 import type { Job } from "./jobs/jobs.ts";
+import { ProvisionerCounters } from "./jobsched/provisioner-counters.ts";
+import { ProvisionerWatch } from "./jobsched/provisioner-watch.ts";
 import type { VerbContext } from "./kernel/context.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
+import { provisionerGauges } from "./metrics/provisioner-gauges.ts";
+import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { scheduledJobs } from "./scheduled-jobs.ts";
+import { readBuiltinRecipes } from "./services/recipes/builtin-recipes.ts";
 import { energySetting } from "./settings/definitions.ts";
 import { readSetting } from "./settings/setting.ts";
 import { erasePlaintext } from "./startup/erase-plaintext.ts";
@@ -72,6 +77,8 @@ interface Deps {
 const RESOLVE_WITHIN_MS = 5000;
 /** Holder of the leases in a database that only one process can open: after a crash it goes on with its own. */
 const SOLE_HOLDER = "embedded";
+/** The provisioner's calls go to the application itself: the address only completes their URLs. */
+const OWN_ADMIN_URL = "http://control.internal";
 
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
 export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
@@ -126,6 +133,16 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
   const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);
+  const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
+  const provisioner = composeProvisioner({
+    env: env.provisioner,
+    policy: env.ssrf,
+    holder: replica,
+    adminUrl: OWN_ADMIN_URL,
+    adminToken: env.adminToken,
+    fetch: async (request) => await app.fetch(request),
+    log,
+  });
   const jobs = scheduledJobs({
     env,
     ctx: context("system"),
@@ -139,8 +156,9 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     sink,
     power: new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell),
     health,
+    provisionerWatch: new ProvisionerWatch(context("system")),
+    provisioner,
   });
-  const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
   const runs = new JobRuns({ replica, log });
   const leases = new JobLeases(db, {
     holder: replica,
@@ -148,6 +166,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     nowMs: () => performance.now(),
     log,
   });
+  const provisionerCounters = new ProvisionerCounters();
   const ending = new AbortController();
   const refusals = new AuthRefusals({ log, sink, cell: env.cell, now: Date.now });
   const app = createApp({
@@ -166,9 +185,17 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,
     version: readVersion(),
+    recipes: readBuiltinRecipes(env.recipesDir, log),
+    provisioner: provisionerCounters,
     log,
   });
-  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs, refusals });
+  const metrics = createMetricsApp({
+    cells,
+    outboxPending: async () => await publisher.pending(),
+    runs,
+    refusals,
+    provisioner: [...provisionerCounters.all, ...provisionerGauges(db)],
+  });
   const dashboard =
     env.dashboard === null
       ? null
@@ -182,7 +209,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
           log,
           assets: ConsoleAssets.read(BUILT_CONSOLE),
         });
-  const end = (): void => ending.abort();
+  const end = (): void => {
+    ending.abort();
+    provisioner.end();
+  };
   const { prober } = health;
   return {
     connection,

@@ -3,6 +3,7 @@
  * missing or malformed variable ends the start with a message that names the variable and what to do; values are never
  * printed.
  */
+import { join } from "node:path";
 import { z } from "zod";
 import { envCells, requireOwnCell } from "../shared/cells.ts";
 import {
@@ -29,6 +30,7 @@ import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
 import { EnvError, type Listen, listenField } from "./kernel/env-field.ts";
 import { dropUndefined } from "./kernel/parse.ts";
 import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
+import { type ProvisionerEnv, provisionerEnv, provisionerVariables } from "./provisioner/provisioner-env.ts";
 import type { SettingSeeds } from "./startup/seed-settings.ts";
 
 export interface ControlEnv {
@@ -69,8 +71,11 @@ export interface ControlEnv {
     readonly timeoutMs: number;
     readonly retentionDays: number;
   };
+  readonly provisioner: ProvisionerEnv;
   /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
+  /** The folder of the built-in recipes. */
+  readonly recipesDir: string;
   /** Null: there is no console. */
   readonly dashboard: DashboardEnv | null;
 }
@@ -78,6 +83,9 @@ export interface ControlEnv {
 /** Timers are limited to some 24 days and dates to some 270,000 years: no variable may exceed these. */
 const DAY_SECS = 86_400;
 const KEPT_DAYS_MAX = 36_500;
+
+/** The folder `recipes` beside this service, wherever it was started. */
+const RECIPES_DIR = join(import.meta.dirname, "../recipes");
 
 const schema = z
   .object({
@@ -116,6 +124,8 @@ const schema = z
     GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900),
     GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS),
     GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX),
+    GATEWAY_RECIPES_DIR: envText(RECIPES_DIR),
+    ...provisionerVariables,
     GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
     GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX),
     GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag,
@@ -170,6 +180,8 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
       timeoutMs: env.GATEWAY_MODEL_HEALTH_TIMEOUT_SECS * 1000,
       retentionDays: env.GATEWAY_MODEL_HEALTH_RETENTION_DAYS,
     },
+    recipesDir: env.GATEWAY_RECIPES_DIR,
+    provisioner: provisionerEnv(env),
     seeds: {
       alerts: dropUndefined({
         slack_webhook_url: env.GATEWAY_SLACK_WEBHOOK_URL || undefined,

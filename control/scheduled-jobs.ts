@@ -11,7 +11,9 @@ import type { ControlEnv } from "./env.ts";
 import type { composeHealth } from "./health/compose-health.ts";
 import { pruneChecks } from "./health/prune-checks.ts";
 import type { Job } from "./jobs/jobs.ts";
+import type { ProvisionerWatch } from "./jobsched/provisioner-watch.ts";
 import type { VerbContext } from "./kernel/context.ts";
+import type { RunningProvisioner } from "./provisioner/compose-provisioner.ts";
 import type { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import type { Resync } from "./publish/resync.ts";
 import { forgetEndedSecrets } from "./services/keys/forget-ended-secrets.ts";
@@ -20,6 +22,7 @@ import type { startSync } from "./startup/sync-at-start.ts";
 
 const OUTBOX_EVERY_MS = 1000;
 const OUTBOX_WATCH_EVERY_MS = 10_000;
+const PROVISIONER_WATCH_EVERY_MS = 15_000;
 const BUDGETS_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
@@ -35,7 +38,7 @@ const POWER_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 30_000;
 
 interface JobParts {
-  readonly env: Pick<ControlEnv, "modelHealth" | "usageRetentionDays">;
+  readonly env: Pick<ControlEnv, "modelHealth" | "usageRetentionDays" | "provisioner">;
   readonly ctx: VerbContext;
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
@@ -47,11 +50,28 @@ interface JobParts {
   readonly sink: AlertSender;
   readonly power: PowerPoll;
   readonly health: ReturnType<typeof composeHealth>;
+  readonly provisionerWatch: ProvisionerWatch;
+  readonly provisioner: RunningProvisioner;
 }
 
 /** The jobs of these parts; models are checked only where the environment says so. */
 export function scheduledJobs(parts: JobParts): readonly Job[] {
-  const { env, ctx, publisher, resync, analytics, sync, watch, expiry, alerts, sink, power, health } = parts;
+  const {
+    env,
+    ctx,
+    publisher,
+    resync,
+    analytics,
+    sync,
+    watch,
+    expiry,
+    alerts,
+    sink,
+    power,
+    health,
+    provisionerWatch,
+    provisioner,
+  } = parts;
   return [
     {
       name: "outbox",
@@ -72,6 +92,12 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       replicas: "one",
       everyMs: OUTBOX_WATCH_EVERY_MS,
       run: async () => await watch.run(Date.now()),
+    },
+    {
+      name: "provisioner_watch",
+      replicas: "one",
+      everyMs: PROVISIONER_WATCH_EVERY_MS,
+      run: async () => await provisionerWatch.run(),
     },
     { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
     {
@@ -106,6 +132,16 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
             replicas: "each" as const,
             everyMs: HEALTH_EVERY_MS,
             run: async () => await health.prober.run(),
+          },
+        ]
+      : []),
+    ...(env.provisioner.enabled
+      ? [
+          {
+            name: "provisioner",
+            replicas: "one" as const,
+            everyMs: env.provisioner.intervalMs,
+            run: async () => await provisioner.tick(),
           },
         ]
       : []),

@@ -159,6 +159,13 @@ export const issues = {
       `${failures} wrong tokens from ${addresses} addresses in a minute`,
     ),
 
+  /** `reason`: what the provisioner said of its last tick, or why it says nothing. */
+  slurmReconcileHeld: (minutes: number, reason: string): Issue =>
+    issueOf("slurm_reconcile_held", "Provisioner held", `no successful reconcile for ${minutes} min: ${reason}`),
+
+  slurmReconcileRecovered: (): Issue =>
+    issueOf("slurm_reconcile_recovered", "Provisioner recovered", "reconciling again"),
+
   usageSpillRefused: (droppedRecords: number): Issue =>
     issueOf("usage_spill_refused", "Usage records are being lost", `spill log full; ${droppedRecords} records dropped`),
 } as const;

@@ -19,7 +19,7 @@ const ROWS_MAX = 100_000;
 /** More than this are not shown. */
 const SHOWN_MAX = 200;
 /** Not conditions: an alert that is tried, and what happened once. Models that are down say so themselves. */
-const NEVER_FIRING = /^(test_alert$|identity_tenant_created:|model_health_)/;
+const NEVER_FIRING = /^(test_alert$|identity_tenant_created:|model_health_|slurm_reconcile_recovered$)/;
 
 type LogRow = typeof alertLog.$inferSelect;
 

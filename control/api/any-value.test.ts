@@ -2,6 +2,7 @@
  * Every field that an admin can set, given any value that JSON and IEEE 754 have: the value is refused by the field's name,
  * or stored, and a stored number reads back as the same number. No value causes an internal error.
  */
+import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ApiDocument, type Operation, readDocument } from "../../test/harness/api-document.ts";
@@ -67,7 +68,7 @@ const fieldAt = (body: unknown, path: string): unknown =>
  * Fields whose text may be stored as another one, besides trimmed blanks; a blank text may keep or clear the stored one.
  */
 const READ_OTHERWISE =
-  /^api_base$|^upstream_url$|url$|_at$|_from$|_until$|^status$|_period$|^timezone$|^api_version$|_key$|^token$|^auth_header$/;
+  /^api_base$|^upstream_url$|url$|_at$|_from$|_until$|^status$|_period$|^timezone$|^api_version$|_key$|^token$|^auth_header$|^preamble$|^launch_command$|^script_body$|^log_output_dir$/;
 
 /** Values for a field: mostly of its own type. */
 function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
@@ -135,9 +136,14 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
       const example = { ...(content?.example as Body) };
       const names = (): Body =>
         Object.fromEntries(
-          ["name", "model_name"]
-            .filter((name) => name in example)
-            .map((name) => [name, target.record?.[name] ?? unique(name)]),
+          Object.entries({
+            name: unique("name"),
+            model_name: unique("model"),
+            job_id: unique("job"),
+            intent_id: randomUUID(),
+          })
+            .filter(([name]) => name in example)
+            .map(([name, fresh]) => [name, target.record?.[name] ?? fresh]),
         );
       const at = operation.method === "post" ? null : readPath(target.path);
       await fc.assert(

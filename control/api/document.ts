@@ -138,6 +138,7 @@ const REPLAYED = {
 const ERROR_EXAMPLES: Readonly<Record<string, readonly [ErrorCode, ErrorOptions]>> = {
   400: ["validation_failed", { details: [{ path: "name", message: "must not be blank" }] }],
   401: ["unauthorized", {}],
+  403: ["builtin_recipe", {}],
   404: ["not_found", {}],
   409: ["already_exists", { value: "tenant 'research'", param: "name" }],
   413: ["request_too_large", {}],
@@ -185,6 +186,7 @@ function sampleOf(schema: SchemaNode, document: object): unknown {
 const ERROR_NAMES: Readonly<Record<string, string>> = {
   400: "Invalid",
   401: "Unauthorized",
+  403: "Forbidden",
   404: "NotFound",
   409: "Conflict",
   413: "TooLarge",

@@ -93,6 +93,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly answer?: Answer;
   /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
   readonly reaches?: "cell" | "job scheduler";
+  /** When the route answers 403; it never does without this. */
+  readonly forbids?: string;
   /**
    * The list can be had as CSV: where its rows come from, page by page. `filename` is without its ending.
    */
@@ -245,13 +247,18 @@ function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): v
   });
 }
 
-function errorAnswers({ body, query, kind, reaches, method }: AnyEndpoint, named: boolean): Record<number, object> {
+function errorAnswers(
+  { body, query, kind, reaches, forbids, method }: AnyEndpoint,
+  named: boolean,
+): Record<number, object> {
   const creates = kind === "create";
   const descriptions: Readonly<Record<number, string | false | undefined>> = {
     400:
-      (body !== undefined || query !== undefined || method === "post") &&
-      "A field is missing or malformed; `error.details` names each one.",
+      (reaches === "job scheduler" && "No job scheduler is configured.") ||
+      ((body !== undefined || query !== undefined || method === "post") &&
+        "A field is missing or malformed; `error.details` names each one."),
     401: "The admin token is missing or wrong.",
+    403: forbids,
     404: (named || (query !== undefined && "cell" in query.shape)) && "There is no such resource.",
     409:
       (body !== undefined || creates) &&

@@ -143,6 +143,8 @@ describe("job scheduler settings", () => {
       user: "u",
       token,
       node_aliases: [{ host: "n1", ip: "10.0.0.1" }],
+      installation_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      may_act: true,
     });
     expect(await send("PUT", "jobsched", { clear_token: true })).toMatchObject({ token_set: false, token_last4: null });
     expect(await send("GET", "jobsched/resolved")).toMatchObject({ token: null });

@@ -143,7 +143,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
 /**
  * The settings that lead to parts of the operator's own infrastructure: metrics server, job scheduler, compression sidecar.
  */
-export function infrastructureSettingsRoutes(app: Api, { store, compressor }: ApiDeps): void {
+export function infrastructureSettingsRoutes(app: Api, { store, compressor, provisioner }: ApiDeps): void {
   settingRoutes(app, {
     name: "energy",
     verbs: energySettings(store),
@@ -203,7 +203,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     query: jobschedResolvedQuerySchema,
     answer: jobschedResolvedSchema,
     noStore: true,
-    handler: async ({ ctx, query }) => await resolveJobsched(ctx, store, query),
+    handler: async ({ ctx, query }) => await resolveJobsched(ctx, store, provisioner, query),
   });
   endpoint(app, {
     kind: "read",

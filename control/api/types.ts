@@ -1,10 +1,12 @@
 /** What every route file needs: the application's type and its dependencies. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
+import type { Recipe } from "../../shared/schema/recipe.ts";
 import type { AnalyticsStore } from "../analytics/store.ts";
 import type { Cells } from "../cells/cells.ts";
 import type { Prober } from "../health/prober.ts";
 import type { HotStore } from "../hot-store/hot-store.ts";
+import type { ProvisionerCounters } from "../jobsched/provisioner-counters.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { Resync } from "../publish/resync.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
@@ -33,6 +35,10 @@ export interface ApiDeps {
   /** The compression sidecar; `url` is blank when none is configured. */
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
   readonly version: { readonly version: string; readonly git_sha: string | null; readonly built_at: string | null };
+  /** The recipes of the folder of recipes. */
+  readonly recipes: readonly Recipe[];
+  /** What the metrics count of the provisioner. */
+  readonly provisioner: ProvisionerCounters;
   readonly log: Logger;
 }
 

@@ -2,7 +2,7 @@
  * Exports the whole configuration as one file, with credentials as they are stored (docs/rules/backup.md#file). No write
  * can happen during the read, so the file shows one moment. Usage, health and users are not part of it.
  */
-import { asc, gt } from "drizzle-orm";
+import { and, asc, gt } from "drizzle-orm";
 import { BACKUP_ENTITIES, BACKUP_FORMAT, BACKUP_VERSION, type BackupEntity } from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
 import type { VerbContext } from "../kernel/context.ts";
@@ -55,7 +55,7 @@ async function appendRows(
   pieces: string[],
   vouching: MacCollector,
 ): Promise<number> {
-  const { table, schema, id } = ENTITIES[entity];
+  const { table, schema, id, exported } = ENTITIES[entity];
   const names = Object.keys(schema.shape);
   const columns = Object.fromEntries(names.map((name) => [name, columnOf(table, name)]));
   const idColumn = columnOf(table, id);
@@ -65,7 +65,7 @@ async function appendRows(
     const rows: readonly BackupRow[] = await tx
       .select(columns)
       .from(table)
-      .where(after === undefined ? undefined : gt(idColumn, after))
+      .where(and(exported, after === undefined ? undefined : gt(idColumn, after)))
       .orderBy(asc(idColumn))
       .limit(BATCH);
     if (rows.length === 0) return count;

@@ -64,6 +64,14 @@ export async function findKey(session: Session, word: string): Promise<Schemas["
   return named(all, word, "key", (key) => (key.key_prefix === word ? word : key.name));
 }
 
+/** The recipe with this id or name. Throws CliError. */
+export async function findRecipe(session: Session, word: string): Promise<Schemas["Recipe"]> {
+  const all = await session.rowsOfAllPages((cursor) =>
+    session.client.GET("/api/v1/recipes", { params: { query: page(cursor) } }),
+  );
+  return named(all, word, "recipe", (recipe) => (recipe.id === word ? word : recipe.name));
+}
+
 /** The query of one page of a list. */
 export function page(cursor: string | undefined): { limit: string; cursor?: string } {
   return { limit: "1000", ...(cursor === undefined ? {} : { cursor }) };

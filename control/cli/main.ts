@@ -9,8 +9,10 @@ import { terminalText } from "../../shared/printable.ts";
 import { backupCommands } from "./backup.ts";
 import { guardrailsCommands } from "./guardrails.ts";
 import { keyCommands } from "./keys.ts";
+import { managedCommands } from "./managed.ts";
 import { modelCommands } from "./models.ts";
 import { operationCommands } from "./operations.ts";
+import { recipeCommands } from "./recipes.ts";
 import { CliError } from "./session.ts";
 import { tenantCommands } from "./tenants.ts";
 import { usageCommands } from "./usage.ts";
@@ -36,6 +38,8 @@ for (const add of [
   tenantCommands,
   keyCommands,
   modelCommands,
+  managedCommands,
+  recipeCommands,
   guardrailsCommands,
   usageCommands,
   operationCommands,

@@ -250,6 +250,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobsched/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what the job scheduler offers: partitions, nodes, accounts, qos
+         * @description For forms. Answers of the last minute are given again. `accounts` and `qos` are empty when the scheduler keeps no accounts.
+         */
+        get: operations["getJobschedResources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/keys": {
         parameters: {
             query?: never;
@@ -390,6 +410,26 @@ export interface paths {
          * @description Recent activity of a key.
          */
         get: operations["getKeysIdUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/managed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the specs of managed models, the oldest first
+         * @description List the specs of managed models, the oldest first. Paged: follow the `link` header.
+         */
+        get: operations["getManaged"];
         put?: never;
         post?: never;
         delete?: never;
@@ -730,6 +770,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{id}/managed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what is kept running for a model
+         * @description Read what is kept running for a model.
+         */
+        get: operations["getModelsIdManaged"];
+        /**
+         * Say what is to be kept running for a model
+         * @description Creates or replaces the spec: an omitted field gets its default. One of `launch_command` and `script_body` is required. The provisioner's next tick goes by it; replicas that run already are kept as they were started. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        put: operations["putModelsIdManaged"];
+        post?: never;
+        /**
+         * Manage a model no longer; its replicas end
+         * @description Manage a model no longer; its replicas end. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        delete: operations["deleteModelsIdManaged"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{id}/managed/provision-error": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Note what keeps a model's replicas from being started; null clears it
+         * @description Written by the provisioner. A text that is too long is cut. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchModelsIdManagedProvisionError"];
+        trace?: never;
+    };
     "/api/v1/models/{id}/reliability": {
         parameters: {
             query?: never;
@@ -744,6 +832,50 @@ export interface paths {
          */
         put: operations["putModelsIdReliability"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{id}/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the replicas of a model, the oldest first
+         * @description List the replicas of a model, the oldest first. Paged: follow the `link` header.
+         */
+        get: operations["getModelsIdReplicas"];
+        put?: never;
+        /**
+         * Add a replica: a job that runs, or one that is about to be submitted
+         * @description With `job_id` a job that was submitted elsewhere. The provisioner gives an `intent_id` before it submits, so that a job is never without its row. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         */
+        post: operations["postModelsIdReplicas"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{id}/replicas/clear-lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove the lost replicas of a model, so that jobs are submitted again
+         * @description Remove the lost replicas of a model, so that jobs are submitted again. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postModelsIdReplicasClearLost"];
         delete?: never;
         options?: never;
         head?: never;
@@ -868,6 +1000,118 @@ export interface paths {
         get: operations["getOverviewSummary"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recipes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List recipes by name, the built-in ones too
+         * @description List recipes by name, the built-in ones too. Paged: follow the `link` header.
+         */
+        get: operations["getRecipes"];
+        put?: never;
+        /**
+         * Keep a recipe: fields of a spec to begin from
+         * @description Keep a recipe: fields of a spec to begin from. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         */
+        post: operations["postRecipes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recipes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a recipe; an omitted field keeps its value
+         * @description Change a recipe; an omitted field keeps its value. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        put: operations["putRecipesId"];
+        post?: never;
+        /**
+         * Remove a recipe
+         * @description Remove a recipe. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        delete: operations["deleteRecipesId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the replicas of all models, the oldest first
+         * @description List the replicas of all models, the oldest first. Paged: follow the `link` header.
+         */
+        get: operations["getReplicas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replicas/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forget a replica and remove its endpoint
+         * @description The provisioner cancels the job if it is one of its own. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        delete: operations["deleteReplicasId"];
+        options?: never;
+        head?: never;
+        /**
+         * Report how a replica is; an omitted field keeps its value
+         * @description Written by the provisioner. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchReplicasId"];
+        trace?: never;
+    };
+    "/api/v1/replicas/{id}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the job of a replica, so that another takes its place
+         * @description End the job of a replica, so that another takes its place. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postReplicasIdRestart"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1942,7 +2186,7 @@ export interface components {
             /** @enum {string} */
             entity_type: "tenant" | "api_key" | "model" | "model_endpoint" | "settings" | "cell" | "user" | "gateway";
             /** @enum {string} */
-            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "budget_exhausted" | "alert" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "key_expires" | "user_pending" | "budget_low" | "setting_without_effect";
+            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "provisioner_held" | "provision_failed" | "replicas_lost" | "budget_exhausted" | "alert" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "key_expires" | "user_pending" | "budget_low" | "setting_without_effect";
             name: string;
             /** @description Null: not known */
             since: string | null;
@@ -2349,6 +2593,9 @@ export interface components {
             cell: string;
             max_in_flight: number;
         };
+        ClearedReplicas: {
+            removed: number;
+        };
         Compressor: {
             configured: boolean;
             error: string | null;
@@ -2454,6 +2701,22 @@ export interface components {
             priority?: number;
             /** @default 100 */
             weight?: number;
+        };
+        CreateRecipe: {
+            /** @default  */
+            author?: string;
+            body: components["schemas"]["RecipeBody"];
+            /** @default  */
+            description?: string;
+            name: string;
+        };
+        CreateReplica: {
+            /** @description The name that the caller gives to a job before it submits it */
+            intent_id?: string;
+            /** @description A job that the scheduler has accepted */
+            job_id?: string;
+            /** @default null */
+            port_base?: number | null;
         };
         CreateTenant: {
             /** @default  */
@@ -2709,6 +2972,10 @@ export interface components {
         JobschedResolved: {
             api_version: string;
             enabled: boolean;
+            /** @description Names this gateway in the comments of its jobs */
+            installation_id: string;
+            /** @description False while another provisioner, or another `holder`, has the lease of the provisioner */
+            may_act: boolean;
             node_aliases: {
                 host: string;
                 ip: string;
@@ -2784,6 +3051,48 @@ export interface components {
             key: string;
             repeats: number;
             title: string;
+        };
+        ManagedModel: {
+            account: string | null;
+            constraints: string | null;
+            cpus_per_task: number | null;
+            created_at: string;
+            enabled: boolean;
+            exclude: string | null;
+            gres: string;
+            health_path: string;
+            image: string;
+            launch_command: string;
+            launcher_spec: {
+                [key: string]: unknown;
+            };
+            log_output_dir: string;
+            max_job_failures: number;
+            mem: number | null;
+            min_replicas: number;
+            model_id: string;
+            model_name: string;
+            /** @enum {string} */
+            model_type: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
+            nodes: number;
+            partition: string;
+            preamble: string;
+            provision_error: string | null;
+            qos: string | null;
+            /** @description How many replicas are in each state */
+            replicas: {
+                draining?: number;
+                healthy?: number;
+                lost?: number;
+                pending?: number;
+                starting?: number;
+            };
+            script_body: string;
+            serving_port: number;
+            target_replicas: number;
+            time_limit: number | null;
+            updated_at: string;
+            upstream_model: string;
         };
         McpServer: {
             auth_header_set: boolean;
@@ -2976,6 +3285,33 @@ export interface components {
             /** @default 200 */
             retry_backoff_ms?: number;
         };
+        ModelReplica: {
+            cancel_requested: boolean;
+            created_at: string;
+            /** @description The endpoint of `endpoint_id` and its health; null while there is none */
+            endpoint: {
+                api_base: string;
+                consecutive_failures: number;
+                enabled: boolean;
+                health_status: string;
+                last_checked_at: string | null;
+            } | null;
+            endpoint_id: string | null;
+            id: string;
+            intent_id: string | null;
+            job_id: string | null;
+            last_message: string | null;
+            model_id: string | null;
+            model_name: string;
+            nodes: string;
+            port_base: number | null;
+            probe_misses: number;
+            restart_count: number;
+            /** @enum {string} */
+            state: "pending" | "starting" | "healthy" | "draining" | "lost";
+            state_since: string;
+            updated_at: string;
+        };
         ModelUsage: {
             agg_tokens_per_sec: number;
             avg_gen_tokens: number;
@@ -3029,9 +3365,110 @@ export interface components {
             tenant_count: number;
             tokens: number;
         };
+        PatchReplica: {
+            cancel_requested?: boolean;
+            endpoint_id?: string | null;
+            /** @description Only for a replica that has none yet */
+            job_id?: string;
+            message?: string | null;
+            nodes?: string;
+            port_base?: number | null;
+            probe_misses?: number;
+            restart_count?: number;
+            /** @enum {string} */
+            state?: "pending" | "starting" | "healthy" | "draining" | "lost";
+        };
         PowerReading: {
             cluster_watts: number;
             node_count: number;
+        };
+        ProvisionError: {
+            error: string | null;
+        };
+        PutManagedModel: {
+            /** @default null */
+            account?: string | null;
+            /** @default null */
+            constraints?: string | null;
+            /** @default null */
+            cpus_per_task?: number | null;
+            /** @default true */
+            enabled?: boolean;
+            /** @default null */
+            exclude?: string | null;
+            /** @default  */
+            gres?: string;
+            /** @default /health */
+            health_path?: string;
+            /** @default  */
+            image?: string;
+            /** @default  */
+            launch_command?: string;
+            /** @default {} */
+            launcher_spec?: {
+                [key: string]: unknown;
+            };
+            /** @default  */
+            log_output_dir?: string;
+            /** @default 0 */
+            max_job_failures?: number;
+            /** @default null */
+            mem?: number | null;
+            /** @default 1 */
+            min_replicas?: number;
+            /** @default 1 */
+            nodes?: number;
+            partition: string;
+            /** @default  */
+            preamble?: string;
+            /** @default null */
+            qos?: string | null;
+            /** @default  */
+            script_body?: string;
+            serving_port: number;
+            /** @default 2 */
+            target_replicas?: number;
+            /** @default null */
+            time_limit?: number | null;
+        };
+        Recipe: {
+            author: string;
+            body: {
+                [key: string]: unknown;
+            };
+            /** @description From a file of GATEWAY_RECIPES_DIR; it cannot be changed */
+            builtin: boolean;
+            created_at: string | null;
+            description: string;
+            id: string;
+            name: string;
+            updated_at: string | null;
+        };
+        RecipeBody: {
+            account?: string | null;
+            constraints?: string | null;
+            cpus_per_task?: number | null;
+            enabled?: boolean;
+            exclude?: string | null;
+            gres?: string;
+            health_path?: string;
+            image?: string;
+            launch_command?: string;
+            launcher_spec?: {
+                [key: string]: unknown;
+            };
+            log_output_dir?: string;
+            max_job_failures?: number;
+            mem?: number | null;
+            min_replicas?: number;
+            nodes?: number;
+            partition?: string;
+            preamble?: string;
+            qos?: string | null;
+            script_body?: string;
+            serving_port?: number;
+            target_replicas?: number;
+            time_limit?: number | null;
         };
         RestoreReport: {
             api_keys: {
@@ -3081,6 +3518,23 @@ export interface components {
              * @default 0
              */
             grace_secs?: number;
+        };
+        SchedulerResources: {
+            accounts: string[];
+            nodes: {
+                cpus: number;
+                gres: string;
+                memory_mb: number;
+                name: string;
+                state: string;
+            }[];
+            partitions: {
+                name: string;
+                /** @description How many nodes it has */
+                nodes: number;
+                state: string;
+            }[];
+            qos: string[];
         };
         SetAlerts: {
             clear_slack_webhook?: boolean;
@@ -3410,6 +3864,12 @@ export interface components {
             priority?: number;
             weight?: number;
         };
+        UpdateRecipe: {
+            author?: string;
+            body?: components["schemas"]["RecipeBody"];
+            description?: string;
+            name?: string;
+        };
         UpdateTenant: {
             contact?: string;
             description?: string;
@@ -3643,8 +4103,26 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The recipe is a built-in one. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description A field is missing or malformed; `error.details` names each one. */
         Invalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description No job scheduler is configured. */
+        Invalid2: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3688,8 +4166,17 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The cell does not answer. */
+        /** @description The job scheduler does not answer. */
         Unreachable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The cell does not answer. */
+        Unreachable2: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3846,7 +4333,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            502: components["responses"]["Unreachable"];
+            502: components["responses"]["Unreachable2"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3884,7 +4371,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
             413: components["responses"]["TooLarge"];
-            502: components["responses"]["Unreachable"];
+            502: components["responses"]["Unreachable2"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4051,7 +4538,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            502: components["responses"]["Unreachable"];
+            502: components["responses"]["Unreachable2"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4078,7 +4565,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            502: components["responses"]["Unreachable"];
+            502: components["responses"]["Unreachable2"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4134,6 +4621,30 @@ export interface operations {
                     "text/plain": "ok";
                 };
             };
+        };
+    };
+    getJobschedResources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerResources"];
+                };
+            };
+            400: components["responses"]["Invalid2"];
+            401: components["responses"]["Unauthorized"];
+            502: components["responses"]["Unreachable"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getKeys: {
@@ -4282,7 +4793,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            502: components["responses"]["Unreachable"];
+            502: components["responses"]["Unreachable2"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4427,6 +4938,36 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getManaged: {
+        parameters: {
+            query?: {
+                /** @description From the link header of the page before */
+                cursor?: string;
+                /** @description 1 to 1000, default 100 */
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The next page, `rel="next"`; absent on the last. */
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedModel"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5198,6 +5739,133 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getModelsIdManaged: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedModel"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putModelsIdManaged: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutManagedModel"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedModel"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteModelsIdManaged: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchModelsIdManagedProvisionError: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProvisionError"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedModel"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     putModelsIdReliability: {
         parameters: {
             query?: never;
@@ -5232,6 +5900,111 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
             413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getModelsIdReplicas: {
+        parameters: {
+            query?: {
+                /** @description From the link header of the page before */
+                cursor?: string;
+                /** @description 1 to 1000, default 100 */
+                limit?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The next page, `rel="next"`; absent on the last. */
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelReplica"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postModelsIdReplicas: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                "idempotency-key"?: string;
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateReplica"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `true` when this is the stored answer of an earlier request. */
+                    "idempotency-replayed"?: "true";
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelReplica"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postModelsIdReplicasClearLost: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClearedReplicas"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5425,6 +6198,269 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRecipes: {
+        parameters: {
+            query?: {
+                /** @description From the link header of the page before */
+                cursor?: string;
+                /** @description 1 to 1000, default 100 */
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The next page, `rel="next"`; absent on the last. */
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recipe"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postRecipes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                "idempotency-key"?: string;
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateRecipe"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `true` when this is the stored answer of an earlier request. */
+                    "idempotency-replayed"?: "true";
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recipe"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putRecipesId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateRecipe"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recipe"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteRecipesId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReplicas: {
+        parameters: {
+            query?: {
+                /** @description From the link header of the page before */
+                cursor?: string;
+                /** @description 1 to 1000, default 100 */
+                limit?: string;
+                model_id?: string;
+                state?: "pending" | "starting" | "healthy" | "draining" | "lost";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The next page, `rel="next"`; absent on the last. */
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelReplica"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteReplicasId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchReplicasId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchReplica"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelReplica"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postReplicasIdRestart: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelReplica"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5880,6 +6916,8 @@ export interface operations {
         parameters: {
             query?: {
                 error?: string;
+                /** @description Names the process that wants to act; each process has another */
+                holder?: string;
                 outcome?: "ok" | "idle" | "error";
             };
             header?: never;
@@ -6009,7 +7047,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            502: components["responses"]["Unreachable"];
+            502: components["responses"]["Unreachable2"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6272,7 +7310,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            502: components["responses"]["Unreachable"];
+            502: components["responses"]["Unreachable2"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -3,9 +3,10 @@
  * at all (docs/rules/health.md#records, docs/rules/health.md#probes). What the check finds is valid for this plan only:
  * see save-check.ts.
  */
-import { asc, eq } from "drizzle-orm";
+import { and, asc, eq } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
 import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
+import { managedModels } from "../db/schema/managed-models.ts";
 import { type HealthRow, type ModelRow, modelHealth, models } from "../db/schema/models.ts";
 import { type Finding, findingOf } from "./finding.ts";
 
@@ -19,13 +20,16 @@ export interface CheckPlan {
   readonly health: HealthRow | null;
   /** The enabled endpoints, sorted by name. */
   readonly endpoints: readonly EndpointRow[];
+  /** How many replicas must serve for a managed model to be healthy; null: the model is not managed. */
+  readonly minReplicas: number | null;
 }
 
 /** The plan of a check that begins now; null when the model does not exist. */
 export async function planCheck(db: Database, modelId: string, at: Date): Promise<CheckPlan | null> {
   const [found] = await db
-    .select({ model: models, health: modelHealth })
+    .select({ model: models, health: modelHealth, minReplicas: managedModels.min_replicas })
     .from(models)
+    .leftJoin(managedModels, and(eq(managedModels.model_id, models.id), eq(managedModels.enabled, true)))
     .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
     .where(eq(models.id, modelId));
   if (found === undefined) return null;

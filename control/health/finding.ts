@@ -24,13 +24,17 @@ export function findingOf(outcome: HealthOutcome, message: string): Finding {
 
 /**
  * The finding for a model that only its endpoints serve: healthy when all endpoints are, unhealthy when all are, else
- * degraded. Endpoints whose outcome is unknown count only when there are no others. `outcomes` is never empty.
+ * degraded. A managed model is healthy as soon as `minReplicas` of its endpoints are, because others may just be starting;
+ * one without endpoints is unhealthy unless none is wanted. Endpoints whose outcome is unknown count only when there are no
+ * others. `outcomes` is empty only for managed models.
  */
-export function findingOfEndpoints(outcomes: readonly HealthOutcome[]): Finding {
+export function findingOfEndpoints(outcomes: readonly HealthOutcome[], minReplicas: number | null = null): Finding {
   const known = outcomes.filter((outcome) => outcome !== "unknown");
   const healthy = known.filter((outcome) => outcome === "healthy").length;
   const message = `${healthy} of ${outcomes.length} endpoints healthy`;
+  if (minReplicas !== null && healthy >= minReplicas) return findingOf("healthy", message);
+  if (outcomes.length === 0) return findingOf("unhealthy", "no replica serves");
   if (known.length === 0) return findingOf("unknown", message);
-  if (healthy === known.length) return findingOf("healthy", message);
+  if (minReplicas === null && healthy === known.length) return findingOf("healthy", message);
   return findingOf(known.every((outcome) => outcome === "unhealthy") ? "unhealthy" : "degraded", message);
 }

@@ -85,6 +85,19 @@ describe("endpoints", () => {
     expect(findingOfEndpoints(outcomes).outcome).toBe(expected);
   });
 
+  it.each<[readonly HealthOutcome[], number, HealthOutcome]>([
+    [["healthy", "unhealthy"], 1, "healthy"],
+    [["healthy", "healthy", "unknown"], 2, "healthy"],
+    [["healthy"], 2, "degraded"],
+    [["degraded"], 1, "degraded"],
+    [["unhealthy", "unhealthy"], 1, "unhealthy"],
+    [["unknown"], 1, "unknown"],
+    [[], 1, "unhealthy"],
+    [[], 0, "healthy"],
+  ])("%j of a managed model that needs %d make it %s", (outcomes, minReplicas, expected) => {
+    expect(findingOfEndpoints(outcomes, minReplicas).outcome).toBe(expected);
+  });
+
   it("never make a model unhealthy while one of them serves", () => {
     const outcome = fc.constantFrom<HealthOutcome>("healthy", "degraded", "unhealthy", "unknown");
     fc.assert(

@@ -47,12 +47,15 @@ export async function checkModel(tools: CheckTools, plan: CheckPlan, signal: Abo
       ),
     ),
   ]);
-  const own = plan.model.api_base === "" && plan.endpoints.length > 0 ? null : plan.model.api_base;
+  const ofEndpoints = plan.model.api_base === "" && (plan.endpoints.length > 0 || plan.minReplicas !== null);
   const model =
     proof ??
-    (own === null
-      ? findingOfEndpoints(found.map(([, { outcome }]) => outcome))
-      : await probeAddress(own, plan.model.api_key));
+    (ofEndpoints
+      ? findingOfEndpoints(
+          found.map(([, { outcome }]) => outcome),
+          plan.minReplicas,
+        )
+      : await probeAddress(plan.model.api_base, plan.model.api_key));
   return { model, endpoints: new Map(found), usages };
 }
 

@@ -19,12 +19,13 @@ import type { HotStore } from "../hot-store/hot-store.ts";
 import { readStoredJson } from "../hot-store/stored-json.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
-import { provisionerWarnings } from "../kernel/no-effect-warnings.ts";
 import { dropUndefined, parse, requireWhenEnabled } from "../kernel/parse.ts";
 import { sealNewSecret } from "../kernel/seal-secret.ts";
 import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
 import { jobschedSetting } from "../settings/definitions.ts";
 import { readSetting, type SettingVerbs, settingVerbs } from "../settings/setting.ts";
+import type { ProvisionerCounters } from "./provisioner-counters.ts";
+import { recordTick, takeProvisionerLease } from "./provisioner-state.ts";
 
 const RUNNING_WITHIN_MS = 60_000;
 const HEARTBEAT_KEPT_SECS = 3600;
@@ -59,23 +60,35 @@ export const jobschedSettings = (store: HotStore): SettingVerbs<Jobsched> =>
         originOf(before.url),
         originOf(after.url),
       ),
-      ...provisionerWarnings(body),
     ],
     show: async (ctx, { value }) => await withHeartbeat(store, value, ctx.now()),
   });
 
 /**
- * The provisioner's own read, the only one that answers a secret. It carries the outcome of the provisioner's previous run.
- * Throws 400. When the store does not answer, the heartbeat is lost but the read succeeds.
+ * The provisioner's own read, the only one that answers a secret. It carries the outcome of the provisioner's previous run,
+ * and takes or prolongs the lease of its `holder` (docs/rules/managed-models.md#one-provisioner). Throws 400. When the store
+ * does not answer, the heartbeat is lost but the read succeeds.
  */
-export async function resolveJobsched(ctx: VerbContext, store: HotStore, query: unknown): Promise<JobschedResolved> {
-  const { outcome, error } = parse(jobschedResolvedQuerySchema, query);
+export async function resolveJobsched(
+  ctx: VerbContext,
+  store: HotStore,
+  counters: Pick<ProvisionerCounters, "ticked">,
+  query: unknown,
+): Promise<JobschedResolved> {
+  const { outcome, error, holder } = parse(jobschedResolvedQuerySchema, query);
   const { token, token_last4: _, ...settings } = (await readSetting(ctx, jobschedSetting)).value;
   const heartbeat = { at_ms: ctx.now().getTime(), outcome: outcome ?? null, error: error || null };
   await store
     .putWithTtl(storeKeys.provisionerHeartbeat, JSON.stringify(heartbeat), HEARTBEAT_KEPT_SECS)
     .catch(() => undefined);
-  return { ...settings, token: token === null ? null : await unseal(token, ctx.sealKey) };
+  if (outcome !== undefined) counters.ticked(outcome);
+  const { installationId } = await recordTick(ctx, { outcome: heartbeat.outcome, error: heartbeat.error });
+  return {
+    ...settings,
+    token: token === null ? null : await unseal(token, ctx.sealKey),
+    installation_id: installationId,
+    may_act: await takeProvisionerLease(ctx, holder),
+  };
 }
 
 async function withHeartbeat(store: HotStore, value: JobschedValue, now: Date): Promise<Jobsched> {

@@ -8,7 +8,8 @@ import { fetchStatus, OutboundError } from "../outbound/bounded-fetch.ts";
 
 const PING_TIMEOUT_MS = 5000;
 
-interface SchedulerAccess {
+/** Where the scheduler is and who asks. */
+export interface SchedulerAccess {
   readonly url: string;
   readonly api_version: string;
   readonly user: string;
@@ -24,7 +25,7 @@ export async function pingScheduler(access: SchedulerAccess): Promise<JobschedTe
     const status = await fetchStatus({
       url,
       timeoutMs: PING_TIMEOUT_MS,
-      headers: headersOf(access),
+      headers: schedulerHeaders(access),
       policy: INFRASTRUCTURE_POLICY,
     });
     const ok = status >= 200 && status < 300;
@@ -35,6 +36,7 @@ export async function pingScheduler(access: SchedulerAccess): Promise<JobschedTe
   }
 }
 
-function headersOf({ user, token }: SchedulerAccess): Record<string, string> {
+/** The headers with which the scheduler knows the caller. */
+export function schedulerHeaders({ user, token }: SchedulerAccess): Record<string, string> {
   return { "x-slurm-user-name": user, ...(token === null ? {} : { "x-slurm-user-token": token }) };
 }

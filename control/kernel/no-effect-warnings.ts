@@ -9,12 +9,6 @@ const when =
   (given) =>
     isConfigured(given) ? [text] : [];
 
-/** A body that switches the provisioner on. */
-export const provisionerWarnings = when<{ readonly enabled?: boolean | undefined }>(
-  (body) => body.enabled === true,
-  "the provisioner has no effect yet: the settings are stored, and no jobs are started",
-);
-
 /** A body that switches the assistant on. */
 export const assistantWarnings = when<{ readonly enabled?: boolean | undefined }>(
   (body) => body.enabled === true,

@@ -43,6 +43,7 @@ const metricsOf = async (addresses: readonly CellAddress[], outboxPending = asyn
     outboxPending,
     runs: new JobRuns({ replica: "a", log: pino({ level: "silent" }) }),
     refusals: { total: 3 },
+    provisioner: [],
   });
 
 it("merges every cell that answers into one family, and skips one that does not", async () => {

@@ -4,7 +4,7 @@
  * replica can work.
  */
 import { Hono } from "hono";
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { MetricFamily } from "../../shared/internal.ts";
 import type { Cells } from "../cells/cells.ts";
 import type { JobRuns } from "../jobs/job-runs.ts";
@@ -19,6 +19,8 @@ interface MetricsDeps {
   /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
   readonly outboxPending: () => Promise<number>;
   readonly runs: Pick<JobRuns, "counter">;
+  /** Counters and gauges of the provisioner; gauges read their values themselves. */
+  readonly provisioner: readonly (Counter<string> | Gauge<string>)[];
   /** How many wrong tokens this service has received. */
   readonly refusals: { readonly total: number };
 }
@@ -39,6 +41,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
     registers: [registry],
   });
   registry.registerMetric(deps.runs.counter);
+  for (const metric of deps.provisioner) registry.registerMetric(metric);
   const app = new Hono();
   app.get("/metrics", async (c) => {
     const answers = await Promise.all(

@@ -1,5 +1,5 @@
 /**
- * One bounded HTTP call to another service: one deadline for the whole call, no redirects, at most a megabyte of answer. An
+ * One bounded HTTP call to another service: one deadline for the whole call, no redirects, a bounded answer. An
  * error is described in a few words of our own, never in the words of the other service.
  */
 import { type FormData, fetch, type RequestInit, type Response } from "undici";
@@ -31,6 +31,8 @@ interface OutboundCall {
   readonly policy?: SsrfPolicy;
   /** Cancels the call. */
   readonly signal?: AbortSignal;
+  /** The largest answer that {@link fetchJson} takes; absent: a megabyte. */
+  readonly maxBytes?: number;
 }
 
 /** An answer of any status. */
@@ -43,7 +45,7 @@ export interface OutboundAnswer {
 /** The JSON of a 2xx answer. Throws OutboundError. */
 export async function fetchJson(call: OutboundCall): Promise<unknown> {
   const text = await answered(call, {}, async (response) => {
-    if (response.ok) return await boundedText(response);
+    if (response.ok) return await boundedText(response, call.maxBytes ?? ANSWER_MAX_BYTES);
     await response.body?.cancel();
     throw new OutboundError(`http ${response.status}`, response.status);
   });
@@ -79,7 +81,7 @@ export async function fetchAnswer(
 /** A call whose caller reads the answer as it comes, within bounds of its own, and cancels what it leaves. */
 export async function fetchReading<T>(
   call: OutboundCall,
-  request: { readonly method: "POST" | "DELETE"; readonly body: string | null },
+  request: { readonly method: "GET" | "POST" | "DELETE"; readonly body: string | null },
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
   return await answered(call, request, read);
@@ -109,21 +111,22 @@ async function answered<T>(
   }
 }
 
-async function boundedText(response: Response): Promise<string> {
-  const { chunks, whole } = await firstChunks(response);
+async function boundedText(response: Response, maxBytes: number): Promise<string> {
+  const { chunks, whole } = await firstChunks(response, maxBytes);
   if (!whole) throw new OutboundError("answer too large");
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The first megabyte of an answer; the rest is cancelled. */
+/** The first megabyte of an answer, or as much as is allowed; the rest is cancelled. */
 async function firstChunks(
   response: Response,
+  maxBytes = ANSWER_MAX_BYTES,
 ): Promise<{ readonly chunks: readonly Uint8Array[]; readonly whole: boolean }> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > ANSWER_MAX_BYTES) return { chunks, whole: false };
+    if (bytes > maxBytes) return { chunks, whole: false };
     chunks.push(chunk);
   }
   return { chunks, whole: true };

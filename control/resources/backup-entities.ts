@@ -3,7 +3,7 @@
  * columns are credentials or upstream addresses. Export and restore know no entity; a new one is another entry here and its
  * schema.
  */
-import { getTableColumns, sql } from "drizzle-orm";
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type { RevItem } from "../../shared/internal.ts";
@@ -40,6 +40,8 @@ export interface EntityKind {
   readonly secrets: readonly string[];
   /** The column with an upstream address. */
   readonly address?: string;
+  /** Which rows are configuration; absent: all. */
+  readonly exported?: SQL;
   readonly refers?: { readonly column: string; readonly to: PgColumn; readonly what: string };
   /** Columns that are not in the file and that the update of a row sets. */
   readonly onUpdate?: Readonly<Record<string, ReturnType<typeof sql>>>;
@@ -110,6 +112,8 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     name: "name",
     secrets: ["api_key"],
     address: "api_base",
+    // a replica's endpoint comes and goes with its job: restored, it would lead nowhere
+    exported: sql`NOT EXISTS (SELECT 1 FROM model_replicas r WHERE r.endpoint_id = ${modelEndpoints.id})`,
     refers: { column: "model_id", to: models.id, what: "model" },
     onUpdate: {
       health_status: unlessMoved(modelEndpoints.health_status, sql`'unknown'`),

@@ -65,5 +65,6 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   secrets_sealed: "secrets that were in plaintext are encrypted now",
   sign_in_failed: "somebody could not sign in to the console",
   sign_in_provider_failed: "a provider of sign-ins to the console could not be reached",
+  recipe_unreadable: "a file in the folder of recipes is no recipe and was left out",
   setting_not_seeded: "a setting from the environment is not valid and was not stored",
 };

@@ -8,7 +8,7 @@ import { parseTimestamp } from "../timestamp.ts";
 
 /** False for a text that a database cannot hold: one with NUL or with half a surrogate pair. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
-const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
+export const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
 
 const DEPTH_MAX = 64;
 export const NOT_STORABLE_JSON = `must not contain NUL or half a surrogate pair, nor be nested deeper than ${DEPTH_MAX} levels`;

@@ -31,6 +31,8 @@ export const ALERT_KEYS = {
   redis_term_usage_failed: ALERTS_SPEC,
   redis_key_term_usage_failed: ALERTS_SPEC,
   test_alert: ALERTS_SPEC,
+  slurm_reconcile_held: "control/jobsched/provisioner-watch.test.ts",
+  slurm_reconcile_recovered: "control/jobsched/provisioner-watch.test.ts",
   redis_budget_reserve_failed_open: "test/faults/objects-away.test.ts",
   redis_budget_reserve_failed_closed: "test/faults/objects-away.test.ts",
   redis_key_budget_reserve_failed_open: "test/faults/objects-away.test.ts",
@@ -50,9 +52,3 @@ export const ALERT_KEYS = {
 } as const;
 
 export type AlertKey = keyof typeof ALERT_KEYS;
-
-/**
- * Keys of docs/rules/alerts.md#issues-and-texts that the gateway does not raise yet, because the feature that raises them
- * does not exist.
- */
-export const NOT_YET = ["slurm_reconcile_held", "slurm_reconcile_recovered"];

@@ -17,6 +17,7 @@ import { importBackupKey } from "../../control/encryption/secret-macs.ts";
 import { composeHealth } from "../../control/health/compose-health.ts";
 import type { Prober } from "../../control/health/prober.ts";
 import { HotStore } from "../../control/hot-store/hot-store.ts";
+import { ProvisionerCounters } from "../../control/jobsched/provisioner-counters.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
@@ -31,6 +32,7 @@ import {
   revItemSchema,
 } from "../../shared/internal.ts";
 import { rebuildBodySchema } from "../../shared/internal-budgets.ts";
+import type { Recipe } from "../../shared/schema/recipe.ts";
 import { importSealKey } from "../../shared/seal.ts";
 import { EMBEDDED, newDatabase } from "./control-database.ts";
 import { openDatabaseCopy } from "./database-template.ts";
@@ -59,6 +61,8 @@ export interface TestControl {
   readonly prober: Prober;
   /** The alerts that the prober's checks have raised. */
   readonly alerts: readonly RaisedAlert[];
+  /** What the metrics count of the provisioner. */
+  readonly provisioner: ProvisionerCounters;
   /** What the cell received: the changed records, and those with values for its scheduler. */
   readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
   /** Sends a request with the admin token and a JSON body. */
@@ -92,6 +96,8 @@ export interface ControlOptions {
   readonly probeTimeoutMs?: number;
   /** Absent: an address where no server listens. */
   readonly upstreamBaseUrl?: string;
+  /** The built-in recipes; absent: none. */
+  readonly recipes?: readonly Recipe[];
 }
 
 /** Starts everything on free ports. */
@@ -148,6 +154,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     now: Date.now,
     sleep: async () => undefined,
   });
+  const provisioner = new ProvisionerCounters();
   const app = createApp({
     adminToken: ADMIN_TOKEN,
     internalToken: INTERNAL_TOKEN,
@@ -164,6 +171,8 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     usageRetentionDays: 180,
     compressor: { url: "", timeoutMs: 800 },
     version: { version: "0.0.0", git_sha: null, built_at: null },
+    recipes: options.recipes ?? [],
+    provisioner,
     log,
   });
   return {
@@ -175,6 +184,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     resync,
     prober,
     alerts,
+    provisioner,
     cell,
     request: async (method, path, body, headers = {}) =>
       await app.request(path, {

@@ -27,6 +27,11 @@ export async function targetOf(
   };
   const tenant = async (): Promise<Row> => await make("/tenants", { name: unique("tenant") });
   const model = async (): Promise<Row> => await make("/models", { model_name: unique("model"), api_base: NOWHERE });
+  const makeSpec = async ({ id }: Row): Promise<void> => {
+    const spec = { partition: "gpu", serving_port: 8000, launch_command: "serve" };
+    const response = await send("PUT", `/api/v1/models/${String(id)}/managed`, spec);
+    if (!response.ok) throw new Error(`PUT managed answered ${response.status}: ${await response.text()}`);
+  };
   switch (collectionOf(path)) {
     case null:
       return { path, record: null };
@@ -38,11 +43,16 @@ export async function targetOf(
     }
     case "models": {
       const owner = await model();
+      if (path.includes("/managed")) await makeSpec(owner);
       if (!path.includes("{endpoint_id}")) return named(path, owner);
       const body = { name: unique("endpoint"), api_base: NOWHERE };
       const endpoint = await make(`/models/${String(owner["id"])}/endpoints`, body);
       return { path: fillIn(path, { id: owner["id"], endpoint_id: endpoint["id"] }), record: endpoint };
     }
+    case "replicas":
+      return named(path, await make(`/models/${String((await model())["id"])}/replicas`, { job_id: unique("job") }));
+    case "recipes":
+      return named(path, await make("/recipes", { name: unique("recipe"), body: {} }));
     case "mcp-servers":
       return named(path, await make("/mcp-servers", { name: unique("mcp"), upstream_url: NOWHERE }));
     case "fairshare/groups":

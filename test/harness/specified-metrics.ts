@@ -60,7 +60,13 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("cell", "counter", "gateway_auth_failures_total", ["plane"]),
   metric("control", "gauge", "gateway_cell_up"),
   metric("control", "counter", "gateway_job_runs_total", ["name", "outcome"]),
+  metric("control", "gauge", "gateway_model_replicas", ["state"]),
   metric("control", "gauge", "gateway_outbox_pending"),
+  metric("control", "gauge", "gateway_provision_errors"),
+  metric("control", "gauge", "gateway_provisioner_held"),
+  metric("control", "counter", "gateway_provisioner_restarts_total"),
+  metric("control", "counter", "gateway_provisioner_submits_total"),
+  metric("control", "counter", "gateway_provisioner_ticks_total", ["outcome"]),
 ];
 
 /** Name, type, label names in order, and the number of series of each cell; sorted by name. */

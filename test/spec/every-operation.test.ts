@@ -34,6 +34,7 @@ const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "post /api/v1/settings/alerts/test": "no_alert_channel",
   "post /api/v1/settings/energy/test": "energy_test_failed",
   "post /api/v1/settings/jobsched/test": "jobsched_not_configured",
+  "get /api/v1/jobsched/resources": "jobsched_not_configured",
 };
 
 let dataDir: string;
@@ -89,7 +90,9 @@ const bodyOf = ({ requestBody }: Operation) => requestBody?.content["application
 /** A body that the route accepts: its example, with names that are not used yet. */
 function validBody(operation: Operation, record: Readonly<Record<string, unknown>> | null): Record<string, unknown> {
   const example = { ...(bodyOf(operation)?.example as Record<string, unknown>) };
-  for (const field of ["name", "model_name"]) if (field in example) example[field] = record?.[field] ?? unique(field);
+  if ("intent_id" in example) example["intent_id"] = randomUUID();
+  for (const field of ["name", "model_name", "job_id"])
+    if (field in example) example[field] = record?.[field] ?? unique(field);
   return example;
 }
 

@@ -18,6 +18,9 @@ import { LIVE_RULES } from "./live-rules.ts";
 /** Routes of the Management API that no browser reaches, and why. */
 const NOT_LIVE: Readonly<Record<string, string>> = {
   "GET /settings/jobsched/resolved": "it answers the scheduler's token in clear text",
+  "PATCH /models/{id}/managed/provision-error": "the provisioner reports by it",
+  "PATCH /replicas/{id}": "the provisioner reports by it",
+  "POST /models/{id}/replicas": "jobs are submitted by the provisioner, and others' come from scripts",
   "GET /health": "the console's server asks it itself",
   "GET /openapi.json": "it is a document for programs",
 };

@@ -227,13 +227,13 @@ describe("attention", () => {
       ["usage_waiting", "local", "100 MiB of usage rows wait for the analytics store"],
     ]);
     Object.assign(gauges, { gateway_telemetry_aside: 0, gateway_spill_bytes: 0 });
-    await control.request("PUT", "/api/v1/settings/jobsched", { enabled: true, url: "http://127.0.0.1:9", user: "u" });
+    await control.request("PUT", "/api/v1/settings/assistant", { enabled: true });
     const away = await attention(new Cells([{ cell: "far", url: "http://127.0.0.1:9" }], "internal"));
     expect(away.map(({ kind, name }) => [kind, name])).toEqual([
       ["cell_unreachable", "far"],
-      ["setting_without_effect", "jobsched"],
+      ["setting_without_effect", "assistant"],
     ]);
-    await control.request("PUT", "/api/v1/settings/jobsched", { enabled: false });
+    await control.request("PUT", "/api/v1/settings/assistant", { enabled: false });
   });
 
   it("is asked for changes that are not confirmed for a minute", async () => {

@@ -16,7 +16,7 @@ import { recordAttention } from "./record-attention.ts";
 const ITEMS_MAX = 200;
 /** Alerts about what the list has an entry of its own for. */
 const SHOWN_OTHERWISE =
-  /^(model_health_down:|term_budget_|key_term_budget_|tenant_expiry:|redis_sync_failed$|usage_rows_refused$)/;
+  /^(model_health_down:|term_budget_|key_term_budget_|tenant_expiry:|redis_sync_failed$|usage_rows_refused$|slurm_reconcile_held$)/;
 
 /** At most 200 entries, the most urgent kind first, of one kind the one that has lasted longest. Throws 503. */
 export async function getAttention(

@@ -9,9 +9,10 @@ import { modelHealth, models } from "../../db/schema/models.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import { users } from "../../db/schema/users.ts";
 import type { VerbContext } from "../../kernel/context.ts";
-import { assistantWarnings, provisionerWarnings } from "../../kernel/no-effect-warnings.ts";
-import { assistantSetting, jobschedSetting } from "../../settings/definitions.ts";
+import { assistantWarnings } from "../../kernel/no-effect-warnings.ts";
+import { assistantSetting } from "../../settings/definitions.ts";
 import { readSetting } from "../../settings/setting.ts";
+import { provisionerAttention } from "./provisioner-attention.ts";
 
 /** As much as the whole list shows, of each kind. */
 const ROWS_MAX = 200;
@@ -24,6 +25,7 @@ export async function recordAttention(ctx: VerbContext): Promise<readonly Attent
   return [
     ...(await downModels(ctx, now)),
     ...(await downEndpoints(ctx, now)),
+    ...(await provisionerAttention(ctx, now)),
     ...(await endingTenants(ctx, now)),
     ...(await endingKeys(ctx, now)),
     ...(await pendingUsers(ctx)),
@@ -167,19 +169,13 @@ async function pendingChanges({ publisher }: VerbContext, now: Date): Promise<re
 
 async function settingsWithoutEffect(ctx: VerbContext): Promise<readonly AttentionItem[]> {
   const assistant = await readSetting(ctx, assistantSetting);
-  const provisioner = await readSetting(ctx, jobschedSetting);
-  const found = [
-    { name: assistantSetting.name, warnings: assistant.saved ? assistantWarnings(assistant.value) : [] },
-    { name: jobschedSetting.name, warnings: provisioner.saved ? provisionerWarnings(provisioner.value) : [] },
-  ];
-  return found.flatMap(({ name, warnings }) =>
-    warnings.map((detail) => ({
-      kind: "setting_without_effect",
-      entity_type: "settings",
-      entity_id: name,
-      name,
-      detail,
-      since: null,
-    })),
-  );
+  const warnings = assistant.saved ? assistantWarnings(assistant.value) : [];
+  return warnings.map((detail) => ({
+    kind: "setting_without_effect",
+    entity_type: "settings",
+    entity_id: assistantSetting.name,
+    name: assistantSetting.name,
+    detail,
+    since: null,
+  }));
 }

@@ -70,6 +70,9 @@ export const jobschedResolvedQuerySchema = z.object({
     // cut between characters, never within a surrogate pair
     .transform((text) => Array.from(text).slice(0, 500).join(""))
     .optional(),
+  holder: requiredText(100)
+    .meta({ description: "Names the process that wants to act; each process has another" })
+    .optional(),
 });
 
 export const jobschedResolvedSchema = z
@@ -80,6 +83,10 @@ export const jobschedResolvedSchema = z
     user: z.string(),
     token: z.string().nullable(),
     node_aliases: z.array(nodeAlias),
+    installation_id: z.string().meta({ description: "Names this gateway in the comments of its jobs" }),
+    may_act: z.boolean().meta({
+      description: "False while another provisioner, or another `holder`, has the lease of the provisioner",
+    }),
   })
   .meta({ id: "JobschedResolved" });
 export type JobschedResolved = z.infer<typeof jobschedResolvedSchema>;
@@ -102,3 +109,28 @@ export const jobschedTestSchema = z
   })
   .meta({ id: "JobschedTest" });
 export type JobschedTest = z.infer<typeof jobschedTestSchema>;
+
+/** GET /jobsched/resources: what a form offers to choose from. */
+export const schedulerResourcesSchema = z
+  .object({
+    partitions: z.array(
+      z.object({
+        name: z.string(),
+        nodes: z.number().int().meta({ description: "How many nodes it has" }),
+        state: z.string(),
+      }),
+    ),
+    nodes: z.array(
+      z.object({
+        name: z.string(),
+        gres: z.string(),
+        cpus: z.number().int(),
+        memory_mb: z.number().int(),
+        state: z.string(),
+      }),
+    ),
+    accounts: z.array(z.string()),
+    qos: z.array(z.string()),
+  })
+  .meta({ id: "SchedulerResources" });
+export type SchedulerResources = z.infer<typeof schedulerResourcesSchema>;

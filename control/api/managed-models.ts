@@ -1,0 +1,169 @@
+/**
+ * Routes of managed models: their specs, their replicas, and what the scheduler offers.
+ */
+import { z } from "zod";
+import { managedModelSchema, provisionErrorSchema, putManagedModelSchema } from "../../shared/schema/managed-model.ts";
+import {
+  clearedReplicasSchema,
+  createReplicaSchema,
+  modelReplicaSchema,
+  patchReplicaSchema,
+  replicaFilterSchema,
+} from "../../shared/schema/model-replica.ts";
+import { schedulerResourcesSchema } from "../../shared/schema/settings/jobsched.ts";
+import { SchedulerOffers } from "../jobsched/scheduler-resources.ts";
+import { createReplica } from "../services/managed/create-replica.ts";
+import { clearLostReplicas, deleteReplica } from "../services/managed/delete-replicas.ts";
+import { listModelReplicas, listReplicas } from "../services/managed/list-replicas.ts";
+import { patchReplica, restartReplica } from "../services/managed/patch-replica.ts";
+import { getManagedModel, listManagedModels } from "../services/managed/read-specs.ts";
+import { deleteManagedModel, putManagedModel, setProvisionError } from "../services/managed/write-specs.ts";
+import { endpoint } from "./endpoint.ts";
+import type { Api, ApiDeps } from "./types.ts";
+
+const tag = "Provisioning";
+const spec = "/api/v1/models/{id}/managed";
+const ofModel = "/api/v1/models/{id}/replicas";
+const one = "/api/v1/replicas/{id}";
+
+export function managedModelRoutes(app: Api, deps: Pick<ApiDeps, "provisioner">): void {
+  specRoutes(app);
+  replicaRoutes(app, deps);
+  const offers = new SchedulerOffers();
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/jobsched/resources",
+    summary: "Read what the job scheduler offers: partitions, nodes, accounts, qos",
+    description:
+      "For forms. Answers of the last minute are given again. `accounts` and `qos` are empty when the scheduler keeps no accounts.",
+    tag,
+    answer: schedulerResourcesSchema,
+    reaches: "job scheduler",
+    handler: async ({ ctx }) => await offers.read(ctx),
+  });
+}
+
+function specRoutes(app: Api): void {
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/managed",
+    summary: "List the specs of managed models, the oldest first",
+    tag,
+    answer: z.array(managedModelSchema),
+    handler: async ({ ctx, query }) => await listManagedModels(ctx, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: spec,
+    summary: "Read what is kept running for a model",
+    tag,
+    answer: managedModelSchema,
+    handler: async ({ ctx, path }) => await getManagedModel(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "put",
+    path: spec,
+    summary: "Say what is to be kept running for a model",
+    description:
+      "Creates or replaces the spec: an omitted field gets its default. One of `launch_command` and `script_body` is required. The provisioner's next tick goes by it; replicas that run already are kept as they were started.",
+    tag,
+    body: putManagedModelSchema,
+    answer: managedModelSchema,
+    handler: async ({ ctx, path, body }) => await putManagedModel(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "delete",
+    path: spec,
+    summary: "Manage a model no longer; its replicas end",
+    tag,
+    handler: async ({ ctx, path }) => await deleteManagedModel(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: `${spec}/provision-error`,
+    summary: "Note what keeps a model's replicas from being started; null clears it",
+    description: "Written by the provisioner. A text that is too long is cut.",
+    tag,
+    body: provisionErrorSchema,
+    answer: managedModelSchema,
+    handler: async ({ ctx, path, body }) => await setProvisionError(ctx, path.id, body),
+  });
+}
+
+function replicaRoutes(app: Api, { provisioner }: Pick<ApiDeps, "provisioner">): void {
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/replicas",
+    summary: "List the replicas of all models, the oldest first",
+    tag,
+    query: replicaFilterSchema,
+    answer: z.array(modelReplicaSchema),
+    handler: async ({ ctx, query }) => await listReplicas(ctx, query),
+  });
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: ofModel,
+    summary: "List the replicas of a model, the oldest first",
+    tag,
+    answer: z.array(modelReplicaSchema),
+    handler: async ({ ctx, path, query }) => await listModelReplicas(ctx, path.id, query),
+  });
+  endpoint(app, {
+    kind: "create",
+    method: "post",
+    path: ofModel,
+    summary: "Add a replica: a job that runs, or one that is about to be submitted",
+    description:
+      "With `job_id` a job that was submitted elsewhere. The provisioner gives an `intent_id` before it submits, so that a job is never without its row.",
+    tag,
+    body: createReplicaSchema,
+    answer: modelReplicaSchema,
+    handler: async ({ ctx, path, body }) => await createReplica(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: `${ofModel}/clear-lost`,
+    summary: "Remove the lost replicas of a model, so that jobs are submitted again",
+    tag,
+    answer: clearedReplicasSchema,
+    handler: async ({ ctx, path }) => await clearLostReplicas(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: one,
+    summary: "Report how a replica is; an omitted field keeps its value",
+    description: "Written by the provisioner.",
+    tag,
+    body: patchReplicaSchema,
+    answer: modelReplicaSchema,
+    handler: async ({ ctx, path, body }) => await patchReplica(ctx, provisioner, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "delete",
+    path: one,
+    summary: "Forget a replica and remove its endpoint",
+    description: "The provisioner cancels the job if it is one of its own.",
+    tag,
+    handler: async ({ ctx, path }) => await deleteReplica(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: `${one}/restart`,
+    summary: "End the job of a replica, so that another takes its place",
+    tag,
+    answer: modelReplicaSchema,
+    handler: async ({ ctx, path }) => await restartReplica(ctx, path.id),
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * Routes of recipes.
+ */
+import { z } from "zod";
+import { createRecipeSchema, recipeSchema, updateRecipeSchema } from "../../shared/schema/recipe.ts";
+import { listRecipes } from "../services/recipes/list-recipes.ts";
+import { createRecipe, deleteRecipe, updateRecipe } from "../services/recipes/write-recipes.ts";
+import { endpoint } from "./endpoint.ts";
+import type { Api, ApiDeps } from "./types.ts";
+
+const tag = "Provisioning";
+const all = "/api/v1/recipes";
+const one = `${all}/{id}`;
+
+export function recipeRoutes(app: Api, { recipes }: Pick<ApiDeps, "recipes">): void {
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: all,
+    summary: "List recipes by name, the built-in ones too",
+    tag,
+    answer: z.array(recipeSchema),
+    handler: async ({ ctx, query }) => await listRecipes(ctx, recipes, query),
+  });
+  endpoint(app, {
+    kind: "create",
+    method: "post",
+    path: all,
+    summary: "Keep a recipe: fields of a spec to begin from",
+    tag,
+    body: createRecipeSchema,
+    answer: recipeSchema,
+    handler: async ({ ctx, body }) => await createRecipe(ctx, recipes, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "put",
+    path: one,
+    summary: "Change a recipe; an omitted field keeps its value",
+    tag,
+    body: updateRecipeSchema,
+    forbids: "The recipe is a built-in one.",
+    answer: recipeSchema,
+    handler: async ({ ctx, path, body }) => await updateRecipe(ctx, recipes, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "delete",
+    path: one,
+    summary: "Remove a recipe",
+    tag,
+    forbids: "The recipe is a built-in one.",
+    handler: async ({ ctx, path }) => await deleteRecipe(ctx, recipes, path.id),
+  });
+}

@@ -1,0 +1,197 @@
+/**
+ * `gateway managed`: what the provisioner keeps running on the batch scheduler
+ */
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import type { Schemas } from "../client/client.ts";
+import { findModel, findRecipe, page, toNumber } from "./arguments.ts";
+import { CliError, type Session, sessionOf } from "./session.ts";
+
+interface SpecOptions {
+  readonly recipe?: string;
+  readonly file?: string;
+  readonly partition?: string;
+  readonly gres?: string;
+  readonly account?: string;
+  readonly qos?: string;
+  readonly image?: string;
+  readonly port?: number;
+  readonly replicas?: number;
+  readonly minReplicas?: number;
+  readonly command?: string;
+}
+
+type Spec = Schemas["PutManagedModel"];
+
+export function managedCommands(program: Command): void {
+  const managed = program
+    .command("managed")
+    .description("models whose servers the gateway starts and keeps running on a batch scheduler");
+  readCommands(managed);
+  managed
+    .command("set <model>")
+    .description("say what is to be kept running for a model; what is not said stays, or has its default")
+    .option("--recipe <recipe>", "begin with the fields of a recipe, by name or id")
+    .option("--file <file>", "take fields from a JSON file (- is standard input)")
+    .option("--partition <name>", "where the jobs go")
+    .option("--gres <gres>", "generic resources of each node, such as gpu:2")
+    .option("--account <name>", "the scheduler's account")
+    .option("--qos <name>", "the scheduler's quality of service")
+    .option("--image <image>", "a container image for apptainer; blank for bare metal")
+    .option("--port <port>", "the first port of the servers", toNumber)
+    .option("--replicas <number>", "how many are to run", toNumber)
+    .option("--min-replicas <number>", "how many must serve for the model to be healthy", toNumber)
+    .option("--command <command>", "what starts the server")
+    .action(async (model: string, options: SpecOptions, command: Command) => {
+      const session = sessionOf(command);
+      const { id } = await findModel(session, model);
+      await putSpec(session, id, { ...(await specOf(session, id)), ...(await fieldsOf(session, options)) });
+    });
+  for (const [word, enabled, description] of [
+    ["enable", true, "run what the spec of a model says"],
+    ["disable", false, "keep the spec of a model and run nothing; its replicas end"],
+  ] as const) {
+    managed
+      .command(`${word} <model>`)
+      .description(description)
+      .action(async (model: string, _options: object, command: Command) => {
+        const session = sessionOf(command);
+        const { id } = await findModel(session, model);
+        await putSpec(session, id, { ...(await specOf(session, id)), enabled });
+      });
+  }
+  managed
+    .command("delete <model>")
+    .description("manage a model no longer; its replicas end")
+    .action(async (model: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const { id, model_name } = await findModel(session, model);
+      await session.bodyOf(session.client.DELETE("/api/v1/models/{id}/managed", { params: { path: { id } } }));
+      session.say(`model '${model_name}' is managed no longer`);
+    });
+  replicaCommands(managed);
+}
+
+function readCommands(managed: Command): void {
+  managed
+    .command("list")
+    .description("list managed models")
+    .action(async (_options: object, command: Command) => {
+      const session = sessionOf(command);
+      const rows = await session.rowsOfAllPages((cursor) =>
+        session.client.GET("/api/v1/managed", { params: { query: page(cursor) } }),
+      );
+      const shown = rows.map((row) => ({ ...row, healthy: row.replicas.healthy, lost: row.replicas.lost }));
+      session.listIn(rows, shown, [
+        "model_name",
+        "enabled",
+        "partition",
+        "healthy",
+        "target_replicas",
+        "lost",
+        "provision_error",
+      ]);
+    });
+  managed
+    .command("show <model>")
+    .description("show what is kept running for a model")
+    .action(async (model: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const { id } = await findModel(session, model);
+      session.record(
+        await session.bodyOf(session.client.GET("/api/v1/models/{id}/managed", { params: { path: { id } } })),
+      );
+    });
+  managed
+    .command("resources")
+    .description("what the scheduler offers: partitions, or nodes with --nodes")
+    .option("--nodes", "the nodes")
+    .action(async (options: { nodes?: boolean }, command: Command) => {
+      const session = sessionOf(command);
+      const offers = await session.bodyOf(session.client.GET("/api/v1/jobsched/resources"));
+      if (options.nodes === true) session.listIn(offers, offers.nodes, ["name", "gres", "cpus", "memory_mb", "state"]);
+      else session.listIn(offers, offers.partitions, ["name", "nodes", "state"]);
+    });
+}
+
+function replicaCommands(managed: Command): void {
+  managed
+    .command("replicas [model]")
+    .description("list the replicas of a model, or of all")
+    .action(async (model: string | undefined, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const filter = model === undefined ? {} : { model_id: (await findModel(session, model)).id };
+      const rows = await session.rowsOfAllPages((cursor) =>
+        session.client.GET("/api/v1/replicas", { params: { query: { ...page(cursor), ...filter } } }),
+      );
+      session.list(rows, ["model_name", "state", "state_since", "job_id", "nodes", "last_message", "id"]);
+    });
+  managed
+    .command("restart <replica>")
+    .description("end the job of a replica, by its id, so that another takes its place")
+    .action(async (id: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      session.record(
+        await session.bodyOf(session.client.POST("/api/v1/replicas/{id}/restart", { params: { path: { id } } })),
+      );
+    });
+  managed
+    .command("clear-lost <model>")
+    .description("forget the lost replicas of a model, so that jobs are submitted again")
+    .action(async (model: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const { id } = await findModel(session, model);
+      session.record(
+        await session.bodyOf(
+          session.client.POST("/api/v1/models/{id}/replicas/clear-lost", { params: { path: { id } } }),
+        ),
+      );
+    });
+}
+
+async function putSpec(session: Session, id: string, fields: Partial<Spec>): Promise<void> {
+  const call = { params: { path: { id } }, body: fields as Spec };
+  session.record(await session.bodyOf(session.client.PUT("/api/v1/models/{id}/managed", call)));
+}
+
+/** The spec that a model has; no fields when it has none. Throws CliError. */
+async function specOf(session: Session, id: string): Promise<Partial<Spec>> {
+  const asked = session.client.GET("/api/v1/models/{id}/managed", { params: { path: { id } } });
+  const absent = await asked.then(
+    ({ response }) => response.status === 404,
+    () => false,
+  );
+  return absent ? {} : await session.bodyOf(asked);
+}
+
+/** The fields that a command says: of a recipe, then of a file, then of options. Throws CliError. */
+async function fieldsOf(session: Session, options: SpecOptions): Promise<Partial<Spec>> {
+  const { recipe, file, partition, gres, account, qos, image, port, replicas, minReplicas, command } = options;
+  const said = {
+    partition,
+    gres,
+    account,
+    qos,
+    image,
+    serving_port: port,
+    target_replicas: replicas,
+    min_replicas: minReplicas,
+    launch_command: command,
+  };
+  return {
+    ...(recipe === undefined ? {} : ((await findRecipe(session, recipe)).body as Partial<Spec>)),
+    ...(file === undefined ? {} : readObject(file)),
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+  };
+}
+
+/** The object in a JSON file. Throws CliError. */
+export function readObject(file: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file === "-" ? 0 : file, "utf8"));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // said below
+  }
+  throw new CliError(`${file} is not a readable file with a JSON object`);
+}

@@ -1,0 +1,75 @@
+/**
+ * All that a plan is made from (docs/rules/provisioner.md#tick): the world as it was read in one tick, and how jobs belong to
+ * rows in it.
+ */
+import type { ModelReplica } from "../../../shared/schema/model-replica.ts";
+import type { Job } from "./job.ts";
+import { intentOf, isJobOf } from "./job-mark.ts";
+import type { JobPlace, Spec } from "./job-object.ts";
+import { firstNode } from "./node-address.ts";
+
+/** What the operator has set. */
+export interface PlanSettings extends JobPlace {
+  /** How long requests may take to end between the removal of an endpoint and the end of its job. */
+  readonly drainMs: number;
+  /** How long a lost replica's row is kept. */
+  readonly lostRetentionMs: number;
+  /** Net failed probes after which a replica is restarted; 0: never. */
+  readonly restartAfterMisses: number;
+  /** Address of a node by its name. */
+  readonly aliases: ReadonlyMap<string, string>;
+}
+
+export interface Snapshot {
+  readonly nowMs: number;
+  readonly settings: PlanSettings;
+  readonly specs: readonly Spec[];
+  readonly replicas: readonly ModelReplica[];
+  readonly jobs: readonly Job[];
+  /** The address (`host:port`) that passed, of each replica that was probed; null when none did. */
+  readonly probes: ReadonlyMap<string, string | null>;
+  /** Rows without a job whose submission the scheduler has refused for certain. */
+  readonly refused: ReadonlySet<string>;
+}
+
+/** What is known of the jobs of rows. */
+export interface JobsOfRows {
+  /** The job of a row: by its number, or by its intent while it has no number. */
+  readonly of: (replica: ModelReplica) => Job | undefined;
+  /** Live jobs of this installation that belong to no row. */
+  readonly strays: readonly Job[];
+  /**
+   * Nodes where such a job, or one that ends, may still answer on any port: nothing there can be told apart from it.
+   */
+  readonly unclearNodes: ReadonlySet<string>;
+}
+
+/** Attaches each job to at most one row, and each row to at most one job. */
+export function matchJobs({ settings, replicas, jobs }: Pick<Snapshot, "settings" | "replicas" | "jobs">): JobsOfRows {
+  const { installationId, prefix } = settings;
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const byIntent = new Map<string, Job>();
+  for (const job of jobs) {
+    const intent = intentOf(job, installationId);
+    const known = intent === null ? undefined : byIntent.get(intent);
+    // one submission that arrived twice: the job that lives, else the first, is the row's
+    if (intent !== null && (known === undefined || (job.live && !known.live))) byIntent.set(intent, job);
+  }
+  const numbered = new Set(replicas.flatMap(({ job_id }) => job_id ?? []));
+  const own = new Map<string, Job>();
+  for (const replica of replicas) {
+    const { id, job_id, intent_id } = replica;
+    const named = job_id === null ? undefined : byId.get(job_id);
+    const carried = job_id === null && intent_id !== null ? byIntent.get(intent_id) : undefined;
+    if (named !== undefined && isJobOf(replica, named, installationId, prefix)) own.set(id, named);
+    else if (carried !== undefined && !numbered.has(carried.id)) own.set(id, carried);
+  }
+  const owned = new Set([...own.values()].map(({ id }) => id));
+  const rowless = jobs.filter((job) => !owned.has(job.id) && intentOf(job, installationId) !== null);
+  const answering = rowless.filter(({ live, ending }) => live || ending);
+  return {
+    of: ({ id }) => own.get(id),
+    strays: rowless.filter(({ live }) => live),
+    unclearNodes: new Set(answering.flatMap(({ nodes }) => firstNode(nodes) ?? [])),
+  };
+}

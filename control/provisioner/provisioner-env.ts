@@ -1,0 +1,85 @@
+/**
+ * The provisioner's variables (docs/rules/provisioner.md#variables), which it has inside the control service and alone.
+ */
+import { z } from "zod";
+import { envCidrs, envErrorText, envFlag, envSecret, envText, envWebUrl, envWhole } from "../../shared/env-fields.ts";
+import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import { EnvError } from "../kernel/env-field.ts";
+import type { ProvisionerOptions } from "./provisioner.ts";
+
+const DAY_SECS = 86_400;
+const FAILURES_MAX = 1000;
+const SPAN_MAX = 1000;
+
+/** The variables of the provisioner as fields of a schema. */
+export const provisionerVariables = {
+  GATEWAY_PROVISIONER_ENABLED: envFlag(true),
+  GATEWAY_PROVISIONER_INTERVAL_SECS: envWhole(15, 1, 600),
+  GATEWAY_PROVISIONER_HEALTH_TIMEOUT_SECS: envWhole(5, 1, 60),
+  GATEWAY_PROVISIONER_WARMUP_TIMEOUT_SECS: envWhole(600, 0, DAY_SECS),
+  GATEWAY_PROVISIONER_LOST_RETENTION_SECS: envWhole(900, 0, 365 * DAY_SECS),
+  GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES: envWhole(20, 0, FAILURES_MAX),
+  GATEWAY_PROVISIONER_DRAIN_SECS: envWhole(60, 0, DAY_SECS),
+  GATEWAY_PORT_SPAN: envWhole(8, 1, SPAN_MAX),
+  GATEWAY_PROVISIONER_JOB_PREFIX: envText("gateway-").refine(
+    (text) => /^[A-Za-z0-9._-]{0,64}$/.test(text),
+    "must be at most 64 letters, digits, dots, dashes and underscores",
+  ),
+};
+
+const variablesSchema = z.object(provisionerVariables);
+
+/** How the provisioner works in this process. */
+export interface ProvisionerEnv {
+  /** False: the control service leaves the work to a provisioner that runs alone. */
+  readonly enabled: boolean;
+  readonly intervalMs: number;
+  readonly healthTimeoutMs: number;
+  /** 0: no warm-up. */
+  readonly warmUpTimeoutMs: number;
+  readonly options: ProvisionerOptions;
+}
+
+/** The parsed variables with their units. */
+export function provisionerEnv(env: z.infer<typeof variablesSchema>): ProvisionerEnv {
+  return {
+    enabled: env.GATEWAY_PROVISIONER_ENABLED,
+    intervalMs: env.GATEWAY_PROVISIONER_INTERVAL_SECS * 1000,
+    healthTimeoutMs: env.GATEWAY_PROVISIONER_HEALTH_TIMEOUT_SECS * 1000,
+    warmUpTimeoutMs: env.GATEWAY_PROVISIONER_WARMUP_TIMEOUT_SECS * 1000,
+    options: {
+      prefix: env.GATEWAY_PROVISIONER_JOB_PREFIX,
+      portSpan: env.GATEWAY_PORT_SPAN,
+      drainMs: env.GATEWAY_PROVISIONER_DRAIN_SECS * 1000,
+      lostRetentionMs: env.GATEWAY_PROVISIONER_LOST_RETENTION_SECS * 1000,
+      restartAfterMisses: env.GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES,
+    },
+  };
+}
+
+/** The configuration of a provisioner that runs alone. */
+export interface LoneProvisionerEnv extends ProvisionerEnv {
+  readonly adminUrl: string;
+  readonly adminToken: string;
+  readonly policy: SsrfPolicy;
+}
+
+const loneSchema = variablesSchema.extend({
+  GATEWAY_ADMIN_TOKEN: envSecret.refine((token) => token !== undefined, "is required: the control service's own"),
+  GATEWAY_ADMIN_BASE_URL: envWebUrl("http://localhost:9180"),
+  GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
+  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
+});
+
+/** Validates the environment of a provisioner that runs alone. Throws EnvError. */
+export function parseLoneProvisionerEnv(variables: Readonly<Record<string, string | undefined>>): LoneProvisionerEnv {
+  const result = loneSchema.safeParse(variables);
+  if (!result.success) throw new EnvError(envErrorText(result.error));
+  const env = result.data;
+  return {
+    ...provisionerEnv(env),
+    adminUrl: env.GATEWAY_ADMIN_BASE_URL,
+    adminToken: env.GATEWAY_ADMIN_TOKEN ?? "",
+    policy: { blockPrivate: env.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: env.GATEWAY_ALLOWED_PRIVATE_CIDRS },
+  };
+}

@@ -1,0 +1,59 @@
+/**
+ * The recipes that come with the gateway, or that the operator keeps in a folder (GATEWAY_RECIPES_DIR): one JSON file each,
+ * of the shape that POST /recipes takes. They are read once, at the start; a file that is no recipe is left out with a line
+ * in the log, because a missing template is no reason not to start (docs/rules/managed-models.md#recipes).
+ */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createRecipeSchema, type Recipe } from "../../../shared/schema/recipe.ts";
+import type { Logger } from "../../kernel/log.ts";
+
+/** Larger ones are refused; a recipe has at most some scripts of 100,000 characters. */
+const FILE_MAX_BYTES = 1024 * 1024;
+
+/** The recipes of a folder; none when it does not exist. */
+export function readBuiltinRecipes(folder: string, log: Logger): readonly Recipe[] {
+  const found = new Map<string, Recipe>();
+  for (const file of filesOf(folder, log)) {
+    const recipe = readRecipe(folder, file);
+    if (typeof recipe === "string") log.warn({ event: "recipe_unreadable", file, reason: recipe });
+    else if (found.has(recipe.name))
+      log.warn({ event: "recipe_unreadable", file, reason: "another file has its name" });
+    else found.set(recipe.name, recipe);
+  }
+  return [...found.values()];
+}
+
+function filesOf(folder: string, log: Logger): readonly string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(".json"))
+      .sort();
+  } catch (error) {
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!missing) log.warn({ event: "recipe_unreadable", file: "", reason: "the folder cannot be read" });
+    return [];
+  }
+}
+
+/** The recipe of a file, or why there is none. */
+function readRecipe(folder: string, file: string): Recipe | string {
+  try {
+    const text = readFileSync(join(folder, file));
+    if (text.length > FILE_MAX_BYTES) return `larger than ${FILE_MAX_BYTES} bytes`;
+    const { success, data, error } = createRecipeSchema.safeParse(
+      JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text)),
+    );
+    if (!success) return error.issues.map(({ path, message }) => `${path.join(".") || "file"}: ${message}`).join("; ");
+    return { ...data, id: idOf(file), builtin: true, created_at: null, updated_at: null };
+  } catch {
+    return "not a readable JSON file";
+  }
+}
+
+/** The same file has the same id on every replica and after every start. */
+function idOf(file: string): string {
+  const hex = createHash("sha256").update(`gateway recipe ${file}`).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,28 @@
+/**
+ * For the tests with a real Slurm: the cluster, and one whole stack whose provisioner works once a second.
+ */
+import type { TestProject } from "vitest/node";
+import { setupWith } from "../harness/global-setup.ts";
+import { SlurmCluster } from "./cluster.ts";
+
+/** The stack's provisioner; short times, so that tests wait for what happens and not for the clock. */
+export const PROVISIONER_VARIABLES = {
+  GATEWAY_PROVISIONER_INTERVAL_SECS: "1",
+  GATEWAY_PROVISIONER_DRAIN_SECS: "1",
+  GATEWAY_PROVISIONER_LOST_RETENTION_SECS: "600",
+  GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES: "3",
+  GATEWAY_PORT_SPAN: "3",
+} as const;
+
+/** Starts both; returns the function that stops them. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const obstacle = SlurmCluster.obstacle();
+  if (obstacle !== null) throw new Error(`the tests with a real Slurm cannot run here: ${obstacle}`);
+  const cluster = new SlurmCluster();
+  await cluster.up();
+  const stopStack = await setupWith(project, PROVISIONER_VARIABLES);
+  return async () => {
+    await stopStack();
+    await cluster.down();
+  };
+}
