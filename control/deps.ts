@@ -47,7 +47,7 @@ import { startSync } from "./startup/sync-at-start.ts";
 /** Where `npm run build` puts the console. */
 const CONSOLE_FOLDER = join(import.meta.dirname, "../dist/console");
 
-export interface Deps {
+interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
   readonly store: HotStore;

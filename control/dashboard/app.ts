@@ -89,6 +89,7 @@ export function createDashboard(options: DashboardOptions): Hono {
       user: user === null ? null : shownUser(user),
       providers: env.providers.map(({ id, name }) => ({ id, name })),
       build: assets?.build ?? null,
+      proxy_base_url: user === null ? null : env.proxyBaseUrl,
     });
   });
 
