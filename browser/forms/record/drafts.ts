@@ -7,8 +7,8 @@ import { instantOf } from "../../time/instants.ts";
 import { instantAt, localOf } from "../../time/local-instants.ts";
 import type { FieldSpec } from "./field-specs.ts";
 
-/** The contents of one control: text; on or off; the chosen ones of several. */
-type Typed = string | boolean | readonly string[];
+/** The contents of one control: text; on or off; the chosen ones of several; of kind `value` the value itself. */
+export type Typed = unknown;
 /** The contents of a form's controls, by field. */
 export type Draft = Readonly<Record<string, Typed>>;
 /** A record, or a body, by field. */
@@ -25,6 +25,8 @@ export function draftOf(specs: readonly FieldSpec[], record: FieldValues, zone: 
 
 function typedOf({ kind }: FieldSpec, value: unknown, zone: string): Typed {
   switch (kind) {
+    case "value":
+      return value;
     case "flag":
       return value === true;
     case "choices":
@@ -44,7 +46,7 @@ function typedOf({ kind }: FieldSpec, value: unknown, zone: string): Typed {
 }
 
 /** True when two contents of a control are the same. */
-export function isSameTyped(one: Typed | undefined, other: Typed | undefined): boolean {
+export function isSameTyped(one: Typed, other: Typed): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 

@@ -20,7 +20,9 @@ export interface FieldSpec {
     /** A list of texts, one a line. */
     | "lines"
     /** A point in time, typed by the clock of a zone. */
-    | "instant";
+    | "instant"
+    /** Anything, by a control of its own. */
+    | "value";
   /** Nothing typed means null. */
   readonly isNullable: boolean;
   readonly choices: readonly string[];
@@ -48,6 +50,11 @@ export function fieldSpecs(
     const spec = field === undefined ? null : fieldSpec(name, field);
     return spec === null ? [] : [spec];
   });
+}
+
+/** A field whose control the form brings along. */
+export function valueSpec(name: string): FieldSpec {
+  return { name, kind: "value", isNullable: false, choices: [] };
 }
 
 /** The controls of an object's fields, such as a policy's. */
