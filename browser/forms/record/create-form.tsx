@@ -14,7 +14,7 @@ import {
   serverErrors,
   type Typed,
 } from "./drafts.ts";
-import { FieldControl } from "./field-control.tsx";
+import { FormFields, type OwnControl } from "./field-control.tsx";
 import type { FieldSpec } from "./field-specs.ts";
 import classes from "./record-form.module.css";
 
@@ -31,13 +31,14 @@ interface CreateFormProps<B> {
    */
   readonly onSubmit: (body: B, idempotencyKey: string) => Promise<void>;
   readonly offered?: Readonly<Record<string, readonly string[]>>;
+  readonly controls?: Readonly<Record<string, OwnControl>>;
   readonly children?: ReactNode;
 }
 
 const NO_ERRORS: FieldErrors = {};
 
 export function CreateForm<B>(props: CreateFormProps<B>) {
-  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, children } = props;
+  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, children } = props;
   const [draft, setDraft] = useState<Draft>(() => draftOf(specs, initial, zone));
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isBusy, setBusy] = useState(false);
@@ -56,7 +57,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
       return;
     }
     setBusy(true);
-    sent.current ??= crypto.randomUUID();
+    sent.current ??= idempotencyKey();
     try {
       await onSubmit(judged.data, sent.current);
     } catch (error) {
@@ -69,19 +70,15 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
   const general = errors[""];
   return (
     <form className={classes["form"]} onSubmit={(event) => void submit(event)} noValidate>
-      <div className={classes["fields"]}>
-        {specs.map((spec) => (
-          <FieldControl
-            key={spec.name}
-            spec={spec}
-            typed={draft[spec.name]}
-            error={errors[spec.name]}
-            onType={(typed) => type(spec.name, typed)}
-            zone={zone}
-            offered={offered?.[spec.name]}
-          />
-        ))}
-      </div>
+      <FormFields
+        specs={specs}
+        draft={draft}
+        errors={errors}
+        onType={type}
+        zone={zone}
+        offered={offered}
+        controls={controls}
+      />
       {children}
       {general !== undefined && <Notice tone="bad">{general}</Notice>}
       <div className={classes["footer"]}>
@@ -91,4 +88,9 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
       </div>
     </form>
   );
+}
+
+/** Of 128 bits of chance; `crypto.randomUUID` is only there under https. */
+function idempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

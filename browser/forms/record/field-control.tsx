@@ -1,6 +1,6 @@
-import { useId } from "react";
+import { type ReactNode, useId } from "react";
 import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
-import type { Typed } from "./drafts.ts";
+import type { Draft, FieldErrors, Typed } from "./drafts.ts";
 import type { FieldSpec } from "./field-specs.ts";
 import { choiceLabel, fieldHint, fieldLabel } from "./field-words.ts";
 import classes from "./record-form.module.css";
@@ -16,8 +16,49 @@ interface FieldControlProps {
   readonly offered?: readonly string[] | undefined;
 }
 
-/** The control of one field. */
-export function FieldControl({ spec, typed, error, onType, zone, offered }: FieldControlProps) {
+/** A control that a form brings along for one of its fields. */
+export type OwnControl = (own: {
+  readonly typed: Typed;
+  readonly onType: (typed: Typed) => void;
+  readonly error: string | undefined;
+}) => ReactNode;
+
+interface FormFieldsProps {
+  readonly specs: readonly FieldSpec[];
+  readonly draft: Draft;
+  readonly errors: FieldErrors;
+  readonly onType: (field: string, typed: Typed) => void;
+  readonly zone: string;
+  /** Values that are offered while typing, by field. */
+  readonly offered?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly controls?: Readonly<Record<string, OwnControl>> | undefined;
+}
+
+/** The controls of all fields of a form. */
+export function FormFields({ specs, draft, errors, onType, zone, offered, controls }: FormFieldsProps) {
+  return (
+    <div className={classes["fields"]}>
+      {specs.map((spec) => {
+        const { name } = spec;
+        const own = {
+          typed: draft[name],
+          error: errors[name],
+          onType: (typed: Typed): void => onType(name, typed),
+        };
+        const control = controls?.[name];
+        return control === undefined ? (
+          <FieldControl key={name} spec={spec} {...own} zone={zone} offered={offered?.[name]} />
+        ) : (
+          <div key={name} className={classes["whole"]}>
+            {control(own)}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function FieldControl({ spec, typed, error, onType, zone, offered }: FieldControlProps) {
   const { name, kind, choices, isNullable } = spec;
   const list = useId();
   const label = fieldLabel(name);

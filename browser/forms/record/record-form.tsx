@@ -24,7 +24,7 @@ import {
   type Typed,
   touchedFields,
 } from "./drafts.ts";
-import { FieldControl } from "./field-control.tsx";
+import { FormFields, type OwnControl } from "./field-control.tsx";
 import type { FieldSpec } from "./field-specs.ts";
 import { fieldLabel, valueText } from "./field-words.ts";
 import classes from "./record-form.module.css";
@@ -53,8 +53,7 @@ interface RecordFormProps {
   readonly isReadOnly?: boolean;
   /** Values that are offered while typing, by field. */
   readonly offered?: Readonly<Record<string, readonly string[]>>;
-  /** Controls of fields of kind `value`. */
-  readonly controls?: Readonly<Record<string, (value: Typed, onChange: (value: Typed) => void) => ReactNode>>;
+  readonly controls?: Readonly<Record<string, OwnControl>>;
   /** Stands above the button: what the change means, from the record and the values that would be saved. */
   readonly note?: (values: FieldValues) => ReactNode;
 }
@@ -132,26 +131,15 @@ export function RecordForm(props: RecordFormProps) {
           onTake={() => setEdit(null)}
         />
       )}
-      <div className={classes["fields"]}>
-        {specs.map((spec) =>
-          spec.kind === "value" ? (
-            <div key={spec.name} className={classes["whole"]}>
-              {props.controls?.[spec.name]?.(draft[spec.name], (typed) => type(spec.name, typed))}
-              {errors[spec.name] !== undefined && <p role="alert">{errors[spec.name]}</p>}
-            </div>
-          ) : (
-            <FieldControl
-              key={spec.name}
-              spec={spec}
-              typed={draft[spec.name]}
-              error={errors[spec.name]}
-              onType={(typed) => type(spec.name, typed)}
-              zone={zone}
-              offered={props.offered?.[spec.name]}
-            />
-          ),
-        )}
-      </div>
+      <FormFields
+        specs={specs}
+        draft={draft}
+        errors={errors}
+        onType={type}
+        zone={zone}
+        offered={props.offered}
+        controls={props.controls}
+      />
       {note?.(values)}
       {general !== undefined && <Notice tone="bad">{general}</Notice>}
       <div className={classes["footer"]}>
