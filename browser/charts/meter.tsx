@@ -31,12 +31,16 @@ export function Meter({ label, used, reserved, cap, format }: MeterProps) {
   const amounts = { used, reserved };
   const bar = barOf(["used", "reserved"] as const, (part) => amounts[part], cap);
   const state = stateOf(used, reserved, cap);
-  const figures = [
-    { name: text("used"), value: format(used), tone: "usedSwatch" },
-    { name: text("reserved"), value: format(reserved), tone: "reservedSwatch" },
+  const rest =
     bar.beyond > 0
-      ? { name: text("beyond"), value: format(bar.beyond), tone: "beyondSwatch" }
-      : { name: text("left"), value: cap === null ? text("noCap") : format(bar.left.value), tone: "leftSwatch" },
+      ? { name: text("beyond"), value: format(bar.beyond), isBad: true }
+      : cap === null
+        ? { name: text("cap"), value: text("noCap"), isBad: false }
+        : { name: text("left"), value: format(bar.left.value), isBad: false };
+  const figures = [
+    { name: text("used"), value: format(used), isBad: false },
+    { name: text("reserved"), value: format(reserved), isBad: false },
+    rest,
   ];
   const described =
     cap === null
@@ -67,9 +71,9 @@ export function Meter({ label, used, reserved, cap, format }: MeterProps) {
         </svg>
       )}
       <dl className={classes["figures"]}>
-        {figures.map(({ name, value, tone }) => (
+        {figures.map(({ name, value, isBad }) => (
           <div key={name}>
-            <dt className={classes[tone]}>{name}</dt>
+            <dt className={isBad ? classes["beyond"] : undefined}>{name}</dt>
             <dd>{value}</dd>
           </div>
         ))}

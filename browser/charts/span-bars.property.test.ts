@@ -94,7 +94,7 @@ describe("spanBars", () => {
     expect(
       spanBars(ROW, circle)
         .bars.map(({ depth }) => depth)
-        .sort(),
+        .sort((a, b) => a - b),
     ).toEqual([0, 1]);
     expect(spanBars(ROW, [span({ span_name: "a", parent_span: "a" })]).bars[0]?.depth).toBe(0);
     const chain = Array.from({ length: 10_000 }, (_, at) => span({ span_name: `s${at}`, parent_span: `s${at + 1}` }));
@@ -113,6 +113,7 @@ describe("spanBars", () => {
     expect(of("{")).toEqual([]);
     expect(of(`{"a":"${"x".repeat(30_000)}"}`)).toEqual([]);
     expect(of(`{"a":"${"x".repeat(300)}"}`)?.[0]?.[1]).toHaveLength(201);
+    expect(of('{"a":"x\\u202ey\\u001b[2J"}')).toEqual([["a", "x y [2J"]]);
     expect(of('{"__proto__":{"x":1}}')).toEqual([["__proto__", '{"x":1}']]);
   });
 });

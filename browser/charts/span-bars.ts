@@ -3,6 +3,7 @@
  * machines have measured: a parent may be missing or its own ancestor, a duration negative or beyond every number, and there
  * may be ten thousand. Whatever they say, every bar lies within the waterfall. O(n log n). Pure.
  */
+import { oneLine } from "../../shared/printable.ts";
 import type { Span } from "../../shared/schema/usage-reads.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { isInstant } from "../time/instants.ts";
@@ -14,9 +15,9 @@ interface SpanBar {
   readonly depth: number;
   readonly from: number;
   readonly length: number;
-  /** From the beginning of the request; null when the span's own start is not known. */
+  /** From the beginning of the request, which may be after it; null when it is not credible. */
   readonly startMs: number | null;
-  /** Null when it is not known. */
+  /** Null when it is not credible. */
   readonly durationMs: number | null;
   /** True when a part of it lies outside of the waterfall. */
   readonly isClipped: boolean;
@@ -39,6 +40,8 @@ const ATTRIBUTES_MAX = 20;
 const ATTRIBUTES_CHARACTERS_MAX = 20_000;
 const VALUE_CHARACTERS_MAX = 200;
 const DAY_MS = 86_400_000;
+/** A longer span is no measurement. */
+const LONGEST_MS = 2 ** 32 - 1;
 const ROOT = "proxy_request";
 
 /** The bars of a request's spans, the 200 longest at most. */
@@ -56,12 +59,12 @@ export function spanBars(row: Pick<UsageRow, "ts_ms" | "total_ms">, spans: reado
     const endMs = fromMs + Math.min(lengthOf(span), 2 * DAY_MS);
     const [from, end] = [inside(fromMs / wholeMs), inside(endMs / wholeMs)];
     return {
-      name: span.span_name,
+      name: cut(span.span_name),
       depth: depths.get(span.span_name) ?? 0,
       from,
       length: end - from,
-      startMs: isPlaced ? fromMs : null,
-      durationMs: isDuration(span.duration_ms) ? span.duration_ms : null,
+      startMs: isPlaced && Math.abs(fromMs) <= LONGEST_MS ? fromMs : null,
+      durationMs: isDuration(span.duration_ms) && span.duration_ms <= LONGEST_MS ? span.duration_ms : null,
       isClipped: !isPlaced || fromMs < 0 || fromMs + lengthOf(span) > wholeMs,
       isError: span.status === "error",
       attributes: attributesOf(span.attributes),
@@ -140,6 +143,8 @@ function attributesOf(json: string): readonly (readonly [string, string])[] {
   }
 }
 
-function cut(value: string): string {
+/** One line of bounded length. */
+function cut(text: string): string {
+  const value = oneLine(text.slice(0, VALUE_CHARACTERS_MAX + 1));
   return value.length > VALUE_CHARACTERS_MAX ? `${value.slice(0, VALUE_CHARACTERS_MAX).toWellFormed()}…` : value;
 }

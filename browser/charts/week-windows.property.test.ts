@@ -2,7 +2,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isWithinWindows, type WeeklyWindow } from "../../shared/access-window.ts";
-import { mergedWindows, openMinutes, openNow, openSpells, windowsBetween, withPart } from "./week-windows.ts";
+import {
+  mergedWindows,
+  openMinutes,
+  openNow,
+  openSpells,
+  windowsBetween,
+  withoutSpell,
+  withPart,
+} from "./week-windows.ts";
 
 const minutes = fc.uniqueArray(fc.nat(1440), { minLength: 2, maxLength: 2 }).map((pair) => pair.sort((a, b) => a - b));
 const window = fc
@@ -105,6 +113,22 @@ describe("windows", () => {
         const inSpells = openSpells(list).reduce((sum, spell) => sum + length(spell), 0);
         const inWindows = mergedWindows(list).reduce((sum, one) => sum + one.end_min - one.start_min, 0);
         expect(inSpells).toBe(inWindows);
+      }),
+    );
+  });
+});
+
+describe("withoutSpell", () => {
+  it("takes one open time away and leaves the others", () => {
+    fc.assert(
+      fc.property(windows, fc.nat(20), (list, which) => {
+        const spells = openSpells(list);
+        const spell = spells[which % Math.max(1, spells.length)];
+        if (spell === undefined) return;
+        const rest = withoutSpell(list, spell);
+        const others = spells.filter((one) => one !== spell);
+        if (rest === null) expect(others).toEqual([]);
+        else expect(openSpells(rest)).toEqual(others);
       }),
     );
   });

@@ -90,6 +90,25 @@ export function openSpells(windows: readonly WeeklyWindow[]): readonly OpenSpell
   return [...joined.slice(1, -1), { ...last, endDay: first.endDay, endMin: first.endMin }];
 }
 
+/** The windows without one of their open times; null when nothing would be open. */
+export function withoutSpell(windows: readonly WeeklyWindow[], spell: OpenSpell): readonly WeeklyWindow[] | null {
+  let rest: readonly WeeklyWindow[] | null = windows;
+  for (const part of partsOf(spell)) rest = rest === null ? null : withPart(rest, part, false);
+  return rest;
+}
+
+/** An open time as one window for each day. */
+function partsOf({ startDay, startMin, endDay, endMin }: OpenSpell): readonly WeeklyWindow[] {
+  if (startDay === endDay && startMin < endMin) return [{ day: startDay, start_min: startMin, end_min: endMin }];
+  const days = (endDay - startDay + WEEK_DAYS) % WEEK_DAYS || WEEK_DAYS;
+  const between = Array.from({ length: days - 1 }, (_, at) => (startDay + 1 + at) % WEEK_DAYS);
+  return [
+    { day: startDay, start_min: startMin, end_min: DAY_MIN },
+    ...between.map((day) => ({ day, start_min: 0, end_min: DAY_MIN })),
+    { day: endDay, start_min: 0, end_min: endMin },
+  ];
+}
+
 /** Whether a tenant with these windows is served now, and when that changes, epoch ms; null: it does not within two weeks. */
 export function openNow(
   windows: readonly WeeklyWindow[],

@@ -30,6 +30,7 @@ const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]
   usage_waiting: "warn",
   tenant_expires: "warn",
   key_expires: "warn",
+  user_pending: "warn",
   budget_low: "warn",
   setting_without_effect: "neutral",
 };
@@ -58,6 +59,7 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
       return pageTarget("/keys", { key_id: entity_id });
     case "model_endpoint":
     case "settings":
+    case "user":
     case "gateway":
       return null;
     default:

@@ -2,6 +2,7 @@
  * Why one request was slow, refused or failed, and what would change that, from its usage row alone
  * (docs/rules/console-figures.md#explanations). Pure.
  */
+import { oneLine } from "../../shared/printable.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
@@ -13,7 +14,7 @@ import { measured, type Phase, requestPhases } from "./request-phases.ts";
 
 const text = texts("explain", explainTexts);
 
-/** The fields of a row that are read; those that a tenant's own users do not see may be absent. */
+/** The fields of a row that are read; those that a tenant's own users do not see are absent for them, and not known then. */
 export type ExplainedRow = Pick<
   UsageLog,
   | "request_id"
@@ -23,15 +24,17 @@ export type ExplainedRow = Pick<
   | "admission"
   | "cache_status"
   | "status_code"
-  | "upstream_status"
   | "error_code"
-  | "attempts"
   | "output_tokens"
   | "queue_wait_ms"
   | "ttft_ms"
   | "total_ms"
   | "gateway_ms"
-> & { readonly endpoint?: string | undefined };
+> & {
+  readonly endpoint?: string | undefined;
+  readonly attempts?: number | undefined;
+  readonly upstream_status?: number | undefined;
+};
 
 /** What would change it, and where; null: nowhere in the console. */
 interface Advice {
@@ -95,7 +98,8 @@ function outcomeOf(row: ExplainedRow, viewer: Viewer): RequestExplanation {
 }
 
 function gatewayOutcome(row: ExplainedRow, viewer: Viewer): RequestExplanation {
-  const { error_code: code, status_code: status } = row;
+  const { status_code: status } = row;
+  const code = oneLine(row.error_code);
   const known = explainError(code);
   const isFailure = status >= 500;
   const ask = viewer === "user" && isForOperators(code);
@@ -111,7 +115,7 @@ function gatewayOutcome(row: ExplainedRow, viewer: Viewer): RequestExplanation {
 }
 
 function upstreamOutcome(row: ExplainedRow): RequestExplanation {
-  const { upstream_status: upstreamStatus, status_code: status } = row;
+  const { status_code: status, upstream_status: upstreamStatus = 0 } = row;
   const isKnown = upstreamStatus >= 400;
   return {
     tone: "bad",
@@ -129,14 +133,20 @@ function upstreamAdvice(status: number) {
 }
 
 function leftOutcome(row: ExplainedRow): RequestExplanation {
-  const where =
-    measured(row.attempts) === 0 ? "leftInQueue" : measured(row.ttft_ms) === 0 ? "leftBeforeFirst" : "leftInStream";
   return {
     tone: "neutral",
     title: text("left", { whole: formatMs(measured(row.total_ms)) }),
-    sentences: [text(where)],
+    sentences: [text(whereLeft(row))],
     advice: [{ text: text("leftFix"), link: null }],
   };
+}
+
+/** How far a request was when its client left. */
+function whereLeft({ attempts, ttft_ms, queue_wait_ms, total_ms, admission }: ExplainedRow) {
+  if (measured(ttft_ms) > 0) return "leftInStream";
+  if (measured(attempts) > 0) return "leftBeforeFirst";
+  const wasQueuedToTheEnd = admission === "queued" && measured(queue_wait_ms) >= measured(total_ms);
+  return attempts === undefined && !wasQueuedToTheEnd ? "leftUnknown" : "leftInQueue";
 }
 
 function timeSentence({ id, durationMs }: Phase, row: ExplainedRow): string {

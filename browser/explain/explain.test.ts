@@ -9,7 +9,7 @@ import { ADMISSION_CLASSES, CACHE_STATUSES, zeroUsageRow } from "../../shared/us
 import { errorTexts } from "../messages/en/errors.ts";
 import { explainAttention } from "./explain-attention.ts";
 import { explainBudget } from "./explain-budget.ts";
-import { explainError } from "./explain-error.ts";
+import { errorName, explainError, ROW_ERROR_CODES } from "./explain-error.ts";
 import { explainHealth } from "./explain-health.ts";
 import { type ExplainedRow, explainRequest } from "./explain-request.ts";
 import { explainWaiting } from "./explain-waiting.ts";
@@ -36,6 +36,15 @@ describe("errors", () => {
   it("has texts of no other codes, and knows no code that is not in the table", () => {
     expect(Object.keys(errorTexts).sort()).toEqual(CODES.flatMap((code) => [code, `${code}_fix`]).sort());
     for (const code of ["", "__proto__", "constructor", "toString", "teapot"]) expect(explainError(code)).toBeNull();
+  });
+});
+
+describe("codes of rows", () => {
+  it("are those of the data plane, and of clients that left", () => {
+    expect(ROW_ERROR_CODES).toContain("queue_full");
+    expect(ROW_ERROR_CODES).toContain("client_gone");
+    for (const code of ["backup_format", "unauthorized", "not_found"]) expect(ROW_ERROR_CODES).not.toContain(code);
+    expect(errorName("api_key_expired")).toBe("Api key expired");
   });
 });
 
@@ -109,6 +118,8 @@ describe("requests", () => {
       explainRequest(row({ status_code: 499, error_code: "client_gone", total_ms: 100, ...fields }), "user")
         .sentences[0];
     expect(left({})).toContain("waited for a slot");
+    expect(left({ attempts: undefined })).toContain("by then is charged");
+    expect(left({ attempts: undefined, admission: "queued", queue_wait_ms: 100 })).toContain("waited for a slot");
     expect(left({ attempts: 1 })).toContain("had not begun");
     expect(left({ attempts: 1, ttft_ms: 5 })).toContain("what was seen is charged");
   });
@@ -132,10 +143,10 @@ describe("requests", () => {
         fc.stringMatching(/^[a-z_]{1,20}$/),
       ),
       status_code: status,
-      upstream_status: status,
+      upstream_status: fc.option(status, { nil: undefined }),
       admission: fc.constantFrom(...ADMISSION_CLASSES),
       cache_status: fc.constantFrom(...CACHE_STATUSES),
-      attempts: anyNumber,
+      attempts: fc.option(anyNumber, { nil: undefined }),
       output_tokens: anyNumber,
       queue_wait_ms: anyNumber,
       ttft_ms: anyNumber,
@@ -180,6 +191,7 @@ describe("queues", () => {
 describe("attention", () => {
   it.each(ATTENTION_KINDS)("%s has a title, a sentence and its figures", (kind) => {
     const types: AttentionItem["entity_type"][] = [
+      "user",
       "tenant",
       "api_key",
       "model",

@@ -6,7 +6,7 @@
 /** An address of the console, as the router takes it. */
 export type LinkTarget =
   | {
-      readonly to: "/fairshare" | "/logs" | "/keys";
+      readonly to: "/fairshare" | "/logs" | "/tenants" | "/keys";
       readonly params: Readonly<Record<string, never>>;
       /** `tenant_id`, `key_id`, `model`, `cell`, `error_code`. */
       readonly search: Readonly<Record<string, string>>;
@@ -29,11 +29,14 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
 }
 
 /** A target on a page with its parameters. */
-export function pageTarget(to: "/fairshare" | "/logs" | "/keys", search: Readonly<Record<string, string>>): LinkTarget {
+export function pageTarget(
+  to: "/fairshare" | "/logs" | "/tenants" | "/keys",
+  search: Readonly<Record<string, string>>,
+): LinkTarget {
   return { to, params: {}, search };
 }
 
 /** The target for one who may go there, else null. */
 export function reachable(target: LinkTarget | null, viewer: Viewer): LinkTarget | null {
-  return viewer === "user" && target?.to === "/fairshare" ? null : target;
+  return viewer === "user" && (target?.to === "/fairshare" || target?.to === "/tenants") ? null : target;
 }

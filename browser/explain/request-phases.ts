@@ -22,7 +22,10 @@ export interface Phase {
 }
 
 /** The fields of a row that say where its time went. */
-export type TimedRow = Pick<UsageRow, "total_ms" | "queue_wait_ms" | "gateway_ms" | "ttft_ms" | "attempts">;
+export type TimedRow = Pick<UsageRow, "total_ms" | "queue_wait_ms" | "gateway_ms" | "ttft_ms"> & {
+  /** Absent: the reader does not see it; then it is not told apart from one attempt. */
+  readonly attempts?: number | undefined;
+};
 
 /** A longer time is no measurement: a column of times holds 32 bits. */
 const LONGEST_MS = 2 ** 32 - 1;
@@ -41,11 +44,11 @@ export function requestPhases(row: TimedRow): readonly Phase[] {
   take("gateway", row.gateway_ms);
   const hasFirstByte = measured(row.ttft_ms) > 0;
   if (hasFirstByte) take("first_token", row.ttft_ms);
-  take(hasFirstByte ? (row.attempts > 1 ? "stream_and_attempts" : "stream") : "upstream", wholeMs);
+  take(hasFirstByte ? (measured(row.attempts) > 1 ? "stream_and_attempts" : "stream") : "upstream", wholeMs);
   return phases;
 }
 
-/** A measured time in whole ms, 0 to 2^32 - 1; what is no number counts as 0. */
-export function measured(ms: number): number {
-  return ms > 0 ? Math.floor(Math.min(ms, LONGEST_MS)) : 0;
+/** A measured time or count as a whole number, 0 to 2^32 - 1; what is absent or no number counts as 0. */
+export function measured(ms: number | undefined): number {
+  return ms !== undefined && ms > 0 ? Math.floor(Math.min(ms, LONGEST_MS)) : 0;
 }

@@ -4,10 +4,13 @@ import {
   formatAge,
   formatDay,
   formatInstant,
+  formatMinutes,
   formatMonth,
   formatShortDay,
   formatTimeOfDay,
   instantOf,
+  minutesOf,
+  weekdayName,
 } from "./instants.ts";
 
 const AT = Date.UTC(2026, 10, 22, 20, 12, 7, 45);
@@ -43,6 +46,16 @@ describe("instants", () => {
   it("that are not known are a dash", () => {
     expect([formatInstant("UTC", null), formatAge(AT, null), formatDay("2026-13-01")]).toEqual(["–", "–", "–"]);
     expect([instantOf(null), instantOf("yesterday"), instantOf("1970-01-01T00:00:00.000Z")]).toEqual([null, null, 0]);
+  });
+});
+
+describe("times of the week", () => {
+  it("have names, and are read as they are written", () => {
+    expect([0, 1, 6].map((day) => weekdayName(day, "short"))).toEqual(["Sun", "Mon", "Sat"]);
+    expect(weekdayName(3, "long")).toBe("Wednesday");
+    expect([0, 570, 1440].map(formatMinutes)).toEqual(["00:00", "09:30", "24:00"]);
+    expect(["00:00", " 09:30", "23:59"].map(minutesOf)).toEqual([0, 570, 1439]);
+    for (const text of ["", "24:00", "9:30", "09:60", "09:30:00", "x"]) expect(minutesOf(text)).toBeNull();
   });
 });
 

@@ -80,6 +80,27 @@ export function formatDay(day: string): string {
   return formatOf("day", "UTC", shape).format(midnightMs);
 }
 
+/** A Sunday, for the names of weekdays. */
+const SUNDAY_MS = Date.UTC(2026, 10, 22);
+const DAY_MS = 86_400_000;
+
+/** The name of a weekday, 0 is Sunday. */
+export function weekdayName(day: number, length: "short" | "long"): string {
+  return formatOf(`weekday ${length}`, "UTC", { weekday: length }).format(SUNDAY_MS + day * DAY_MS);
+}
+
+/** Minutes from midnight as `09:30`; the end of the day is `24:00`. */
+export function formatMinutes(minutes: number): string {
+  const twoDigits = (count: number): string => String(count).padStart(2, "0");
+  return `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+}
+
+/** Minutes from midnight of a text such as `09:30`; null for anything else. */
+export function minutesOf(text: string): number | null {
+  const [, hours = "", minutes = ""] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text.trim()) ?? [];
+  return hours === "" ? null : Number(hours) * 60 + Number(minutes);
+}
+
 const SECONDS = { unit: "second", fromMs: 0, ms: 1000 } as const;
 /** The units of ages with the ms from which each one is used, the longest first. */
 const AGE_UNITS = [

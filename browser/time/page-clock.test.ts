@@ -16,11 +16,11 @@ function world() {
   });
   const pass = (ms: number): void => {
     state.nowMs += ms;
-    for (const tick of [...state.timers]) tick();
+    for (const tick of state.timers) tick();
   };
   const show = (isHidden: boolean): void => {
     state.isHidden = isHidden;
-    for (const changed of [...state.watchers]) changed();
+    for (const changed of state.watchers) changed();
   };
   return { state, clock, pass, show };
 }

@@ -4,7 +4,7 @@
  */
 
 /** What the clock needs of its surroundings. */
-export interface ClockPorts {
+interface ClockPorts {
   /** The time, epoch ms. */
   readonly now: () => number;
   /** Calls back again and again; returns how to stop that. */
@@ -56,7 +56,7 @@ export class PageClock {
 
   #tick(): void {
     this.#nowMs = this.#ports.now();
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   #end(): void {

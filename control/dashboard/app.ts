@@ -88,8 +88,8 @@ export function createDashboard(options: DashboardOptions): Hono {
     return c.json({
       user: user === null ? null : shownUser(user),
       providers: env.providers.map(({ id, name }) => ({ id, name })),
-      build: assets?.build ?? null,
       proxy_base_url: user === null ? null : env.proxyBaseUrl,
+      build: assets?.build ?? null,
     });
   });
 

@@ -4,14 +4,13 @@
  * Management API may become available later, and may go away.
  */
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { connect } from "../db/connect.ts";
 import { createLog, type Logger } from "../kernel/log.ts";
 import { migrateWithRetries } from "../process/open-database.ts";
 import { OrderlyEnd } from "../process/orderly-end.ts";
 import { startOrExit } from "../process/start-error.ts";
 import { createDashboard } from "./app.ts";
-import { ConsoleAssets } from "./assets.ts";
+import { BUILT_CONSOLE, ConsoleAssets } from "./assets.ts";
 import { parseStandaloneEnv, type StandaloneEnv } from "./env.ts";
 import { remoteManagement } from "./remote-management.ts";
 import { serveDashboard } from "./serve.ts";
@@ -29,8 +28,8 @@ async function main(env: StandaloneEnv, log: Logger): Promise<void> {
   const dashboard = createDashboard({
     env: env.dashboard,
     db: connection.db,
+    assets: ConsoleAssets.read(BUILT_CONSOLE),
     adminToken: env.adminToken,
-    assets: ConsoleAssets.read(join(import.meta.dirname, "../../dist/console")),
     management: remoteManagement(env.adminBaseUrl, log),
     now: () => new Date(),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),

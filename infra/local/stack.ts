@@ -6,6 +6,7 @@
 import net from "node:net";
 import { deriveInternalToken } from "../../shared/internal-token.ts";
 import { terminalText } from "../../shared/printable.ts";
+import { buildConsole } from "../console/build.ts";
 import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";
 import type { DashboardAccess } from "./dashboard.ts";
@@ -199,6 +200,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     onGiveUp: giveUp,
   };
 
+  // Without its pages the console says so, and the gateway works: a read-only folder must not keep it from starting.
+  const built = config.dashboard
+    ? buildConsole().catch((error: Error) => log("stack", `the console cannot be built: ${error.message}`))
+    : null;
   const redis = await startRedis(context);
   undo.add(() => redis.close());
   if (config.redis.kind !== "rest") parts.set("redis", inProcess("redis"));
@@ -229,6 +234,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     }),
   ]);
   if (ran.status === "fulfilled") ({ ports: runtimePorts, objectsPort } = ran.value);
+  await built;
   const [controlled] = await Promise.allSettled([
     startControl(context, { redis, clickhouse, edgeUrl: toObjects.url, proxyUrl: front.url }),
   ]);
