@@ -75,6 +75,13 @@ export const explainTexts = {
   attention_endpoint_down: "Endpoint {name} is down",
   attention_endpoint_down_text:
     "Its health checks fail. The model's other endpoints serve meanwhile, if there are any.",
+  attention_provisioner_held: "The provisioner is held",
+  attention_provisioner_held_text:
+    "It could not read everything that it needs for 10 minutes, so that it starts and ends no job. What runs goes on serving.",
+  attention_provision_failed: "Model {name} gets no further replica",
+  attention_provision_failed_text: "The scheduler refuses its jobs, or too many of them failed.",
+  attention_replicas_lost: "Model {name} has lost replicas",
+  attention_replicas_lost_text: "Their jobs have ended. They are replaced unless too many were lost.",
   attention_budget_exhausted: "The budget of {name} is used up",
   attention_budget_exhausted_text: "Its requests are refused until the budget is raised or begins anew.",
   attention_alert: "{name}",
