@@ -4,29 +4,10 @@
  * row does not change after its request is complete.
  */
 import * as z from "zod";
+import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "./usage-values.ts";
 
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
-export const REQUEST_TYPES = [
-  "chat",
-  "completion",
-  "responses",
-  "embedding",
-  "audio",
-  "image",
-  "rerank",
-  "moderation",
-  "other",
-  "vision_boon",
-  "structured_output_boon",
-  "tool_loop",
-  "guardrails_boon",
-  "health_probe",
-  "benchmark",
-] as const;
-
-export const ADMISSION_CLASSES = ["fast", "queued", "rejected", "boon"] as const;
-export const CACHE_STATUSES = ["hit", "miss", "off"] as const;
 const SESSION_ID_SOURCES = ["client", "derived", "none"] as const;
 
 export type RequestType = (typeof REQUEST_TYPES)[number];

@@ -1,22 +1,14 @@
 /** What the console's server refused, or that it could not be asked (docs/rules/console.md#errors). */
-import * as z from "zod/mini";
+import { fieldsOf, textOf } from "./untyped.ts";
 
-const bodySchema = z.object({
-  error: z.object({
-    message: z.string().check(z.maxLength(4000)),
-    code: z.string().check(z.maxLength(200)),
-    param: z.optional(z.nullable(z.string().check(z.maxLength(400)))),
-  }),
-});
-
-/** Codes of failures that have no answer. */
-export type UnansweredCode = "unreachable" | "not_understood";
+/** Longer texts are no error of the console's server. */
+const MESSAGE_MAX_CHARACTERS = 4000;
 
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** HTTP status; 0: there was no answer. */
   readonly status: number;
-  /** Of the error table, or an {@link UnansweredCode}. */
+  /** Of the error table; `unreachable` or `not_understood` where nobody answered in its words. */
   readonly code: string;
   /** The field that is wrong; null: none is named. */
   readonly param: string | null;
@@ -44,12 +36,12 @@ export class ApiError extends Error {
 
 /** The error that an answer tells; whatever a proxy on the way put in its place is `not_understood`. */
 export function errorOf(response: Response, body: unknown): ApiError {
-  const parsed = bodySchema.safeParse(body);
+  const { message, code, param } = fieldsOf(fieldsOf(body)["error"]);
   const retryAfterSecs = secondsOf(response.headers.get("retry-after"));
-  if (!parsed.success)
+  const text = textOf(message);
+  if (text === null || text.length > MESSAGE_MAX_CHARACTERS || typeof code !== "string")
     return new ApiError(response.status, "not_understood", `HTTP ${response.status}`, { retryAfterSecs });
-  const { message, code, param } = parsed.data.error;
-  return new ApiError(response.status, code, message, { param: param ?? null, retryAfterSecs });
+  return new ApiError(response.status, code, text, { param: textOf(param), retryAfterSecs });
 }
 
 function secondsOf(header: string | null): number | null {

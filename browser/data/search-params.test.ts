@@ -24,6 +24,10 @@ describe("searchParams", () => {
     expect(view({ open: "x".repeat(11), tab: "third", min: Number.NaN, live: "true" })).toEqual({});
   });
 
+  it("drops objects, also those that cannot be written", () => {
+    expect(view({ tab: { toString: 1 }, open: Object.create(null) })).toEqual({});
+  });
+
   it("never throws, and never lets another kind through", () => {
     fc.assert(
       fc.property(

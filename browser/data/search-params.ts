@@ -2,20 +2,26 @@
  * What the address of a view says, judged: a parameter that is missing, of another kind or not known is absent, and the view
  * takes its default. The router reads values as JSON, so that a text may arrive as a number.
  */
+import { textOf } from "./untyped.ts";
 
 type Param<T> = (value: unknown) => T | undefined;
+
+/** What stands in the address, where it is a plain value: an object may not even become a text. */
+function writtenOf(value: unknown): string | undefined {
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : (textOf(value) ?? undefined);
+}
 
 /** Texts of at most `max` characters. */
 export function textParam(max: number): Param<string> {
   return (value) => {
-    const text = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
-    return typeof text === "string" && text !== "" && text.length <= max ? text : undefined;
+    const text = writtenOf(value);
+    return text !== undefined && text !== "" && text.length <= max ? text : undefined;
   };
 }
 
 /** One of these. */
 export function choiceParam<const C extends readonly string[]>(choices: C): Param<C[number]> {
-  return (value) => choices.find((choice) => choice === String(value));
+  return (value) => choices.find((choice) => choice === writtenOf(value));
 }
 
 /** Numbers from `min` to `max`. */

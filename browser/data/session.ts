@@ -1,31 +1,12 @@
 /** Who has signed in, how one can, and which build the server hands out (docs/rules/console.md#sessions). */
 import { queryOptions } from "@tanstack/react-query";
-import * as z from "zod/mini";
 import { send } from "./api.ts";
-import { ApiError, errorOf } from "./api-error.ts";
+import { type ApiError, errorOf } from "./api-error.ts";
 import { retries } from "./reads.ts";
+import { notUnderstood, type Session, type SessionUser, sessionOf, userOf } from "./session-answer.ts";
+import { fieldsOf } from "./untyped.ts";
 
-const userSchema = z.object({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  provider: z.string(),
-  role: z.enum(["admin", "user"]),
-  status: z.enum(["pending", "active", "disabled"]),
-  tenant_id: z.nullable(z.string()),
-});
-
-const sessionSchema = z.object({
-  user: z.nullable(userSchema),
-  providers: z.array(z.object({ id: z.string(), name: z.string() })),
-  /** Of the files that the server hands out now; null: it has none. */
-  build: z.nullable(z.string()),
-  /** Where clients reach the data plane, without a slash at its end; null: nobody has signed in. */
-  proxy_base_url: z.nullable(z.string()),
-});
-
-export type SessionUser = z.infer<typeof userSchema>;
-export type Session = z.infer<typeof sessionSchema>;
+export type { Session, SessionUser } from "./session-answer.ts";
 
 const SESSION_EVERY_MS = 60_000;
 export const SESSION_KEY = ["session"] as const;
@@ -34,7 +15,7 @@ export const SESSION_KEY = ["session"] as const;
 export const sessionQuery = queryOptions<Session, ApiError>({
   queryKey: SESSION_KEY,
   queryFn: async ({ signal }) =>
-    await parsed(await send(new Request(new URL("/api/session", location.origin), { signal })), sessionSchema),
+    sessionOf(await answered(await send(new Request(new URL("/api/session", location.origin), { signal })))),
   retry: retries,
   refetchInterval: SESSION_EVERY_MS,
   staleTime: SESSION_EVERY_MS / 2,
@@ -46,7 +27,9 @@ export async function signInLocal(credentials: {
   readonly password: string;
 }): Promise<SessionUser> {
   const response = await post("/auth/local", credentials);
-  return (await parsed(response, z.object({ user: userSchema }))).user;
+  const user = userOf(fieldsOf(await answered(response))["user"]);
+  if (user === null) throw notUnderstood(response.status);
+  return user;
 }
 
 /** Ends the session on the server. */
@@ -69,10 +52,9 @@ async function post(path: string, body?: unknown): Promise<Response> {
   );
 }
 
-async function parsed<T>(response: Response, schema: z.ZodMiniType<T>): Promise<T> {
+/** The body of an answer. Throws ApiError for a refusal. */
+async function answered(response: Response): Promise<unknown> {
   const body: unknown = await response.json().catch(() => null);
   if (!response.ok) throw errorOf(response, body);
-  const result = schema.safeParse(body);
-  if (!result.success) throw new ApiError(response.status, "not_understood", "the answer is not a session");
-  return result.data;
+  return body;
 }

@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
 import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
-import { ADMISSION_CLASSES } from "../../shared/usage-row.ts";
+import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
 import { dashboardSchema, type Panel } from "./testing/dashboard-schema.ts";
 import { type Named, readPromql } from "./testing/promql.ts";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
 import { ERROR_TABLE } from "../../../shared/errors.ts";
-import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../../../shared/usage-row.ts";
+import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../../../shared/usage-values.ts";
 import { dayIn } from "../../../shared/zone-days.ts";
 import { read } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";

@@ -2,7 +2,7 @@
  * Search parameters of the list of requests: the filters by the names that the Management API has for them
  * (docs/rules/usage-reads.md#logs), the period, and how the list is looked at.
  */
-import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../../../shared/usage-row.ts";
+import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../../../shared/usage-values.ts";
 import { choiceParam, flagParam, numberParam, searchParams, textParam } from "../../data/search-params.ts";
 
 const NAME_MAX = 300;

@@ -3,7 +3,8 @@
  * Every label combination of the closed set exists from the start.
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
-import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
+import type { AdmissionClass, UsageRow } from "../../../shared/usage-row.ts";
+import { ADMISSION_CLASSES } from "../../../shared/usage-values.ts";
 import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 import { Histogram, type SavedHistogram } from "./histogram.ts";
 import { RecentIds } from "./recent-ids.ts";

@@ -1,0 +1,43 @@
+/** Whatever answers in place of the console's server, nobody is taken for a user who is none. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { sessionOf, userOf } from "./session-answer.ts";
+
+const ANN = {
+  id: "u-1",
+  email: "ann@example.org",
+  name: "Ann",
+  provider: "corp",
+  role: "user",
+  status: "active",
+  tenant_id: "t-1",
+};
+
+it("reads what the server says", () => {
+  const session = {
+    user: ANN,
+    providers: [{ id: "corp", name: "Corp" }],
+    build: "ABC",
+    proxy_base_url: "http://localhost:8080",
+  };
+  expect(sessionOf(session)).toEqual(session);
+  expect(sessionOf({ user: null, providers: [], build: null }).user).toBeNull();
+});
+
+it.each([
+  ["role", "root"],
+  ["status", "ACTIVE"],
+  ["id", 1],
+  ["email", null],
+])("takes nobody for a user with %s %s", (field, value) => {
+  expect(userOf({ ...ANN, [field]: value })).toBeNull();
+  expect(() => sessionOf({ user: { ...ANN, [field]: value }, providers: [] })).toThrow("not a session");
+});
+
+it("never makes a user of anything else", () => {
+  fc.assert(
+    fc.property(fc.anything(), (body) => {
+      expect(userOf(body)).toBeNull();
+    }),
+  );
+});

@@ -1,0 +1,14 @@
+/**
+ * Values that an answer holds before anybody has judged them. The first load judges its two small answers with these instead of
+ * a schema library, which pages with forms load.
+ */
+
+/** The fields of an object of JSON; none of anything else. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+/** The value where it is a text; else null. */
+export function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

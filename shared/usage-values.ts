@@ -1,0 +1,22 @@
+/** The values that fields of a usage row can have (docs/rules/settlement-and-rows.md#rows), without the library of its schema. */
+
+export const REQUEST_TYPES = [
+  "chat",
+  "completion",
+  "responses",
+  "embedding",
+  "audio",
+  "image",
+  "rerank",
+  "moderation",
+  "other",
+  "vision_boon",
+  "structured_output_boon",
+  "tool_loop",
+  "guardrails_boon",
+  "health_probe",
+  "benchmark",
+] as const;
+
+export const ADMISSION_CLASSES = ["fast", "queued", "rejected", "boon"] as const;
+export const CACHE_STATUSES = ["hit", "miss", "off"] as const;
