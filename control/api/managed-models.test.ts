@@ -318,7 +318,8 @@ describe("several provisioners", () => {
 
   it("count their ticks by outcome", async () => {
     const before = await counted("gateway_provisioner_ticks_total", "error");
-    await send("GET", "/settings/jobsched/resolved?outcome=error&error=x");
+    await send("GET", `/settings/jobsched/resolved?outcome=error&error=${"x".repeat(3000)}`);
+    expect(await send("GET", "/settings/jobsched")).toMatchObject({ last_error: "x".repeat(500) });
     await send("GET", "/settings/jobsched/resolved");
     expect((await counted("gateway_provisioner_ticks_total", "error")) - before).toBe(1);
   });
