@@ -38,7 +38,8 @@ beforeEach(async () => {
 /** Serves the console at a port of this machine; 0: any. */
 async function listen(port: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  server = createServer(getRequestListener(async (request, env) => await testing.app.fetch(request, env)));
+  const answer = getRequestListener(async (request, env) => await testing.app.fetch(request, env));
+  server = createServer((request, response) => void answer(request, response));
   server.listen(port, "127.0.0.1", resolve);
   await promise;
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

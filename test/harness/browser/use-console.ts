@@ -38,7 +38,7 @@ export interface Visit {
    * What went wrong since the last call, one line each: errors on the browser's console, exceptions, requests that failed,
    * and what the content security policy has refused.
    */
-  problems(): readonly string[];
+  readonly problems: () => readonly string[];
 }
 
 interface ConsoleFixture extends Fixture {
