@@ -9,7 +9,7 @@ import { storeSink } from "./test/objects/store-sink.ts";
 const LONG = "long";
 
 const UNIT = [
-  "{edge,control,shared,infra}/**/*.test.ts",
+  "{edge,control,shared,browser,infra}/**/*.test.{ts,tsx}",
   "test/{lint,harness,simulate,bench,compression,guardrails}/**/*.test.ts",
 ];
 const SPEC = ["test/spec/**/*.test.ts", "test/sdk/**/*.test.ts"];

@@ -6,7 +6,7 @@ import { getConnInfo } from "@hono/node-server/conninfo";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
-import { NONCE, secureHeaders } from "hono/secure-headers";
+import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-headers";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Database } from "../db/connect.ts";
@@ -14,6 +14,7 @@ import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { userRecord } from "../resources/user-record.ts";
+import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
@@ -39,6 +40,8 @@ interface DashboardOptions {
   readonly now: () => Date;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly log: Logger;
+  /** What browsers load; null: nothing was built. */
+  readonly assets: ConsoleAssets | null;
 }
 
 const credentialsSchema = z.object({
@@ -48,7 +51,7 @@ const credentialsSchema = z.object({
 
 /** The application; serve it on an address of its own. */
 export function createDashboard(options: DashboardOptions): Hono {
-  const { env, db, now, log } = options;
+  const { env, db, now, log, assets } = options;
   const nowMs = (): number => now().getTime();
   const sessions = new Sessions(options);
   const states = new SignInStates(env.sessionSecret, now);
@@ -76,7 +79,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     async (c, next) => {
       if (!isOriginAllowed(c.req.raw, env)) throw new DashboardError("origin_not_allowed");
       await next();
-      c.header("cache-control", "no-store");
+      if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
     },
   );
 
@@ -85,6 +88,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     return c.json({
       user: user === null ? null : shownUser(user),
       providers: env.providers.map(({ id, name }) => ({ id, name })),
+      build: assets?.build ?? null,
     });
   });
 
@@ -154,6 +158,22 @@ export function createDashboard(options: DashboardOptions): Hono {
     if (user.status === "pending") throw new DashboardError("account_pending");
     if (user.status !== "active") throw new DashboardError("account_disabled");
     return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), user);
+  });
+
+  app.get("/assets/:name", (c) => {
+    const file = assets?.file(c.req.param("name"), c.req.raw) ?? null;
+    if (file === null) throw new GatewayError("not_found");
+    return file;
+  });
+
+  // Every other address is a view of the console, which says itself when there is none.
+  app.get("*", (c) => {
+    if (/^\/(api|auth|assets)(\/|$)/.test(c.req.path)) throw new GatewayError("not_found");
+    return c.html(
+      assets === null
+        ? NOT_BUILT_PAGE
+        : assets.page((c.var as Partial<SecureHeadersVariables>).secureHeadersNonce ?? ""),
+    );
   });
 
   app.notFound(() => {

@@ -48,6 +48,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
       now: () => new Date(Date.now() + testing.aheadMs),
       randomBytes: control.ctx.randomBytes,
       log: pino({ level: "silent" }),
+      assets: null,
     });
   const testing: TestConsole = {
     control,

@@ -10,7 +10,7 @@ import { posix } from "node:path";
 import { report } from "./exceptions.ts";
 import { isTestCode, readModules, type SourceModule } from "./modules.ts";
 
-const JUDGED_ROOMS = ["edge", "control", "shared", "infra"];
+const JUDGED_ROOMS = ["edge", "control", "shared", "browser", "infra"];
 
 /** One import that belongs to an arrow. */
 interface Carried {

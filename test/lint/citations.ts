@@ -36,7 +36,7 @@ const LINKS = [/\]\(([^()\s]+)(?:\s+"[^"]*")?\)/g, /^\s*\[[^\]]+\]:\s+(\S+)/g];
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 /** The section sign: a number of a section in some other document. */
 const SECTION = /\u00a7\s?[\d.]*/g;
-const ROOMS = /^(?:edge|control|shared|infra|test)\//;
+const ROOMS = /^(?:edge|control|shared|browser|infra|test)\//;
 
 /** The anchors that GitHub gives to the headings of a page; of two equal ones the second ends in `-1`, and so on. */
 export function anchorsOf(markdown: string): ReadonlySet<string> {

@@ -8,7 +8,7 @@ import { join, posix } from "node:path";
 import { ts } from "@ts-morph/common";
 
 /** The top folders of the repository. Each is a room of its own; names are compared and arrows drawn inside one room. */
-export const ROOMS = ["edge", "control", "shared", "infra", "test"] as const;
+export const ROOMS = ["edge", "control", "shared", "browser", "infra", "test"] as const;
 
 /** Stands for every name of a module: `import * as x`, `import("x")`, `export * from "x"`. */
 export const EVERY_NAME = "*";
@@ -38,13 +38,13 @@ export interface SourceModule {
   readonly imports: readonly ImportedNames[];
 }
 
-const SOURCE = /\.(?:ts|mts|mjs|js)$/;
+const SOURCE = /\.(?:ts|tsx|mts|mjs|js)$/;
 const GENERATED = /\.generated\.ts$/;
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(["node_modules", "fixtures", "dist"]);
 
 /** Whether a file only serves tests: tests, their helpers beside the code (`testing/`, `*.test-helper.ts`) and all of `test/`. */
 export function isTestCode(path: string): boolean {
-  return /\.test(?:-helper)?\.ts$/.test(path) || /(^|\/)testing\//.test(path) || path.startsWith("test/");
+  return /\.test(?:-helper)?\.tsx?$/.test(path) || /(^|\/)testing\//.test(path) || path.startsWith("test/");
 }
 
 /** The room of a file: its top folder. */

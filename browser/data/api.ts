@@ -1,0 +1,49 @@
+/**
+ * The Management API as the browser reaches it: the generated client, below /api/live instead of /api/v1, with the session's
+ * cookie in place of a token (docs/rules/console.md#live).
+ */
+import createClient, { type Client } from "openapi-fetch";
+import type { components, paths } from "../../control/client/schema.generated.ts";
+import { ApiError, errorOf } from "./api-error.ts";
+
+/** The records of the Management API by their names in its document. */
+export type Records = components["schemas"];
+/** The paths of the Management API. */
+export type ApiPaths = paths;
+
+/** Where the browser finds what the document calls /api/v1. */
+export function livePath(path: string): string {
+  return path.replace(/^\/api\/v1(?=\/|$)/, "/api/live");
+}
+
+/** Sends requests; those that nobody answers reject with ApiError `unreachable`. */
+export async function send(request: Request): Promise<Response> {
+  try {
+    return await fetch(request);
+  } catch (error) {
+    if (request.signal.aborted) throw error;
+    throw new ApiError(0, "unreachable", "the console's server cannot be reached");
+  }
+}
+
+export const api: Client<paths, "application/json"> = createClient<paths, "application/json">({
+  baseUrl: location.origin,
+  fetch: async (request: Request) => {
+    const url = new URL(request.url);
+    url.pathname = livePath(url.pathname);
+    return await send(new Request(url, request));
+  },
+});
+
+/** What openapi-fetch resolves to. */
+interface Answered<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** The value of an answer. Throws ApiError for a refusal. */
+export function answerValue<T>({ data, error, response }: Answered<T>): T {
+  if (!response.ok) throw errorOf(response, error);
+  return data as T;
+}

@@ -1,0 +1,40 @@
+/**
+ * What the address of a view says, judged: a parameter that is missing, of another kind or not known is absent, and the view
+ * takes its default. The router reads values as JSON, so that a text may arrive as a number.
+ */
+
+type Param<T> = (value: unknown) => T | undefined;
+
+/** Texts of at most `max` characters. */
+export function textParam(max: number): Param<string> {
+  return (value) => {
+    const text = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+    return typeof text === "string" && text !== "" && text.length <= max ? text : undefined;
+  };
+}
+
+/** One of these. */
+export function choiceParam<const C extends readonly string[]>(choices: C): Param<C[number]> {
+  return (value) => choices.find((choice) => choice === String(value));
+}
+
+/** Numbers from `min` to `max`. */
+export function numberParam(min: number, max: number): Param<number> {
+  return (value) => (typeof value === "number" && value >= min && value <= max ? value : undefined);
+}
+
+/** `true`, or absent. */
+export const flagParam: Param<true> = (value) => (value === true ? true : undefined);
+
+type Params = Readonly<Record<string, Param<unknown>>>;
+type Search<P extends Params> = { [N in keyof P]?: Exclude<ReturnType<P[N]>, undefined> };
+
+/** The validation of a page's parameters; what the page does not name is dropped. */
+export function searchParams<P extends Params>(params: P): (search: Readonly<Record<string, unknown>>) => Search<P> {
+  return (search) => {
+    const entries = Object.entries(params).map(
+      ([name, param]) => [name, Object.hasOwn(search, name) ? param(search[name]) : undefined] as const,
+    );
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Search<P>;
+  };
+}

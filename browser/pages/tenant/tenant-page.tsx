@@ -1,0 +1,9 @@
+import { pageTexts } from "../../messages/en/pages.ts";
+import { texts } from "../../messages/texts.ts";
+import { PageHead } from "../../ui/layout.tsx";
+
+const pageText = texts("pages", pageTexts);
+
+export function TenantPage() {
+  return <PageHead title={pageText("tenants")} question={pageText("tenantsQuestion")} />;
+}

@@ -1,0 +1,15 @@
+import { Link } from "@tanstack/react-router";
+import { shellTexts } from "../messages/en/shell.ts";
+import { texts } from "../messages/texts.ts";
+import { Empty } from "../ui/states.tsx";
+
+const text = texts("shell", shellTexts);
+
+/** The page for addresses that lead nowhere. */
+export function NotFound() {
+  return (
+    <Empty title={text("notFoundTitle")} action={<Link to="/">{text("backToStart")}</Link>}>
+      {text("notFoundText")}
+    </Empty>
+  );
+}

@@ -1,0 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
+import { Navigate, Outlet, useLocation } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { CurrentUser, useCurrentUser } from "../data/current-user.ts";
+import { type SessionUser, sessionQuery } from "../data/session.ts";
+import { shellTexts } from "../messages/en/shell.ts";
+import { texts } from "../messages/texts.ts";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { Frame } from "./frame.tsx";
+
+const text = texts("shell", shellTexts);
+const SessionEnded = lazy(async () => ({ default: (await import("./session-ended.tsx")).SessionEnded }));
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("unavailable"),
+  stale: text("unavailable"),
+  retry: text("retry"),
+};
+
+/**
+ * The frame around the pages of people who have signed in. A session that ends under an open page is asked for again over it,
+ * so that nothing typed is lost.
+ */
+export function SignedIn() {
+  const session = useQuery(sessionQuery);
+  const [last, setLast] = useState<SessionUser | null>(null);
+  const user = session.data?.user ?? null;
+  const { href, pathname } = useLocation();
+  useEffect(() => {
+    if (user !== null) setLast(user);
+  }, [user]);
+  if (session.data === undefined)
+    return (
+      <Loaded state={session} texts={stateTexts}>
+        {() => null}
+      </Loaded>
+    );
+  const shown = user ?? last;
+  // Under way already: going again would never end.
+  if (shown === null && pathname === "/sign-in") return null;
+  if (shown === null) return <Navigate to="/sign-in" search={{ return_to: href }} replace />;
+  return (
+    <CurrentUser value={shown}>
+      <Frame user={shown} build={session.data.build}>
+        <Admitted user={shown} />
+      </Frame>
+      <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} expected={shown} />}</Suspense>
+    </CurrentUser>
+  );
+}
+
+function Admitted({ user }: { readonly user: SessionUser }) {
+  const { email } = user;
+  if (user.status === "pending") return <Empty title={text("pendingTitle")}>{text("pendingText", { email })}</Empty>;
+  if (user.status === "disabled") return <Empty title={text("disabledTitle")}>{text("disabledText", { email })}</Empty>;
+  if (user.role === "user" && user.tenant_id === null)
+    return <Empty title={text("noTenantTitle")}>{text("noTenantText", { email })}</Empty>;
+  return <Outlet />;
+}
+
+/** Pages below it are for admins. */
+export function AdminOnly() {
+  const { role } = useCurrentUser();
+  if (role === "user") return <Navigate to="/logs" replace />;
+  return <Outlet />;
+}

@@ -1,0 +1,87 @@
+import { AlertDialog } from "@base-ui/react/alert-dialog";
+import { Dialog as BaseDialog } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button, IconButton } from "./button.tsx";
+import { classNames } from "./class-names.ts";
+import classes from "./dialog.module.css";
+
+interface DialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly title: ReactNode;
+  /** What the cross is called. */
+  readonly closeLabel: string;
+  readonly children: ReactNode;
+  /** Buttons, the one that goes on at the right. */
+  readonly footer?: ReactNode;
+  /** `side`: at the right edge, over the whole height, for details of a row. */
+  readonly place?: "middle" | "side";
+}
+
+/** A window over the page; Esc and a click beside it close it, and the focus goes back to where it was. */
+export function Dialog({ isOpen, onClose, title, closeLabel, children, footer, place = "middle" }: DialogProps) {
+  return (
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className={classes["backdrop"]} />
+        <BaseDialog.Popup className={classNames(classes["popup"], classes[place])}>
+          <header className={classes["header"]}>
+            <BaseDialog.Title className={classes["title"]}>{title}</BaseDialog.Title>
+            <BaseDialog.Close render={<IconButton label={closeLabel} />}>
+              <X size={16} aria-hidden />
+            </BaseDialog.Close>
+          </header>
+          <div className={classes["body"]}>{children}</div>
+          {footer !== undefined && <footer className={classes["footer"]}>{footer}</footer>}
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  );
+}
+
+interface ConfirmProps {
+  readonly isOpen: boolean;
+  readonly onCancel: () => void;
+  readonly onConfirm: () => void;
+  readonly title: ReactNode;
+  /** What will happen, in words. */
+  readonly children: ReactNode;
+  readonly confirmLabel: string;
+  readonly cancelLabel: string;
+  readonly isBusy?: boolean;
+}
+
+/** Asks before something that cannot be taken back. */
+export function Confirm({
+  isOpen,
+  onCancel,
+  onConfirm,
+  title,
+  children,
+  confirmLabel,
+  cancelLabel,
+  isBusy = false,
+}: ConfirmProps) {
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onCancel()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={classes["backdrop"]} />
+        <AlertDialog.Popup className={classNames(classes["popup"], classes["middle"])}>
+          <header className={classes["header"]}>
+            <AlertDialog.Title className={classes["title"]}>{title}</AlertDialog.Title>
+          </header>
+          <AlertDialog.Description render={<div />} className={classes["body"]}>
+            {children}
+          </AlertDialog.Description>
+          <footer className={classes["footer"]}>
+            <AlertDialog.Close render={<Button />}>{cancelLabel}</AlertDialog.Close>
+            <Button tone="danger" isBusy={isBusy} onClick={onConfirm}>
+              {confirmLabel}
+            </Button>
+          </footer>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * Numbers as people read them. What is not known (null, undefined, NaN, infinite) is a dash and never 0. Units stand in the
+ * text where the place does not say them.
+ */
+const UNKNOWN = "–";
+/** That of the page, which is set before anything is formatted. */
+const LOCALE = globalThis.document?.documentElement.lang || "en";
+
+type Amount = number | null | undefined;
+
+const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumSignificantDigits: 3 });
+const percent = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
+const decimal = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 });
+
+function known(amount: Amount): amount is number {
+  return typeof amount === "number" && Number.isFinite(amount);
+}
+
+/** 1,234,567 */
+export function formatCount(amount: Amount): string {
+  return known(amount) ? whole.format(amount) : UNKNOWN;
+}
+
+/** 1.23M, for tiles and axes. */
+export function formatShortCount(amount: Amount): string {
+  return known(amount) ? compact.format(amount) : UNKNOWN;
+}
+
+/** A fraction of 1 as 12.3%. */
+export function formatShare(fraction: Amount): string {
+  return known(fraction) ? percent.format(fraction) : UNKNOWN;
+}
+
+/** Two decimals from a dollar on; below it as many of the nine as say something: $0.000012. */
+export function formatUsd(usd: Amount): string {
+  if (!known(usd)) return UNKNOWN;
+  const size = Math.abs(usd);
+  const digits = size === 0 || size >= 1 ? 2 : Math.min(9, Math.max(2, 3 - Math.ceil(Math.log10(size))));
+  return new Intl.NumberFormat(LOCALE, {
+    style: "currency",
+    currency: "USD",
+    minimumFractionDigits: 2,
+    maximumFractionDigits: digits,
+  }).format(usd);
+}
+
+/** A span of time: 0.4 ms, 250 ms, 1.5 s, 2 min 5 s, 3 h 20 min, 4 d 2 h. */
+export function formatMs(ms: Amount): string {
+  if (!known(ms)) return UNKNOWN;
+  if (Math.abs(ms) < 999.5) return `${decimal.format(ms)} ms`;
+  const seconds = ms / 1000;
+  if (Math.abs(seconds) < 59.95) return `${decimal.format(seconds)} s`;
+  const parts = [
+    ["d", 86_400],
+    ["h", 3600],
+    ["min", 60],
+    ["s", 1],
+  ] as const;
+  let rest = Math.round(Math.abs(seconds));
+  const said: string[] = [];
+  for (const [unit, size] of parts) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0 || said.length === 1) said.push(`${whole.format(count)} ${unit}`);
+    if (said.length === 2) break;
+  }
+  return `${seconds < 0 ? "-" : ""}${said.filter((part) => !part.startsWith("0 ")).join(" ")}`;
+}
+
+/** 10.5 KiB */
+export function formatBytes(bytes: Amount): string {
+  if (!known(bytes)) return UNKNOWN;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10)));
+  return `${(step === 0 ? whole : decimal).format(bytes / 1024 ** step)} ${units[step]}`;
+}
+
+/** A text, or the dash where there is none. */
+export function formatText(text: string | null | undefined): string {
+  return text === null || text === undefined || text === "" ? UNKNOWN : text;
+}

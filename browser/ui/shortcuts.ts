@@ -1,0 +1,33 @@
+/** Keys that work anywhere on a page, unless a person is typing or a window lies over the page. */
+import { useEffect, useRef } from "react";
+
+const TYPING = "input, textarea, select, [contenteditable=''], [contenteditable='true']";
+const OVER_PAGE = "[role='dialog'], [role='alertdialog'], [role='menu']";
+
+/**
+ * Calls `handler` for a key (`KeyboardEvent.key`, such as `j` or `?`) pressed without Ctrl, Alt or Meta, or for `mod+k`, which
+ * is Ctrl or Cmd with the key and works while typing too.
+ */
+export function useShortcut(key: string, handler: (event: KeyboardEvent) => void, isOn = true): void {
+  const latest = useRef(handler);
+  useEffect(() => {
+    latest.current = handler;
+  });
+  useEffect(() => {
+    if (!isOn) return;
+    const onKey = (event: KeyboardEvent): void => {
+      if (isPressed(key, event)) latest.current(event);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [key, isOn]);
+}
+
+function isPressed(key: string, event: KeyboardEvent): boolean {
+  if (event.defaultPrevented || event.isComposing) return false;
+  if (key.startsWith("mod+"))
+    return (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === key.slice(4);
+  if (event.ctrlKey || event.metaKey || event.altKey || event.key !== key) return false;
+  const isTyping = event.target instanceof Element && event.target.closest(TYPING) !== null;
+  return !isTyping && document.querySelector(OVER_PAGE) === null;
+}

@@ -1,0 +1,145 @@
+import { AlertTriangle, RotateCw } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { Button } from "./button.tsx";
+import classes from "./states.module.css";
+
+const LOADING_AFTER_MS = 200;
+
+/** A read as a page has it: the shape of a query's result. */
+export interface ReadState<T> {
+  readonly data: T | undefined;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly isFetching: boolean;
+  readonly refetch: () => unknown;
+}
+
+export interface StateTexts {
+  readonly loading: string;
+  /** The title of a failure, such as "Models could not be loaded". */
+  readonly failed: string;
+  /** Above data that is there while it could not be read again. */
+  readonly stale: string;
+  readonly retry: string;
+}
+
+/** True once something has taken so long that a person should see that it is under way. */
+export function useIsSlow(isUnderWay: boolean): boolean {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    if (!isUnderWay) {
+      setSlow(false);
+      return;
+    }
+    const timer = setTimeout(() => setSlow(true), LOADING_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [isUnderWay]);
+  return isUnderWay && isSlow;
+}
+
+/** What was read, or what is to be seen until it is there. After a failure the data before stays, and the failure above it. */
+export function Loaded<T>({
+  state,
+  texts,
+  children,
+}: {
+  readonly state: ReadState<T>;
+  readonly texts: StateTexts;
+  readonly children: (data: T) => ReactNode;
+}) {
+  const isSlow = useIsSlow(state.data === undefined && state.error === null);
+  if (state.data !== undefined)
+    return (
+      <>
+        {state.error !== null && (
+          <Failure
+            title={texts.stale}
+            error={state.error}
+            retryLabel={texts.retry}
+            onRetry={state.refetch}
+            isRetrying={state.isFetching}
+          />
+        )}
+        {children(state.data)}
+      </>
+    );
+  if (state.error !== null)
+    return (
+      <Failure
+        title={texts.failed}
+        error={state.error}
+        retryLabel={texts.retry}
+        onRetry={state.refetch}
+        isRetrying={state.isFetching}
+      />
+    );
+  return <div className={classes["loading"]}>{isSlow && <Skeleton label={texts.loading} />}</div>;
+}
+
+interface FailureProps {
+  readonly title: string;
+  readonly error: { readonly code: string; readonly message: string };
+  readonly retryLabel: string;
+  readonly onRetry?: (() => unknown) | undefined;
+  readonly isRetrying?: boolean;
+}
+
+/** A failure with its code, and a button that tries again. */
+export function Failure({ title, error, retryLabel, onRetry, isRetrying = false }: FailureProps) {
+  return (
+    <div className={classes["failure"]} role="alert">
+      <AlertTriangle size={16} aria-hidden />
+      <p>
+        <strong>{title}</strong> {error.message} <code>{error.code}</code>
+      </p>
+      {onRetry !== undefined && (
+        <Button icon={<RotateCw size={14} aria-hidden />} isBusy={isRetrying} onClick={() => void onRetry()}>
+          {retryLabel}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Nothing is there yet: what belongs here, and the one thing to do. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}) {
+  return (
+    <div className={classes["empty"]}>
+      <h3>{title}</h3>
+      {children !== undefined && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+/** A remark at the place that it is about. */
+export function Notice({
+  tone = "neutral",
+  children,
+}: {
+  readonly tone?: "neutral" | "warn" | "bad" | "good";
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className={classes["notice"]} data-tone={tone} role={tone === "bad" ? "alert" : "status"}>
+      {children}
+    </div>
+  );
+}
+
+function Skeleton({ label }: { readonly label: string }) {
+  return (
+    <div className={classes["skeleton"]} role="status" aria-label={label}>
+      <span />
+      <span />
+      <span />
+    </div>
+  );
+}

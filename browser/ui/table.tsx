@@ -1,0 +1,195 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { classNames } from "./class-names.ts";
+import { useShortcut } from "./shortcuts.ts";
+import classes from "./table.module.css";
+
+export interface Column<T> {
+  readonly id: string;
+  readonly head: ReactNode;
+  readonly cell: (row: T) => ReactNode;
+  /** Numbers stand at the right. */
+  readonly align?: "left" | "right";
+  /** Present: the list can be put in the order of this column. */
+  readonly isSortable?: boolean;
+  /** Takes what is left, and is cut off with dots. */
+  readonly isWide?: boolean;
+}
+
+export interface Sort {
+  readonly column: string;
+  readonly isDescending: boolean;
+}
+
+interface TableProps<T> {
+  /** What the table lists, read out. */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly rowKey: (row: T) => string;
+  readonly sort?: Sort | undefined;
+  readonly onSort?: (sort: Sort) => void;
+  /** Present: a row can be opened, by a click, or by j, k and Enter. */
+  readonly onOpen?: ((row: T) => void) | undefined;
+  /** Key of the row that is open beside the table. */
+  readonly openKey?: string | undefined;
+  /** Called when the end comes into sight. */
+  readonly onEnd?: (() => void) | undefined;
+  /** Stands in place of the rows when there are none. */
+  readonly empty?: ReactNode;
+}
+
+const ROW_PX = 37;
+const HEAD_PX = 36;
+/** Shorter lists are drawn whole, as high as they are. */
+const VIRTUAL_FROM = 40;
+const OVERSCAN = 8;
+
+/** A list of rows, of which only those in sight are in the document; its own scrolling keeps the page from scrolling sideways. */
+export function Table<T>({ label, columns, rows, rowKey, sort, onSort, onOpen, openKey, onEnd, empty }: TableProps<T>) {
+  const box = useRef<HTMLElement>(null);
+  const [at, setAt] = useState(-1);
+  const isVirtual = rows.length >= VIRTUAL_FROM;
+  const virtual = useVirtualizer({
+    count: isVirtual ? rows.length : 0,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+    scrollPaddingStart: HEAD_PX,
+    initialRect: { width: 0, height: 20 * ROW_PX },
+  });
+  const seen = virtual.getVirtualItems();
+  const first = isVirtual ? (seen[0]?.index ?? 0) : 0;
+  const last = isVirtual ? (seen.at(-1)?.index ?? -1) : rows.length - 1;
+  const above = isVirtual ? (seen[0]?.start ?? 0) : 0;
+  const below = isVirtual ? virtual.getTotalSize() - (seen.at(-1)?.end ?? 0) : 0;
+
+  useEffect(() => {
+    if (rows.length > 0 && last >= rows.length - 1) onEnd?.();
+  }, [last, rows.length, onEnd]);
+
+  const isOpenable = onOpen !== undefined;
+  const move = (by: number): void => {
+    const next = Math.min(rows.length - 1, Math.max(0, at + by));
+    setAt(next);
+    if (isVirtual) virtual.scrollToIndex(next, { align: "auto" });
+    else box.current?.querySelector(`[data-index="${next}"]`)?.scrollIntoView({ block: "nearest" });
+  };
+  useShortcut("j", () => move(1), isOpenable && rows.length > 0);
+  useShortcut("k", () => move(-1), isOpenable && rows.length > 0);
+  useShortcut(
+    "Enter",
+    (event) => {
+      const row = rows[at];
+      if (row === undefined || (event.target instanceof Element && event.target.closest("a, button") !== null)) return;
+      event.preventDefault();
+      onOpen?.(row);
+    },
+    isOpenable,
+  );
+
+  if (rows.length === 0 && empty !== undefined) return empty;
+  return (
+    <section
+      ref={box}
+      className={classNames(classes["box"], isVirtual && classes["tall"])}
+      tabIndex={0}
+      aria-label={label}
+    >
+      <table className={classes["table"]} aria-label={label} aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map((column) => (
+              <HeadCell key={column.id} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {above > 0 && <Gap height={above} columns={columns.length} />}
+          {rows.slice(first, last + 1).map((row, offset) => {
+            const index = first + offset;
+            const key = rowKey(row);
+            return (
+              <tr
+                key={key}
+                data-index={index}
+                aria-rowindex={index + 2}
+                className={classNames(
+                  isOpenable && classes["openable"],
+                  index === at && classes["at"],
+                  key === openKey && classes["open"],
+                )}
+                onClick={
+                  isOpenable
+                    ? (event) => {
+                        if ((event.target as Element).closest("a, button, input") !== null) return;
+                        setAt(index);
+                        onOpen(row);
+                      }
+                    : undefined
+                }
+              >
+                {columns.map((column) => (
+                  <td
+                    key={column.id}
+                    className={classNames(
+                      column.align === "right" && classes["right"],
+                      column.isWide === true && classes["wide"],
+                    )}
+                  >
+                    {column.cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          {below > 0 && <Gap height={below} columns={columns.length} />}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function HeadCell<T>({
+  column,
+  sort,
+  onSort,
+}: {
+  readonly column: Column<T>;
+  readonly sort: Sort | undefined;
+  readonly onSort: ((sort: Sort) => void) | undefined;
+}) {
+  const isSorted = sort?.column === column.id;
+  const isDescending = isSorted && sort.isDescending;
+  const canSort = column.isSortable === true && onSort !== undefined;
+  return (
+    <th
+      scope="col"
+      className={column.align === "right" ? classes["right"] : undefined}
+      aria-sort={isSorted ? (isDescending ? "descending" : "ascending") : undefined}
+    >
+      {canSort ? (
+        <button
+          type="button"
+          className={classes["sort"]}
+          onClick={() => onSort({ column: column.id, isDescending: isSorted ? !isDescending : true })}
+        >
+          {column.head}
+          {isSorted && (isDescending ? <ArrowDown size={12} aria-hidden /> : <ArrowUp size={12} aria-hidden />)}
+        </button>
+      ) : (
+        column.head
+      )}
+    </th>
+  );
+}
+
+/** Stands for rows that are not in the document. */
+function Gap({ height, columns }: { readonly height: number; readonly columns: number }) {
+  return (
+    <tr aria-hidden className={classes["gap"]}>
+      <td colSpan={columns} style={{ height }} />
+    </tr>
+  );
+}

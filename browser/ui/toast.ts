@@ -1,0 +1,27 @@
+/** Says what happened, at the corner of the page. */
+import { Toast } from "@base-ui/react/toast";
+
+export interface ToastText {
+  /** What happened, and to what. */
+  readonly title: string;
+  readonly detail?: string | undefined;
+  readonly tone?: "good" | "warn" | "bad";
+  /** Something to do about it, such as taking it back. */
+  readonly action?: { readonly label: string; readonly onPress: () => void } | undefined;
+}
+
+/** Between {@link toast} and the place where toasts appear. */
+export const toastManager = Toast.createToastManager();
+const SEEN_MS = 6000;
+
+/** Shows a toast; it is read out at once when something failed. */
+export function toast({ title, detail, tone = "good", action }: ToastText): void {
+  toastManager.add({
+    title,
+    ...(detail === undefined ? {} : { description: detail }),
+    type: tone,
+    priority: tone === "bad" ? "high" : "low",
+    timeout: tone === "bad" ? 2 * SEEN_MS : SEEN_MS,
+    ...(action === undefined ? {} : { actionProps: { children: action.label, onClick: action.onPress } }),
+  });
+}
