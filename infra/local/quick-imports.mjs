@@ -13,7 +13,7 @@ registerHooks({
   resolve: (specifier, context, next) => {
     const { parentURL = "", conditions } = context;
     if (/^drizzle-orm(\/|$)/.test(specifier)) {
-      const key = `${specifier} ${conditions}`;
+      const key = `${specifier} ${conditions.join()}`;
       const found = resolved.get(key) ?? { ...next(specifier, context), shortCircuit: true };
       resolved.set(key, found);
       return found;
