@@ -27,7 +27,24 @@ const heading =
   async ({ page }: Visit) =>
     await page.getByRole("heading", { level: 1, name }).waitFor();
 
-const PAGES: readonly ListedPage[] = [{ name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") }];
+const PAGES: readonly ListedPage[] = [
+  { name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") },
+  {
+    name: "overview",
+    as: "admin",
+    path: "/",
+    isThere: async ({ page }) => await page.getByRole("row", { name: /answers/ }).waitFor(),
+  },
+  {
+    name: "fairshare",
+    as: "admin",
+    path: "/fairshare",
+    isThere: async ({ page }) => {
+      await page.getByLabel("Weight of default").waitFor();
+      await page.getByText("Figures as a table").waitFor();
+    },
+  },
+];
 
 const console_ = useConsole();
 

@@ -44,7 +44,8 @@ export const chartTexts = {
   slotsGroup: "{group}: {count, plural, one {# slot} other {# slots}}",
   slotsOthers: "others",
   weekGrid: "Access windows of the week",
-  weekHint: "Drag over the week to open or close times. With keys: arrows move, Shift extends, Space opens or closes, Escape gives up.",
+  weekHint:
+    "Drag over the week to open or close times. With keys: arrows move, Shift extends, Space opens or closes, Escape gives up.",
   weekCell: "{day} {from} to {to}: {state}",
   weekOpen: "open",
   weekClosed: "closed",
