@@ -51,21 +51,21 @@ export class SharedPart {
   get plugin(): Plugin {
     return {
       name: SHARED,
-      setup: ({ onResolve, onLoad }) => {
-        onResolve({ filter: new RegExp(`^${SHARED}$`) }, () => ({
+      setup: (own) => {
+        own.onResolve({ filter: new RegExp(`^${SHARED}$`) }, () => ({
           path: SHARED,
           namespace: SHARED,
           sideEffects: true,
         }));
-        onResolve({ filter: /.*/, namespace: SHARED }, ({ path }) => ({
+        own.onResolve({ filter: /.*/, namespace: SHARED }, ({ path }) => ({
           path: join(this.#root, path),
           sideEffects: true,
         }));
-        onLoad({ filter: /.*/, namespace: SHARED }, () => ({
+        own.onLoad({ filter: /.*/, namespace: SHARED }, () => ({
           contents: this.#modules.map((path) => `import ${JSON.stringify(path)};`).join("\n"),
           resolveDir: this.#root,
         }));
-        onLoad({ filter: /\.[jt]sx?$/, namespace: "file" }, ({ path }) => {
+        own.onLoad({ filter: /\.[jt]sx?$/, namespace: "file" }, ({ path }) => {
           if (!this.#entries.has(path)) return null;
           const contents = `import ${JSON.stringify(SHARED)};\n${readFileSync(path, "utf8")}`;
           return { contents, loader: extname(path).slice(1) as Loader };
