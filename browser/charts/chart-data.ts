@@ -5,6 +5,7 @@
 import { isInstant } from "../time/instants.ts";
 import { drawn, drawnPart } from "./numbers.ts";
 import { largestAndRest } from "./parts.ts";
+import { REST_ID } from "./series-color.ts";
 
 /** One line, area or set of bars. */
 export interface ChartSeries {
@@ -62,7 +63,7 @@ export function seriesWithRest(
   restLabel: string,
 ): readonly ChartSeries[] {
   const sumOf = ({ values }: ChartSeries): number => values.reduce<number>((sum, value) => sum + drawnPart(value), 0);
-  return largestAndRest(series, sumOf, most, (rest) => ({ id: "", label: restLabel, values: sumsOf(rest) }));
+  return largestAndRest(series, sumOf, most, (rest) => ({ id: REST_ID, label: restLabel, values: sumsOf(rest) }));
 }
 
 /** Sums over series, instant by instant; null where none is known. */

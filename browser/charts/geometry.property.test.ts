@@ -5,6 +5,7 @@ import { type ChartSeries, chartData, movedCursor, seriesWithRest, valueTicks } 
 import { anyNumber } from "./hostile-numbers.test-helper.ts";
 import { drawn, drawnPart } from "./numbers.ts";
 import { barOf, largestAndRest } from "./parts.ts";
+import { keptColors, REST_ID } from "./series-color.ts";
 import { sparklinePath } from "./sparkline-path.ts";
 
 const values = fc.array(fc.option(anyNumber), { maxLength: 30 });
@@ -120,6 +121,32 @@ describe("seriesWithRest", () => {
         const sumAt = (some: readonly ChartSeries[], index: number): number =>
           sumOf(some.map((one) => one.values[index] ?? 0));
         for (const index of [0, 1, 2, 3]) expect(sumAt(shown, index)).toBe(sumAt(all, index));
+      }),
+    );
+  });
+});
+
+describe("keptColors", () => {
+  const ids = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h", "i", REST_ID), { maxLength: 8 });
+
+  it("gives each series a colour of its own, which it keeps while it is shown; the rest is grey", () => {
+    fc.assert(
+      fc.property(fc.array(ids, { maxLength: 6 }), (shown) => {
+        let before: ReadonlyMap<string, number> = new Map();
+        for (const now of shown) {
+          const after = keptColors(before, now);
+          expect([...after.keys()].sort()).toEqual([...now].sort());
+          expect(new Set(after.values()).size).toBe(now.length);
+          for (const at of after.values()) expect(at >= 0 && at < 8).toBe(true);
+          const isPushed = (at: number): boolean => now.includes(REST_ID) && at === 7;
+          for (const id of now) {
+            const had = before.get(id);
+            if (had !== undefined && !isPushed(had)) expect(after.get(id)).toBe(had);
+          }
+          if (now.includes(REST_ID)) expect(after.get(REST_ID)).toBe(7);
+          expect(keptColors(after, now)).toBe(after);
+          before = after;
+        }
       }),
     );
   });

@@ -113,6 +113,7 @@ describe("spanBars", () => {
     expect(of("{")).toEqual([]);
     expect(of(`{"a":"${"x".repeat(30_000)}"}`)).toEqual([]);
     expect(of(`{"a":"${"x".repeat(300)}"}`)?.[0]?.[1]).toHaveLength(201);
+    expect(of('{"a":"x\\u202ey\\u001b[2J"}')).toEqual([["a", "x y [2J"]]);
     expect(of('{"__proto__":{"x":1}}')).toEqual([["__proto__", '{"x":1}']]);
   });
 });

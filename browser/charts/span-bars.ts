@@ -3,6 +3,7 @@
  * machines have measured: a parent may be missing or its own ancestor, a duration negative or beyond every number, and there
  * may be ten thousand. Whatever they say, every bar lies within the waterfall. O(n log n). Pure.
  */
+import { oneLine } from "../../shared/printable.ts";
 import type { Span } from "../../shared/schema/usage-reads.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { isInstant } from "../time/instants.ts";
@@ -58,7 +59,7 @@ export function spanBars(row: Pick<UsageRow, "ts_ms" | "total_ms">, spans: reado
     const endMs = fromMs + Math.min(lengthOf(span), 2 * DAY_MS);
     const [from, end] = [inside(fromMs / wholeMs), inside(endMs / wholeMs)];
     return {
-      name: span.span_name,
+      name: cut(span.span_name),
       depth: depths.get(span.span_name) ?? 0,
       from,
       length: end - from,
@@ -142,6 +143,8 @@ function attributesOf(json: string): readonly (readonly [string, string])[] {
   }
 }
 
-function cut(value: string): string {
+/** One line of bounded length. */
+function cut(text: string): string {
+  const value = oneLine(text.slice(0, VALUE_CHARACTERS_MAX + 1));
   return value.length > VALUE_CHARACTERS_MAX ? `${value.slice(0, VALUE_CHARACTERS_MAX).toWellFormed()}…` : value;
 }

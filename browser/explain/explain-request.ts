@@ -2,6 +2,7 @@
  * Why one request was slow, refused or failed, and what would change that, from its usage row alone
  * (docs/rules/console-figures.md#explanations). Pure.
  */
+import { oneLine } from "../../shared/printable.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
@@ -97,7 +98,8 @@ function outcomeOf(row: ExplainedRow, viewer: Viewer): RequestExplanation {
 }
 
 function gatewayOutcome(row: ExplainedRow, viewer: Viewer): RequestExplanation {
-  const { error_code: code, status_code: status } = row;
+  const { status_code: status } = row;
+  const code = oneLine(row.error_code);
   const known = explainError(code);
   const isFailure = status >= 500;
   const ask = viewer === "user" && isForOperators(code);

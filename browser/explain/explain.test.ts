@@ -9,7 +9,7 @@ import { ADMISSION_CLASSES, CACHE_STATUSES, zeroUsageRow } from "../../shared/us
 import { errorTexts } from "../messages/en/errors.ts";
 import { explainAttention } from "./explain-attention.ts";
 import { explainBudget } from "./explain-budget.ts";
-import { errorName, explainError, ROW_ERROR_CODES } from "./explain-error.ts";
+import { explainError, ROW_ERROR_CODES } from "./explain-error.ts";
 import { explainHealth } from "./explain-health.ts";
 import { type ExplainedRow, explainRequest } from "./explain-request.ts";
 import { explainWaiting } from "./explain-waiting.ts";
@@ -44,7 +44,6 @@ describe("codes of rows", () => {
     expect(ROW_ERROR_CODES).toContain("queue_full");
     expect(ROW_ERROR_CODES).toContain("client_gone");
     for (const code of ["backup_format", "unauthorized", "not_found"]) expect(ROW_ERROR_CODES).not.toContain(code);
-    expect(errorName("api_key_expired")).toBe("Api key expired");
   });
 });
 
