@@ -55,7 +55,10 @@ export interface PlotCursor {
   readonly isRightHalf: boolean;
 }
 
-/** Draws a plot into an element, and tells where its cursor is whenever that changes. */
+/**
+ * Draws a plot into an element, and tells where its cursor is whenever that changes. It is drawn when this has returned: from
+ * `onReady` on a cursor can be put on it.
+ */
 export function drawPlot(
   Library: PlotLibrary,
   host: HTMLElement,
@@ -63,6 +66,7 @@ export function drawPlot(
   first: PlotContent,
   widthPx: number,
   onCursor: (cursor: PlotCursor | null) => void,
+  onReady: () => void,
 ): Plot {
   let content = first;
   let ticks = timeTicks("UTC", 0, 0, 0);
@@ -113,6 +117,7 @@ export function drawPlot(
         ...(first.limit === null ? [] : [{ stroke: colors.text, width: 1.5, dash: [6, 4], points: { show: false } }]),
       ],
       hooks: {
+        ready: [onReady],
         setCursor: [
           (u) => {
             const at = u.cursor.idx ?? null;
@@ -130,7 +135,8 @@ export function drawPlot(
   return {
     show: (next) => {
       content = next;
-      plot.setData(alignedData(next));
+      // as one step, so that the cursor can be put on an instant of the new data at once
+      plot.batch(() => plot.setData(alignedData(next)));
     },
     resize: (nextPx) => plot.setSize({ width: nextPx, height: look.heightPx }),
     point: (at) => {

@@ -44,6 +44,8 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   const host = useRef<HTMLDivElement>(null);
   const probe = useRef<HTMLSpanElement>(null);
   const plot = useRef<Plot | null>(null);
+  /** The instant that was chosen by key: the cursor stays on it when what is shown moves on. */
+  const pinnedMs = useRef<number | null>(null);
   const titleId = useId();
 
   const chosen = useMemo(() => seriesWithRest(series, SERIES_COLORS, text("others")), [series]);
@@ -91,6 +93,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   useEffect(() => {
     latest.current = content;
     plot.current?.show(content);
+    pointAt(plot.current, content, pinnedMs.current);
   }, [content]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: other series or a limit are another plot
@@ -99,7 +102,9 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
     if (library === null || library === "failed" || colors === null || element === null) return;
     const [textColor = "", line = "", ...ofSeries] = colors;
     const look = { kind, colors: { series: ofSeries, text: textColor, line }, font: FONT, heightPx: HEIGHT_PX };
-    const drawn = drawPlot(library, element, look, latest.current, element.clientWidth, setCursor);
+    const drawn = drawPlot(library, element, look, latest.current, element.clientWidth, setCursor, () =>
+      pointAt(plot.current, latest.current, pinnedMs.current),
+    );
     plot.current = drawn;
     const size = new ResizeObserver(() => {
       if (element.clientWidth > 0) drawn.resize(element.clientWidth);
@@ -147,9 +152,16 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
             const moved = movedCursor(event.key, at, data.atMs.length);
             if (moved === undefined) return;
             event.preventDefault();
+            pinnedMs.current = moved === null ? null : (data.atMs[moved] ?? null);
             plot.current?.point(moved);
           }}
-          onBlur={() => plot.current?.point(null)}
+          onPointerMove={() => {
+            pinnedMs.current = null;
+          }}
+          onBlur={() => {
+            pinnedMs.current = null;
+            plot.current?.point(null);
+          }}
         >
           <div ref={host} className={classes["host"]} aria-busy={library === null} />
           {cursor === null ? null : <ChartTooltip content={content} series={shown} cursor={cursor} />}
@@ -182,6 +194,13 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
       <ChartTable content={content} series={shown} titleId={titleId} isOpenAtFirst={library === "failed"} />
     </figure>
   );
+}
+
+/** Puts the cursor on an instant, where it is still shown. */
+function pointAt(plot: Plot | null, { data }: PlotContent, epochMs: number | null): void {
+  if (epochMs === null) return;
+  const at = data.atMs.indexOf(epochMs);
+  plot?.point(at === -1 ? null : at);
 }
 
 /** The values at an instant as one sentence, for those who hear it. */

@@ -14,7 +14,7 @@ import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import classes from "./fairshare-page.module.css";
-import { ModelSlotsTable } from "./model-slots.tsx";
+import { ModelSlotsTable } from "./model-slots-table.tsx";
 import { OPEN_CAPACITY } from "./queues.ts";
 import { SlotsPanel } from "./slots-panel.tsx";
 import { WaitingPanel } from "./waiting-panel.tsx";

@@ -17,10 +17,10 @@ const text = texts("fairshare", fairshareTexts);
 const COLUMNS: readonly Column<ListedQueue>[] = [
   { id: "tenant", head: text("tenant"), isWide: true, cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi> },
   { id: "model", head: text("model"), isWide: true, cell: ({ model }) => <bdi title={model}>{model}</bdi> },
-  { id: "group", head: text("group"), isWide: true, cell: ({ group }) => <bdi title={group}>{group}</bdi> },
   { id: "reason", head: text("reason"), cell: (queue) => <Badge tone="warn">{explainWaiting(queue).reason}</Badge> },
-  { id: "queued", head: text("queued"), align: "right", cell: ({ queued }) => formatCount(queued) },
   { id: "longest", head: text("longest"), align: "right", cell: (queue) => formatMs(queue.oldest_wait_ms) },
+  { id: "queued", head: text("queued"), align: "right", cell: ({ queued }) => formatCount(queued) },
+  { id: "group", head: text("group"), isWide: true, cell: ({ group }) => <bdi title={group}>{group}</bdi> },
 ];
 
 /** What a person can do, by the limit. */

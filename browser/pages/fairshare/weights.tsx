@@ -80,9 +80,7 @@ export function Weights({
             id: "entitled",
             head: text("entitled"),
             align: "right" as const,
-            cell: ({ before, after }: Member) => (
-              <Becomes before={formatCount(before.slotCap)} after={formatCount(after.slotCap)} />
-            ),
+            cell: ({ before, after }: Member) => <Becomes before={slotsOf(before)} after={slotsOf(after)} />,
           },
         ]),
   ];
@@ -120,6 +118,11 @@ export function Weights({
       />
     </form>
   );
+}
+
+/** Whole slots; who asks for nothing is entitled to none, which is not the same as one. */
+function slotsOf({ weightShare, slotCap }: Member["before"]): string {
+  return formatCount(weightShare > 0 ? slotCap : null);
 }
 
 /** The answer; what cannot be asked is answered as if nothing had been typed. */

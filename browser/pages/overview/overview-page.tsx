@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useState } from "react";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -14,6 +15,7 @@ import { Loaded } from "../../ui/states.tsx";
 import { AttentionList } from "./attention-list.tsx";
 import { CellsPanel } from "./cells-panel.tsx";
 import { NowTiles } from "./now-tiles.tsx";
+import classes from "./overview-page.module.css";
 import { attentionRead } from "./reads.ts";
 import { UsageTiles } from "./usage-tiles.tsx";
 
@@ -21,6 +23,8 @@ const text = texts("overview", overviewTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/");
 
+/** How long the rest of the page waits for the list. */
+const LATE_MS = 3000;
 const HOUR_MS = 3_600_000;
 
 /** Must I act now? What needs attention first, then load, the figures of the day, and the cells. */
@@ -42,9 +46,11 @@ export function OverviewPage() {
     >
       <PageHead title={pageText("overview")} question={pageText("overviewQuestion")} actions={<ZonePicker />} />
       <Attention />
-      <NowTiles />
-      <UsageTiles />
-      <CellsPanel />
+      <BelowAttention>
+        <NowTiles />
+        <UsageTiles />
+        <CellsPanel />
+      </BelowAttention>
     </ZoneProvider>
   );
 }
@@ -76,6 +82,25 @@ function Attention() {
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+/**
+ * What stands below the list is read at once, and shown when the list is there, so that the list does not push it down under
+ * a reader's eyes; a list that is late does not keep it back.
+ */
+function BelowAttention({ children }: { readonly children: ReactNode }) {
+  const { data, error } = useQuery(attentionRead);
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), LATE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const isHidden = data === undefined && error === null && !isLate;
+  return (
+    <div className={classes["below"]} hidden={isHidden}>
+      {children}
+    </div>
   );
 }
 
