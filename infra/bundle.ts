@@ -41,7 +41,7 @@ async function buildConsole(): Promise<void> {
   const { files, manifest } = bundle;
   writeConsole(bundle, join(DIST, "console"));
   const scripts = files.filter(({ name }) => name !== manifest.style);
-  const first = new Set(firstLoad(files, manifest.script));
+  const first = new Set(firstLoad(files, manifest.script, ...manifest.preload));
   check("console, first load", sizeOf(scripts, first), CONSOLE_BUDGET_BYTES.first);
   for (const { name, entry } of scripts.filter((file) => file.entry?.startsWith("browser/pages/")))
     check(

@@ -6,6 +6,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import type { FetchResponse, MaybeOptionalInit } from "openapi-fetch";
 import { type ApiPaths, answerValue, api, livePath, send } from "./api.ts";
 import { ApiError, errorOf } from "./api-error.ts";
+import { nextOf } from "./next-page.ts";
 
 export type ReadPath = {
   [P in keyof ApiPaths]: ApiPaths[P] extends { get: object } ? P : never;
@@ -85,10 +86,4 @@ async function onePage<T>(address: string, signal: AbortSignal): Promise<Page<T>
   if (!response.ok) throw errorOf(response, body);
   if (!Array.isArray(body)) throw new ApiError(response.status, "not_understood", "the answer is no list");
   return { rows: body as T[], next: nextOf(response.headers.get("link")) };
-}
-
-/** The address with rel="next" of a `link` header (RFC 8288), where it is one of the console's own; else null. */
-export function nextOf(link: string | null): string | null {
-  const address = /^<(\/api\/live\/[^>]*)>; rel="next"$/.exec(link ?? "")?.[1];
-  return address ?? null;
 }

@@ -3,7 +3,8 @@
  * text where the place does not say them.
  */
 const UNKNOWN = "–";
-const LOCALE = "en";
+/** That of the page, which is set before anything is formatted. */
+const LOCALE = globalThis.document?.documentElement.lang || "en";
 
 type Amount = number | null | undefined;
 
@@ -72,7 +73,7 @@ export function formatBytes(bytes: Amount): string {
   if (!known(bytes)) return UNKNOWN;
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10)));
-  return `${decimal.format(bytes / 1024 ** step)} ${units[step]}`;
+  return `${(step === 0 ? whole : decimal).format(bytes / 1024 ** step)} ${units[step]}`;
 }
 
 /** A text, or the dash where there is none. */

@@ -168,7 +168,7 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   // Every other address is a view of the console, which says itself when there is none.
   app.get("*", (c) => {
-    if (/^\/(api|auth)(\/|$)/.test(c.req.path)) throw new GatewayError("not_found");
+    if (/^\/(api|auth|assets)(\/|$)/.test(c.req.path)) throw new GatewayError("not_found");
     return c.html(
       assets === null
         ? NOT_BUILT_PAGE

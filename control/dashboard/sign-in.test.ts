@@ -295,3 +295,30 @@ describe("a person from a provider", () => {
     expect(why(await testing.signIn(testing.browser()))[1]).toBe("/");
   });
 });
+
+describe("addresses", () => {
+  it.each(["/", "/logs?open=x", "/tenants/1", "/api-of-mine"])(
+    "hands the page out at %s, which may load nothing else",
+    async (path) => {
+      const page = await testing.browser().get(path);
+      expect([page.status, page.headers.get("content-type"), page.headers.get("cache-control")]).toEqual([
+        200,
+        "text/html; charset=UTF-8",
+        "no-store",
+      ]);
+      expect(page.headers.get("content-security-policy")).toMatch(/default-src 'none'; script-src 'nonce-[\w+/=-]+'/);
+    },
+  );
+
+  it.each(["/api", "/api/other", "/auth", "/auth/oidc/unknown", "/assets/none.js", "/assets/"])(
+    "has nothing at %s",
+    async (path) => {
+      const answer = await testing.browser().get(path);
+      expect([answer.status, await codeOf(answer)]).toEqual([404, "not_found"]);
+    },
+  );
+
+  it("takes no write elsewhere", async () => {
+    expect((await testing.browser().send("POST", "/logs", {})).status).toBe(404);
+  });
+});

@@ -5,17 +5,25 @@
  */
 import type { Response } from "undici";
 import { z } from "zod";
+import {
+  INITIALIZE_PARAMS,
+  protocolVersionOf,
+  type RpcReply,
+  received,
+  rpcNotification,
+  rpcRequest,
+} from "../../shared/mcp/json-rpc.ts";
 import { oneLine } from "../../shared/printable.ts";
 import { EventReader } from "../../shared/sse/event-reader.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import { fetchReading, OutboundError } from "./bounded-fetch.ts";
 
-const PROTOCOL_VERSION = "2025-03-26";
-const METHOD_NOT_FOUND = -32_601;
 const REPLY_MAX_BYTES = 1024 * 1024;
 const PAGES_MAX = 20;
 const TOOLS_MAX = 256;
 const NAME_MAX_CHARACTERS = 200;
+/** Most requests of a server that are answered while it works on one of ours. */
+const ANSWERS_MAX = 16;
 /** The end of a session is not worth more waiting. */
 const END_WITHIN_MS = 2000;
 
@@ -29,16 +37,11 @@ interface ToolServer {
 }
 
 const headerText = z.string().max(1000);
-const resultSchema = z.object({ result: z.record(z.string(), z.unknown()) });
-const errorSchema = z.object({ error: z.object({ code: z.number().catch(0) }) });
-const initializedSchema = z.object({ protocolVersion: z.string().regex(/^\d{4}-\d{2}-\d{2}$/) });
 const toolsSchema = z.object({
   tools: z.array(z.unknown()),
   nextCursor: z.string().max(4096).optional().catch(undefined),
 });
 const toolSchema = z.object({ name: z.string().min(1) });
-
-type Reply = { readonly result: Readonly<Record<string, unknown>> } | { readonly errorCode: number };
 
 /** The names of the server's tools, safe to show; at most 256. Throws OutboundError. */
 export async function listMcpTools(server: ToolServer): Promise<readonly string[]> {
@@ -46,18 +49,14 @@ export async function listMcpTools(server: ToolServer): Promise<readonly string[
   const within = { ...server, signal: AbortSignal.any([server.signal, deadline]) };
   let session: Readonly<Record<string, string>> | null = null;
   try {
-    const begun = await ask(within, {}, 1, "initialize", {
-      protocolVersion: PROTOCOL_VERSION,
-      capabilities: {},
-      clientInfo: { name: "gateway", version: "1" },
-    });
-    if (!("result" in begun.reply)) throw new OutboundError("no session");
-    const version = initializedSchema.safeParse(begun.reply.result).data?.protocolVersion;
+    const begun = await ask(within, {}, 1, "initialize", INITIALIZE_PARAMS);
+    if (begun.reply.kind === "error") throw new OutboundError("no session");
+    const version = protocolVersionOf(begun.reply.result);
     session = {
       ...(begun.sessionId === null ? {} : { "mcp-session-id": begun.sessionId }),
-      ...(version === undefined ? {} : { "mcp-protocol-version": version }),
+      ...(version === null ? {} : { "mcp-protocol-version": version }),
     };
-    await send(within, session, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }), discard);
+    await send(within, session, rpcNotification("notifications/initialized"), discard);
     return await pages(within, session);
   } catch (error) {
     throw deadline.aborted ? new OutboundError("timeout") : error;
@@ -73,8 +72,8 @@ async function pages(server: ToolServer, session: Readonly<Record<string, string
   for (let page = 1; page <= PAGES_MAX && names.length < TOOLS_MAX; page += 1) {
     const { reply } = await ask(server, session, page + 1, "tools/list", cursor === undefined ? {} : { cursor });
     // A server without tools need not know the method.
-    if ("errorCode" in reply && reply.errorCode === METHOD_NOT_FOUND) break;
-    const listed = "result" in reply ? toolsSchema.safeParse(reply.result).data : undefined;
+    if (reply.kind === "error" && reply.methodUnknown) break;
+    const listed = reply.kind === "result" ? toolsSchema.safeParse(reply.result).data : undefined;
     if (listed === undefined) throw new OutboundError("no list of tools");
     names.push(...listed.tools.slice(0, TOOLS_MAX).flatMap(nameOf));
     cursor = listed.nextCursor;
@@ -96,14 +95,19 @@ async function ask(
   id: number,
   method: string,
   params: object,
-): Promise<{ readonly reply: Reply; readonly sessionId: string | null }> {
-  const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-  return await send(server, session, body, async (response) => {
+): Promise<{ readonly reply: RpcReply; readonly sessionId: string | null }> {
+  let answersLeft = ANSWERS_MAX;
+  // Nobody waits for what a server asks; whether it gets its answer is its own affair.
+  const answer = (text: string): void => {
+    answersLeft -= 1;
+    if (answersLeft >= 0) send(server, session, text, discard).catch(() => undefined);
+  };
+  return await send(server, session, rpcRequest(id, method, params), async (response) => {
     if (!response.ok) {
       await discard(response);
       throw new OutboundError(`http ${response.status}`, response.status);
     }
-    const reply = await firstReply(response, id);
+    const reply = await firstReply(response, id, answer);
     if (reply === null) throw new OutboundError("no reply to the request");
     return { reply, sessionId: headerText.safeParse(response.headers.get("mcp-session-id")).data ?? null };
   });
@@ -138,43 +142,30 @@ async function discard(response: Response): Promise<void> {
   await response.body?.cancel();
 }
 
-/** The reply with this id, in a JSON body or in an event stream, of which no more is read than that. */
-async function firstReply(response: Response, id: number): Promise<Reply | null> {
+/**
+ * The reply with this id, in a JSON body or in an event stream, of which no more is read than that; null: there is none.
+ * `answer` gets what the server's own requests are answered with.
+ */
+async function firstReply(response: Response, id: number, answer: (text: string) => void): Promise<RpcReply | null> {
   const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   const events = isStream ? new EventReader(REPLY_MAX_BYTES) : null;
   const decoder = new TextDecoder();
   const pieces: string[] = [];
   let bytes = 0;
+  const replyIn = (text: string): RpcReply | null => {
+    const { reply, answers } = received(text, id);
+    for (const one of answers) answer(one);
+    return reply;
+  };
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > REPLY_MAX_BYTES) throw new OutboundError("answer too large");
     if (events === null) pieces.push(decoder.decode(chunk, { stream: true }));
     for (const message of events?.push(chunk) ?? []) {
-      const reply = replyIn(message, id);
+      const reply = replyIn(message);
       if (reply !== null) return reply;
     }
   }
-  if (events === null) return replyIn(pieces.join("") + decoder.decode(), id);
-  return events.finish().reduce<Reply | null>((found, message) => found ?? replyIn(message, id), null);
-}
-
-/** The reply with this id in a message, or in a list of messages; null: it may still come. */
-function replyIn(text: string, id: number): Reply | null {
-  for (const message of messagesIn(text)) {
-    if (z.object({ id: z.literal(id) }).safeParse(message).success === false) continue;
-    const { data } = resultSchema.safeParse(message);
-    if (data !== undefined) return { result: data.result };
-    const failed = errorSchema.safeParse(message).data;
-    if (failed !== undefined) return { errorCode: failed.error.code };
-  }
-  return null;
-}
-
-function messagesIn(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [value];
-  } catch {
-    return [];
-  }
+  if (events === null) return replyIn(pieces.join("") + decoder.decode());
+  return events.finish().reduce<RpcReply | null>((found, message) => found ?? replyIn(message), null);
 }

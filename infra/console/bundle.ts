@@ -9,8 +9,12 @@ import { build, type Metafile } from "esbuild";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ENTRY = "browser/main.tsx";
+/** What the entry loads at once, after it has chosen the language. */
+const START = "browser/shell/start.tsx";
 /** Stands for a stylesheet that holds the styles of every room, in the order of their paths. */
 const STYLES = "console-styles";
+/** Stands for a module that loads the languages that have a file. */
+const LANGUAGES = "console-languages";
 const MANIFEST = "manifest.json";
 /** What the server needs to know of a build (control/dashboard/assets.ts reads it). */
 interface ConsoleManifest {
@@ -70,6 +74,8 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
         name: "console-styles",
         setup: (own) => {
           own.onResolve({ filter: /^console-styles$/ }, () => ({ path: STYLES, namespace: STYLES }));
+          own.onResolve({ filter: /^console-languages$/ }, () => ({ path: LANGUAGES, namespace: LANGUAGES }));
+          own.onLoad({ filter: /.*/, namespace: LANGUAGES }, () => ({ contents: languagesModule(), resolveDir: ROOT }));
           own.onLoad({ filter: /.*/, namespace: STYLES }, () => ({
             contents: ["uplot/dist/uPlot.min.css", ...sheets.map((sheet) => `./${sheet}`)]
               .map((sheet) => `@import "${sheet}";`)
@@ -91,6 +97,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
   });
   const script = nameOf(files, (file) => file.entry === ENTRY);
   const style = nameOf(files, (file) => file.name.endsWith(".css"));
+  const start = nameOf(files, (file) => file.entry === START);
   const names = files.map(({ name }) => name).sort();
   return {
     files,
@@ -98,21 +105,21 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
       build: /-([A-Z0-9]+)\.js$/.exec(script)?.[1] ?? script,
       script,
       style,
-      preload: firstLoad(files, script).filter((name) => name !== script),
+      preload: firstLoad(files, script, start).filter((name) => name !== script),
       files: names,
     },
   };
 }
 
-/** Every script that the first one needs before it can run, itself included. */
-export function firstLoad(files: readonly ConsoleFile[], script: string): readonly string[] {
+/** Every script that these need before they can run, themselves included. */
+export function firstLoad(files: readonly ConsoleFile[], ...scripts: readonly string[]): readonly string[] {
   const seen = new Set<string>();
   const visit = (name: string): void => {
     if (seen.has(name)) return;
     seen.add(name);
     for (const imported of files.find((file) => file.name === name)?.imports ?? []) visit(imported);
   };
-  visit(script);
+  for (const script of scripts) visit(script);
   return [...seen];
 }
 
@@ -135,6 +142,14 @@ function filesBefore(folder: string): readonly string[] {
   } catch {
     return []; // there is none, or it was cut off
   }
+}
+
+/** Source text: language -> its texts, from `browser/messages/<language>.json`. */
+function languagesModule(): string {
+  const entries = globSync("browser/messages/*.json", { cwd: ROOT }).map(
+    (path) => `${JSON.stringify(basename(path, ".json"))}: async () => (await import("./${path}")).default,`,
+  );
+  return `export const languages = { ${entries.join(" ")} };`;
 }
 
 function writeWhole(path: string, contents: string | Uint8Array): void {

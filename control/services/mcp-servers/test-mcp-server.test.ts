@@ -32,6 +32,9 @@ afterAll(async () => {
 
 const seen: { readonly url: string; readonly method: string; readonly headers: IncomingMessage["headers"] }[] = [];
 
+/** Resolves when the ping of the stream is answered. */
+const answered = Promise.withResolvers<void>();
+
 /** What the odd server lists, by the path. */
 const LISTS: Readonly<Record<string, unknown>> = {
   "/names": {
@@ -46,8 +49,9 @@ const LISTS: Readonly<Record<string, unknown>> = {
 function oddly({ url = "", method = "", headers }: IncomingMessage, response: ServerResponse, body: string): void {
   seen.push({ url, method, headers });
   if (method === "DELETE") return void response.writeHead(405).end();
-  const { id, method: asked } = JSON.parse(body) as { id?: number; method: string };
-  if (id === undefined) return void response.writeHead(202).end();
+  const { id, method: asked, result } = JSON.parse(body) as { id?: unknown; method?: string; result?: unknown };
+  if (id === "p" && result !== undefined) answered.resolve();
+  if (id === undefined || asked === undefined) return void response.writeHead(202).end();
   const reply = (result: unknown): void => {
     response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "s-1" });
     response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
@@ -66,8 +70,10 @@ function oddly({ url = "", method = "", headers }: IncomingMessage, response: Se
   if (url === "/stream") {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(`: hello\n\ndata: {"jsonrpc":"2.0","id":"p","method":"ping"}\n\n`);
-    // The stream stays open behind the reply.
-    response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: { tools: [{ name: "streamed" }] } })}\n\n`);
+    // The reply waits for the answer to the ping, and the stream stays open behind it.
+    void answered.promise.then(() =>
+      response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: { tools: [{ name: "streamed" }] } })}\n\n`),
+    );
     return;
   }
   if (url === "/no-tools")

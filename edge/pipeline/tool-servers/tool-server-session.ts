@@ -3,9 +3,6 @@
  * streamable HTTP. A server gets the arguments of a call and its own stored credential, never a header, key or session
  * of a client. Whatever it answers is read within bounds of size and time.
  */
-import type { McpServerRecord } from "../../../shared/records.ts";
-import { isUrlAllowed } from "../../../shared/ssrf.ts";
-import type { JsonObject } from "../../domain/json/document.ts";
 import {
   INITIALIZE_PARAMS,
   protocolVersionOf,
@@ -13,7 +10,10 @@ import {
   received,
   rpcNotification,
   rpcRequest,
-} from "../../domain/mcp/json-rpc.ts";
+} from "../../../shared/mcp/json-rpc.ts";
+import type { McpServerRecord } from "../../../shared/records.ts";
+import { isUrlAllowed } from "../../../shared/ssrf.ts";
+import type { JsonObject } from "../../domain/json/document.ts";
 import { mcpUrl } from "../../domain/mcp/mcp.ts";
 import { type OfferedTool, toolPageOf } from "../../domain/mcp/tool-list.ts";
 import type { Call } from "../call/context.ts";

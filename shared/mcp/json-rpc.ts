@@ -2,7 +2,8 @@
  * JSON-RPC messages between the gateway, as the client of a tool server, and the server (Model Context Protocol,
  * docs/rules/tool-loop.md#tool-servers). What a server answers is hostile: only what has the expected shape is read.
  */
-import { isJsonObject, type JsonObject } from "../json/document.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The revision of the protocol that the gateway speaks; a server may answer with another one. */
 const PROTOCOL_VERSION = "2025-03-26";
@@ -98,4 +99,8 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

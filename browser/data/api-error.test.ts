@@ -1,0 +1,45 @@
+/** Whatever answers in place of the console's server, a page gets an error that it can show. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ApiError, errorOf } from "./api-error.ts";
+
+const refusal = (status: number, headers: Record<string, string> = {}) => new Response(null, { status, headers });
+
+describe("errorOf", () => {
+  it("tells what the error body tells", () => {
+    const body = { error: { message: "name is taken", type: "conflict_error", code: "name_taken", param: "name" } };
+    const { status, code, message, param, retryAfterSecs } = errorOf(refusal(409, { "retry-after": "7" }), body);
+    expect({ status, code, message, param, retryAfterSecs }).toEqual({
+      status: 409,
+      code: "name_taken",
+      message: "name is taken",
+      param: "name",
+      retryAfterSecs: 7,
+    });
+  });
+
+  it("tells the status where the body is something else, whatever it is", () => {
+    fc.assert(
+      fc.property(fc.anything(), (body) => {
+        const error = errorOf(refusal(502, { "retry-after": "soon" }), body);
+        expect(error).toBeInstanceOf(ApiError);
+        expect([error.status, typeof error.code, typeof error.message, error.retryAfterSecs]).toEqual([
+          502,
+          "string",
+          "string",
+          null,
+        ]);
+      }),
+    );
+  });
+
+  it.each([
+    [400, false],
+    [404, false],
+    [429, true],
+    [500, true],
+    [503, true],
+  ])("knows whether a %s may pass", (status, isPassing) => {
+    expect(errorOf(refusal(status), null).isPassing).toBe(isPassing);
+  });
+});

@@ -1,0 +1,49 @@
+/** Draws the console, with what every page shares: reads, routes and toasts. */
+import { CSPProvider } from "@base-ui/react/csp-provider";
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { lazy, StrictMode, Suspense } from "react";
+import { createRoot } from "react-dom/client";
+import { ApiError } from "../data/api-error.ts";
+import { SESSION_KEY } from "../data/session.ts";
+import { shellTexts } from "../messages/en/shell.ts";
+import { texts } from "../messages/texts.ts";
+import { consoleRouter } from "./router.tsx";
+import { applyTheme, storedTheme } from "./theme.ts";
+
+const text = texts("shell", shellTexts);
+const Toasts = lazy(async () => ({ default: (await import("../ui/toasts.tsx")).Toasts }));
+
+/** Of an error that tells that the user is no longer what the page takes them for. */
+const ABOUT_USER = new Set(["signed_out", "account_pending", "account_disabled", "no_tenant", "forbidden"]);
+
+/** Draws the console into the page. */
+export function startConsole(): void {
+  const root = document.getElementById("root");
+  if (root === null) return;
+  applyTheme(storedTheme());
+  const onError = (error: unknown): void => {
+    if (error instanceof ApiError && ABOUT_USER.has(error.code))
+      void queries.invalidateQueries({ queryKey: SESSION_KEY });
+  };
+  const queries: QueryClient = new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: { refetchOnWindowFocus: true, refetchIntervalInBackground: false, networkMode: "always" },
+    },
+  });
+  const router = consoleRouter(queries);
+  createRoot(root).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={router} />
+          <Suspense fallback={null}>
+            <Toasts closeLabel={text("close")} />
+          </Suspense>
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  );
+}

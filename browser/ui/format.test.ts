@@ -1,0 +1,72 @@
+/** Numbers read as people write them, whatever the number. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatBytes, formatCount, formatMs, formatShare, formatShortCount, formatText, formatUsd } from "./format.ts";
+
+const ALL = { formatBytes, formatCount, formatMs, formatShare, formatShortCount, formatUsd };
+
+describe.each(Object.entries(ALL))("%s", (_, format) => {
+  it("shows what is not known as a dash", () => {
+    for (const amount of [null, undefined, Number.NaN, Infinity, -Infinity]) expect(format(amount)).toBe("–");
+  });
+
+  it("shows every number as a number", () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (amount) => {
+        const text = format(amount);
+        expect(text).toMatch(/\d/);
+        expect(text).not.toMatch(/NaN|Infinity|undefined|\be\b/);
+      }),
+    );
+  });
+});
+
+it.each([
+  [0, "$0.00"],
+  [1234.5, "$1,234.50"],
+  [0.25, "$0.25"],
+  [0.012345, "$0.0123"],
+  [0.000012, "$0.000012"],
+  [0.000000001, "$0.000000001"],
+  [-3, "-$3.00"],
+])("formats %s dollars as %s", (usd, text) => {
+  expect(formatUsd(usd)).toBe(text);
+});
+
+it("never shows money that is there as none, down to the ninth decimal", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2_000_000_000 }), (nanoUsd) => {
+      expect(formatUsd(nanoUsd / 1e9)).toMatch(/[1-9]/);
+    }),
+  );
+});
+
+it.each([
+  [0, "0 ms"],
+  [0.42, "0.42 ms"],
+  [999.4, "999 ms"],
+  [999.6, "1 s"],
+  [1500, "1.5 s"],
+  [59_940, "59.9 s"],
+  [59_999, "1 min"],
+  [125_000, "2 min 5 s"],
+  [3_600_000, "1 h"],
+  [12_000_000, "3 h 20 min"],
+  [352_800_000, "4 d 2 h"],
+  [-125_000, "-2 min 5 s"],
+])("formats %s ms as %s", (ms, text) => {
+  expect(formatMs(ms)).toBe(text);
+});
+
+it.each([
+  [0, "0 B"],
+  [1023, "1,023 B"],
+  [1024, "1 KiB"],
+  [1_572_864, "1.5 MiB"],
+])("formats %s bytes as %s", (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text);
+});
+
+it("shows a text, or the dash", () => {
+  expect([formatText("acme"), formatText(""), formatText(null)]).toEqual(["acme", "–", "–"]);
+});
