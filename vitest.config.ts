@@ -104,7 +104,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
  * files at a time, one fault of each kind.
  * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
  * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
- * `neon` run what depends on the database driver.
+ * `neon` run what depends on the database driver. `browser` opens the console in Chromium.
  */
 export default defineConfig({
   test: {
@@ -175,6 +175,18 @@ export default defineConfig({
           globalSetup: ["./test/harness/global-setup.ts", "./test/harness/fault-table.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          globalSetup: ["./test/harness/browser/browser-setup.ts"],
+          // after the others and one file at a time: a browser uses both cores
+          sequence: { groupOrder: 2 },
+          fileParallelism: false,
+          isolate: false, // as above
         },
       },
       { test: { ...node, name: "properties", include: SIZED_PROPERTIES, env: { PROPERTY_RUNS: "full" } } },

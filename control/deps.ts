@@ -20,7 +20,7 @@ import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
 import { Cells } from "./cells/cells.ts";
 import { createDashboard } from "./dashboard/app.ts";
-import { ConsoleAssets } from "./dashboard/assets.ts";
+import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { checkEncryptionKey } from "./encryption/encryption-check.ts";
 import { importBackupKey } from "./encryption/secret-macs.ts";
@@ -44,10 +44,7 @@ import { sealPlainSecrets } from "./startup/seal-plain-secrets.ts";
 import { seedSettings } from "./startup/seed-settings.ts";
 import { startSync } from "./startup/sync-at-start.ts";
 
-/** Where `npm run build` puts the console. */
-const CONSOLE_FOLDER = join(import.meta.dirname, "../dist/console");
-
-export interface Deps {
+interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
   readonly store: HotStore;
@@ -183,7 +180,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
           now: () => new Date(),
           randomBytes: (count) => new Uint8Array(randomBytes(count)),
           log,
-          assets: ConsoleAssets.read(CONSOLE_FOLDER),
+          assets: ConsoleAssets.read(BUILT_CONSOLE),
         });
   const end = (): void => ending.abort();
   const { prober } = health;

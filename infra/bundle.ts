@@ -5,7 +5,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { bundleConsole, type ConsoleFile, firstLoad, writeConsole } from "./console/bundle.ts";
+import { buildConsole } from "./console/build.ts";
+import { type ConsoleFile, firstLoad } from "./console/bundle.ts";
 import { bundleWorker } from "./local/workerd/bundle.ts";
 
 /**
@@ -23,7 +24,7 @@ const kib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;
 
 try {
   await buildWorker();
-  await buildConsole();
+  await buildAndCheckConsole();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -36,10 +37,8 @@ async function buildWorker(): Promise<void> {
   check("dist/worker.mjs", gzipSync(code, { level: 9 }).byteLength, GZIP_BUDGET_BYTES);
 }
 
-async function buildConsole(): Promise<void> {
-  const bundle = await bundleConsole();
-  const { files, manifest } = bundle;
-  writeConsole(bundle, join(DIST, "console"));
+async function buildAndCheckConsole(): Promise<void> {
+  const { files, manifest } = await buildConsole();
   const scripts = files.filter(({ name }) => name !== manifest.style);
   const first = new Set(firstLoad(files, manifest.script, ...manifest.preload));
   check("console, first load", sizeOf(scripts, first), CONSOLE_BUDGET_BYTES.first);

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
-const ROOMS = ["shared", "edge", "control", "infra", "browser", "test", "test/objects"];
+const ROOMS = ["shared", "edge", "control", "infra", "browser", "test", "test/objects", "test/browser"];
 
 const failed = ROOMS.filter((room) => {
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");

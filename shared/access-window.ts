@@ -80,8 +80,11 @@ const DAYS: readonly string[] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"
 const FORMATS_MAX = 1000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Weekday and minute of the day in a zone. */
-function localTime(zone: string, nowMs: number): { readonly day: number; readonly minute: number } {
+/**
+ * Weekday (0 is Sunday) and minute of the day that the clocks of a zone show at an instant. A zone that is not valid counts
+ * as UTC. Throws RangeError for an instant that is not one.
+ */
+export function localTime(zone: string, nowMs: number): { readonly day: number; readonly minute: number } {
   const parts = formatOf(zone).formatToParts(nowMs);
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((each) => each.type === type)?.value ?? "";
   return { day: DAYS.indexOf(part("weekday")), minute: Number(part("hour")) * 60 + Number(part("minute")) };

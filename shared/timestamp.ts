@@ -3,7 +3,6 @@
  * is too tolerant: it reads 31 February as 3 March, 24:00 as the next day, and a time without a zone in the zone of the
  * server.
  */
-import * as z from "zod";
 
 const TIMESTAMP =
   /^(?<day>\d{4}-\d{2}-\d{2})T(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d)(?::(?<second>[0-5]\d)(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<offsetHour>[01]\d|2[0-3])(?::?(?<offsetMinute>[0-5]\d))?)$/i;
@@ -15,7 +14,10 @@ const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** True for YYYY-MM-DD of a day that exists in the Gregorian calendar, from year 1 on. */
 export function isCalendarDay(text: string): boolean {
-  return z.iso.date().safeParse(text).success && !text.startsWith("0000");
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith("0000")) return false;
+  const midnightMs = Date.parse(`${text}T00:00:00Z`);
+  // a day that does not exist is NaN, or read as one of the next month
+  return !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(text);
 }
 
 /**

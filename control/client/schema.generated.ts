@@ -1940,9 +1940,9 @@ export interface components {
             detail: string;
             entity_id: string;
             /** @enum {string} */
-            entity_type: "tenant" | "api_key" | "model" | "model_endpoint" | "settings" | "cell" | "gateway";
+            entity_type: "tenant" | "api_key" | "model" | "model_endpoint" | "settings" | "cell" | "user" | "gateway";
             /** @enum {string} */
-            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "budget_exhausted" | "alert" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "key_expires" | "budget_low" | "setting_without_effect";
+            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "budget_exhausted" | "alert" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "key_expires" | "user_pending" | "budget_low" | "setting_without_effect";
             name: string;
             /** @description Null: not known */
             since: string | null;

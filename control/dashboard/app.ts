@@ -88,6 +88,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     return c.json({
       user: user === null ? null : shownUser(user),
       providers: env.providers.map(({ id, name }) => ({ id, name })),
+      proxy_base_url: user === null ? null : env.proxyBaseUrl,
       build: assets?.build ?? null,
     });
   });

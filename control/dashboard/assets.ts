@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { z } from "zod";
 
+/** Where `npm run build` and `npm start` put the console's files. */
+export const BUILT_CONSOLE = join(import.meta.dirname, "../../dist/console");
+
 const KINDS = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" } as const;
 const NAME = /^[A-Za-z0-9_.-]+\.(js|css)$/;
 

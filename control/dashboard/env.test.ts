@@ -1,6 +1,6 @@
 /** The console's variables (docs/rules/console.md#variables). */
 import { describe, expect, it } from "vitest";
-import { parseDashboardEnv } from "./env.ts";
+import { parseDashboardEnv, parseStandaloneEnv } from "./env.ts";
 
 const GOOD = {
   DASHBOARD_ADMIN_EMAIL: "Ops@Example.org",
@@ -23,6 +23,7 @@ describe("the console's variables", () => {
       password: "12345678",
       sessionSecret: GOOD.DASHBOARD_SESSION_SECRET,
       trustedOrigins: [],
+      proxyBaseUrl: "http://localhost:8080",
       providers: [
         {
           id: "corp",
@@ -36,8 +37,14 @@ describe("the console's variables", () => {
     });
   });
 
+  it("have an admin's email of their own when none is set", () => {
+    const { DASHBOARD_ADMIN_EMAIL: _, ...rest } = GOOD;
+    expect(parseDashboardEnv(rest)?.adminEmail).toBe("admin@localhost.localdomain");
+  });
+
   it("are read", () => {
     const more = {
+      GATEWAY_PROXY_BASE_URL: "https://gateway.example.org/",
       GATEWAY_DASHBOARD_LISTEN: "0.0.0.0:3001",
       DASHBOARD_PUBLIC_URL: "https://console.example.org/",
       TRUSTED_ORIGINS: "https://a.example, http://b.example:81/",
@@ -45,15 +52,17 @@ describe("the console's variables", () => {
     expect(parseDashboardEnv({ ...GOOD, ...more })).toMatchObject({
       listen: { host: "0.0.0.0", port: 3001 },
       publicOrigin: "https://console.example.org",
+      proxyBaseUrl: "https://gateway.example.org",
       trustedOrigins: ["https://a.example", "http://b.example:81"],
     });
   });
 
   it.each<[string, Record<string, string>]>([
     ["DASHBOARD_ADMIN_EMAIL", { ...GOOD, DASHBOARD_ADMIN_EMAIL: "ops" }],
-    ["DASHBOARD_ADMIN_EMAIL", { DASHBOARD_PASSWORD: "12345678", DASHBOARD_SESSION_SECRET: "s".repeat(32) }],
+    ["DASHBOARD_PASSWORD", { DASHBOARD_SESSION_SECRET: "s".repeat(32) }],
     ["DASHBOARD_PASSWORD", { ...GOOD, DASHBOARD_PASSWORD: "1234567" }],
     ["DASHBOARD_SESSION_SECRET", { ...GOOD, DASHBOARD_SESSION_SECRET: "s".repeat(31) }],
+    ["GATEWAY_PROXY_BASE_URL", { ...GOOD, GATEWAY_PROXY_BASE_URL: "gateway" }],
     ["GATEWAY_DASHBOARD_LISTEN", { ...GOOD, GATEWAY_DASHBOARD_LISTEN: "3000" }],
     ["DASHBOARD_PUBLIC_URL", { ...GOOD, DASHBOARD_PUBLIC_URL: "console.example.org" }],
     ["TRUSTED_ORIGINS", { ...GOOD, TRUSTED_ORIGINS: "https://a.example/path" }],
@@ -71,5 +80,37 @@ describe("the console's variables", () => {
     } catch (error) {
       expect(String(error)).not.toMatch(/1234567|sssss/);
     }
+  });
+});
+
+describe("the variables of a console that runs alone", () => {
+  const ALONE = { ...GOOD, GATEWAY_ADMIN_TOKEN: "token", DATABASE_URL: "postgres://u:p@h/gateway" };
+
+  it("are the console's, and where the gateway is", () => {
+    expect(parseStandaloneEnv(ALONE)).toMatchObject({
+      dashboard: { adminEmail: "ops@example.org", proxyBaseUrl: "http://localhost:8080", listen: null },
+      adminBaseUrl: "http://localhost:9180",
+      adminToken: "token",
+      databaseUrl: "postgres://u:p@h/gateway",
+    });
+    const { adminBaseUrl } = parseStandaloneEnv({ ...ALONE, GATEWAY_ADMIN_BASE_URL: "https://g.example/admin/" });
+    expect(adminBaseUrl).toBe("https://g.example/admin");
+  });
+
+  it("are all named when none of the required ones is set", () => {
+    expect(() => parseStandaloneEnv({})).toThrow(
+      /^DASHBOARD_PASSWORD is required.*; DASHBOARD_SESSION_SECRET is required.*; GATEWAY_ADMIN_TOKEN is required.*; DATABASE_URL is required/,
+    );
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["DASHBOARD_PASSWORD", { ...ALONE, DASHBOARD_PASSWORD: "1234567" }],
+    ["DASHBOARD_SESSION_SECRET", { ...ALONE, DASHBOARD_SESSION_SECRET: "s".repeat(31) }],
+    ["GATEWAY_ADMIN_TOKEN", { ...ALONE, GATEWAY_ADMIN_TOKEN: "" }],
+    ["GATEWAY_ADMIN_BASE_URL", { ...ALONE, GATEWAY_ADMIN_BASE_URL: "localhost:9180" }],
+    ["DATABASE_URL", { ...ALONE, DATABASE_URL: "pglite:folder" }],
+    ["DATABASE_URL", { ...ALONE, DATABASE_URL: "nonsense" }],
+  ])("are refused by name: %s", (name, variables) => {
+    expect(() => parseStandaloneEnv(variables)).toThrow(new RegExp(`^${name} `));
   });
 });

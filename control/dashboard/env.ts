@@ -3,7 +3,7 @@
  * one of them the required ones must be there.
  */
 import { z } from "zod";
-import { envErrorText, envOptionalWebUrl, envText } from "../../shared/env-fields.ts";
+import { envErrorText, envOptionalWebUrl, envText, envWebUrl } from "../../shared/env-fields.ts";
 import { EnvError, type Listen, listenField } from "../kernel/env-field.ts";
 
 /** A provider of sign-ins. */
@@ -31,7 +31,15 @@ export interface DashboardEnv {
   /** Origins of writes besides the console's own; `*`: all. */
   readonly trustedOrigins: readonly string[];
   readonly providers: readonly OidcProvider[];
+  /** Under which people reach the data plane, for the commands that pages show; without a slash at its end. */
+  readonly proxyBaseUrl: string;
 }
+
+/**
+ * The admin's email when no variable says it: it passes as one, and nobody has it, neither at a mail server nor at a
+ * provider of sign-ins.
+ */
+export const DEFAULT_ADMIN_EMAIL = "admin@localhost.localdomain";
 
 const NAMES = [
   "GATEWAY_DASHBOARD_LISTEN",
@@ -88,6 +96,9 @@ const providers = envText("[]").transform((text, context): readonly OidcProvider
   return z.NEVER;
 });
 
+const DATABASE =
+  "must be the postgres:// URL of the gateway's database: an embedded one is open to the control service alone";
+
 const trustedOrigins = envText("")
   .transform((text) =>
     text
@@ -106,16 +117,15 @@ const required = (min: number) =>
 
 const schema = z.object({
   GATEWAY_DASHBOARD_LISTEN: listenField("127.0.0.1:3000"),
-  DASHBOARD_ADMIN_EMAIL: z
-    .string({ error: "is required: the email address of the admin" })
-    .trim()
-    .toLowerCase()
-    .check(z.email("must be an email address")),
+  DASHBOARD_ADMIN_EMAIL: envText(DEFAULT_ADMIN_EMAIL).pipe(
+    z.string().toLowerCase().check(z.email("must be an email address")),
+  ),
   DASHBOARD_PASSWORD: required(8),
   DASHBOARD_SESSION_SECRET: required(32),
   DASHBOARD_PUBLIC_URL: envOptionalWebUrl,
   TRUSTED_ORIGINS: trustedOrigins,
   OIDC_PROVIDERS: providers,
+  GATEWAY_PROXY_BASE_URL: envWebUrl("http://localhost:8080").transform((url) => url.replace(/\/+$/, "")),
 });
 
 /** The configuration; null: no variable of the console is set. Throws EnvError, which names every wrong variable. */
@@ -123,7 +133,46 @@ export function parseDashboardEnv(variables: Readonly<Record<string, string | un
   if (NAMES.every((name) => (variables[name] ?? "").trim() === "")) return null;
   const result = schema.safeParse(variables);
   if (!result.success) throw new EnvError(envErrorText(result.error));
+  return dashboardEnv(result.data, variables);
+}
+
+/** The configuration of a console that is a process of its own. */
+export interface StandaloneEnv {
+  readonly dashboard: DashboardEnv;
+  /** The origin of the Management API, and what is before its path. Without a slash at its end. */
+  readonly adminBaseUrl: string;
+  readonly adminToken: string;
+  readonly databaseUrl: string;
+}
+
+const standaloneSchema = schema.extend({
+  GATEWAY_ADMIN_BASE_URL: envWebUrl("http://localhost:9180").transform((url) => url.replace(/\/+$/, "")),
+  GATEWAY_ADMIN_TOKEN: z
+    .string({ error: "is required: the admin token of the gateway" })
+    .min(1, "is required: the admin token of the gateway"),
+  DATABASE_URL: z
+    .string({ error: "is required: the postgres:// URL of the gateway's database" })
+    .trim()
+    .refine((url) => /^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ""), DATABASE),
+});
+
+/** The same of a console that runs alone (docs/rules/console.md#alone). Throws EnvError, which names every wrong variable. */
+export function parseStandaloneEnv(variables: Readonly<Record<string, string | undefined>>): StandaloneEnv {
+  const result = standaloneSchema.safeParse(variables);
+  if (!result.success) throw new EnvError(envErrorText(result.error));
   const env = result.data;
+  return {
+    dashboard: dashboardEnv(env, variables),
+    adminBaseUrl: env.GATEWAY_ADMIN_BASE_URL,
+    adminToken: env.GATEWAY_ADMIN_TOKEN,
+    databaseUrl: env.DATABASE_URL,
+  };
+}
+
+function dashboardEnv(
+  env: z.infer<typeof schema>,
+  variables: Readonly<Record<string, string | undefined>>,
+): DashboardEnv {
   return {
     listen: (variables["GATEWAY_DASHBOARD_LISTEN"] ?? "").trim() === "" ? null : env.GATEWAY_DASHBOARD_LISTEN,
     publicOrigin: env.DASHBOARD_PUBLIC_URL === null ? null : new URL(env.DASHBOARD_PUBLIC_URL).origin,
@@ -132,6 +181,7 @@ export function parseDashboardEnv(variables: Readonly<Record<string, string | un
     sessionSecret: env.DASHBOARD_SESSION_SECRET,
     trustedOrigins: env.TRUSTED_ORIGINS,
     providers: env.OIDC_PROVIDERS,
+    proxyBaseUrl: env.GATEWAY_PROXY_BASE_URL,
   };
 }
 

@@ -2,8 +2,9 @@
  * Bundles the console's browser side (`browser/`) into files that the console's server hands out: one stylesheet, a first
  * load, and a part for each page. Names carry a hash of their content, so that a file never changes under its name.
  */
-import { globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
 
@@ -129,7 +130,10 @@ export function firstLoad(files: readonly ConsoleFile[], ...scripts: readonly st
  */
 export function writeConsole({ files, manifest }: ConsoleBundle, folder: string): void {
   mkdirSync(folder, { recursive: true });
-  const kept = new Set([MANIFEST, ...manifest.files, ...filesBefore(folder)]);
+  const before = filesBefore(folder);
+  // The same build again must not take the place of the one before it.
+  if (isDeepStrictEqual(before, manifest.files) && before.every((name) => existsSync(join(folder, name)))) return;
+  const kept = new Set([MANIFEST, ...manifest.files, ...before]);
   for (const { name, contents } of files) writeWhole(join(folder, name), contents);
   writeWhole(join(folder, MANIFEST), JSON.stringify(manifest));
   for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(join(folder, name), { force: true });

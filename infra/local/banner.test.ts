@@ -8,20 +8,28 @@ const stack = {
   metricsUrl: "http://127.0.0.1:9091",
   adminToken: "admin-secret",
   adminTokenMade: true,
+  dashboard: { url: "http://127.0.0.1:3000", email: "a@b.example", password: "pass-word", passwordMade: true },
   demo: { apiKey: "sk-1", model: "demo", made: true },
 };
-const paths = { adminToken: ".data/admin-token", demoKey: ".data/demo-key" };
+const paths = { adminToken: ".data/admin-token", consolePassword: ".data/console-password", demoKey: ".data/demo-key" };
 
 it("shows secrets only on the start that made them", () => {
   const first = bannerLines(stack, paths).join("\n");
-  expect(first).toContain("admin-secret");
+  for (const part of ["admin-secret", "http://127.0.0.1:3000", "a@b.example", "pass-word"])
+    expect(first).toContain(part);
   expect(first).toContain('-H "authorization: Bearer sk-1"');
-  const later = bannerLines({ ...stack, adminTokenMade: false, demo: { ...stack.demo, made: false } }, paths).join(
-    "\n",
-  );
-  expect(later).not.toMatch(/admin-secret|sk-1/);
+  const again = {
+    ...stack,
+    adminTokenMade: false,
+    dashboard: { ...stack.dashboard, passwordMade: false },
+    demo: { ...stack.demo, made: false },
+  };
+  const later = bannerLines(again, paths).join("\n");
+  expect(later).not.toMatch(/admin-secret|sk-1|pass-word/);
+  expect(later).toContain("in .data/console-password");
   expect(later).toContain("Bearer $(cat .data/demo-key)");
-  expect(bannerLines({ ...stack, demo: null }, paths).join("\n")).not.toContain("curl");
+  const without = bannerLines({ ...stack, dashboard: null, demo: null }, paths).join("\n");
+  expect(without).not.toMatch(/curl|console/);
 });
 
 it("quotes a path so that a shell reads it back", () => {

@@ -1,12 +1,17 @@
 /** What the operator sees when the stack is up. Pure. */
+import type { DashboardAccess } from "./dashboard.ts";
 import type { Stack } from "./stack.ts";
 
 /** What is shown of a stack. */
-export type Shown = Pick<Stack, "proxyUrl" | "adminUrl" | "metricsUrl" | "adminToken" | "adminTokenMade" | "demo">;
+export type Shown = Pick<
+  Stack,
+  "proxyUrl" | "adminUrl" | "metricsUrl" | "adminToken" | "adminTokenMade" | "dashboard" | "demo"
+>;
 
 /** Where secrets lie, as paths that work in the operator's shell. */
 export interface BannerPaths {
   readonly adminToken: string;
+  readonly consolePassword: string;
   readonly demoKey: string;
 }
 
@@ -23,7 +28,13 @@ export function tryCommand({ proxyUrl, demo }: Shown, paths: BannerPaths): strin
   return `curl -N ${proxyUrl}/v1/chat/completions -H "authorization: Bearer ${key}" -H "content-type: application/json" -d '${body}'`;
 }
 
-/** The lines to print. The demo key is shown by the start that made it; later ones say where it is. */
+/** Where the console is, and as whom to sign in. */
+function consoleLines({ url, email, password, passwordMade }: DashboardAccess, paths: BannerPaths): readonly string[] {
+  const shown = passwordMade ? `${password}  (kept in ${paths.consolePassword})` : `in ${paths.consolePassword}`;
+  return [`  console         ${url}`, `    email         ${email}`, `    password      ${shown}`];
+}
+
+/** The lines to print. A secret is shown by the start that made it; later ones say where it is. */
 export function bannerLines(stack: Shown, paths: BannerPaths): readonly string[] {
   const lines = [
     "",
@@ -33,6 +44,7 @@ export function bannerLines(stack: Shown, paths: BannerPaths): readonly string[]
     `  metrics         ${stack.metricsUrl}/metrics`,
     `  admin token     ${stack.adminTokenMade ? `${stack.adminToken}  (kept in ${paths.adminToken})` : `in ${paths.adminToken}`}`,
   ];
+  if (stack.dashboard !== null) lines.push(...consoleLines(stack.dashboard, paths));
   if (stack.demo === null) return [...lines, ""];
   const { apiKey, made } = stack.demo;
   return [

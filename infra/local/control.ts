@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { parseEnv } from "../../control/env.ts";
 import type { Endpoint, StackContext } from "./context.ts";
+import { type DashboardAccess, prepareDashboard } from "./dashboard.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
 import { jsonLine, startChild } from "./process/child.ts";
 import { CONTROL_LIVENESS } from "./process/liveness.ts";
@@ -18,6 +19,8 @@ interface RunningControl {
   readonly part: Supervised;
   readonly adminUrl: string;
   readonly metricsUrl: string;
+  /** Null: there is no console. */
+  readonly dashboard: DashboardAccess | null;
 }
 
 /** The parts that the control service is connected to. */
@@ -25,6 +28,8 @@ interface ControlNeighbours {
   readonly redis: Endpoint;
   readonly clickhouse: RunningClickhouse;
   readonly edgeUrl: string;
+  /** Where clients reach the data plane. */
+  readonly proxyUrl: string;
 }
 
 const hostPort = (url: string) => new URL(url).host;
@@ -38,14 +43,18 @@ function clientUrl(value: unknown): string {
   return url.origin;
 }
 
+/** Stands for a secret that will be generated. */
+const GENERATED = "generated secret, long enough for all";
+
 /** Refuses a configuration that the control service would refuse, before any part is started. Throws StackEnvError. */
 export function checkControl(config: StackConfig): void {
   const { GATEWAY_REDIS_URL: _redis, GATEWAY_CLICKHOUSE_URL: _clickhouse, ...variables } = config.variables;
   try {
     parseEnv({
-      ...variables,
       GATEWAY_ADMIN_TOKEN: config.adminToken ?? "generated",
       GATEWAY_DATABASE_URL: config.databaseUrl,
+      ...(config.dashboard ? { DASHBOARD_PASSWORD: GENERATED, DASHBOARD_SESSION_SECRET: GENERATED } : {}),
+      ...variables,
     });
   } catch (error) {
     throw new StackEnvError(error instanceof Error ? error.message : "the control service's variables are malformed");
@@ -55,7 +64,8 @@ export function checkControl(config: StackConfig): void {
 /** Starts the control service. Rejects with its last line of output when it cannot run. */
 export async function startControl(context: StackContext, neighbours: ControlNeighbours): Promise<RunningControl> {
   const { config, guard, lock, log } = context;
-  const { redis, clickhouse, edgeUrl } = neighbours;
+  const { redis, clickhouse, edgeUrl, proxyUrl } = neighbours;
+  const dashboard = config.dashboard ? prepareDashboard(config, proxyUrl) : null;
   const bound = { adminUrl: "", metricsUrl: "", dashboardUrl: "" };
   const keepPort = (address: { host: string; port: number }, url: string) =>
     listenText(url === "" ? address : { ...address, port: Number(hostPort(url).split(":").at(-1)) });
@@ -82,6 +92,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
             GATEWAY_EDGE_BASE_URL: edgeUrl,
             ...config.variables,
+            ...dashboard?.variables,
             GATEWAY_ADMIN_LISTEN: keepPort(config.admin, bound.adminUrl),
             GATEWAY_METRICS_LISTEN: keepPort(config.metrics, bound.metricsUrl),
             GATEWAY_ADMIN_TOKEN: context.adminToken,
@@ -113,5 +124,10 @@ export async function startControl(context: StackContext, neighbours: ControlNei
       return child;
     },
   });
-  return { part, adminUrl: bound.adminUrl, metricsUrl: bound.metricsUrl };
+  return {
+    part,
+    adminUrl: bound.adminUrl,
+    metricsUrl: bound.metricsUrl,
+    dashboard: dashboard === null ? null : { url: bound.dashboardUrl, ...dashboard.access },
+  };
 }

@@ -17,6 +17,7 @@ describe("readStackEnv", () => {
       redis: { kind: "embedded" },
       clickhouseUrl: undefined,
       demo: true,
+      dashboard: true,
       variables: {},
     });
   });
@@ -24,6 +25,9 @@ describe("readStackEnv", () => {
   it("passes on what the console reads, and nothing else of the environment", () => {
     const console = { DASHBOARD_PASSWORD: "12345678", TRUSTED_ORIGINS: "*", OIDC_PROVIDERS: "[]" };
     expect(read({ ...console, MY_DASHBOARD_PASSWORD: "x", TRUSTED_ORIGINS_TOO: "x" }).variables).toEqual(console);
+    const off = { GATEWAY_DASHBOARD: "0", GATEWAY_PROXY_BASE_URL: "http://g" };
+    const without = read({ ...console, ...off, GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0" });
+    expect(without).toMatchObject({ dashboard: false, dashboardListen: undefined, variables: off });
   });
 
   it("reads addresses, folders and flags; an empty variable counts as unset", () => {

@@ -24,6 +24,8 @@ export interface StackConfig {
   readonly proxy: ListenAddress;
   readonly admin: ListenAddress;
   readonly metrics: ListenAddress;
+  /** Where the console listens; undefined: on the usual port, or on a free one after it. */
+  readonly dashboardListen: ListenAddress | undefined;
   /** Undefined: the stack generates a token and keeps it in the data folder. */
   readonly adminToken: string | undefined;
   readonly internalToken: string | undefined;
@@ -38,6 +40,8 @@ export interface StackConfig {
   readonly clickhouseUser: string;
   readonly clickhousePassword: string;
   readonly demo: boolean;
+  /** Whether the control service serves the console. */
+  readonly dashboard: boolean;
   /**
    * The number of Worker processes before the one with the objects; 1: a single process does everything
    * (docs/rules/local-stack.md#several-processes).
@@ -126,6 +130,7 @@ const schema = z.object({
   GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 }),
   GATEWAY_ADMIN_LISTEN: listenAddress(undefined),
   GATEWAY_METRICS_LISTEN: listenAddress(undefined),
+  GATEWAY_DASHBOARD_LISTEN: listenAddress(undefined),
   GATEWAY_ADMIN_TOKEN: token,
   GATEWAY_INTERNAL_TOKEN: token,
   GATEWAY_DATA_DIR: z.string().default(".data"),
@@ -137,11 +142,14 @@ const schema = z.object({
   GATEWAY_CLICKHOUSE_USER: z.string().default("default"),
   GATEWAY_CLICKHOUSE_PASSWORD: z.string().default(""),
   GATEWAY_DEMO: flag(true),
+  GATEWAY_DASHBOARD: flag(true),
   GATEWAY_WORKERS: workers,
 });
 
 /** Names that the gateway and its console read. */
 const PASSED_ON = /^(?:GATEWAY_|DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
+/** Names that the console alone reads: without it they are passed to nobody, because any of them would start it. */
+const OF_DASHBOARD = /^(?:(?:GATEWAY_)?DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
 
 /** The variables that are set and not empty. */
 function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
@@ -165,6 +173,7 @@ export function readStackEnv(env: Readonly<Record<string, string | undefined>>, 
     proxy: value.GATEWAY_PROXY_LISTEN,
     admin: value.GATEWAY_ADMIN_LISTEN ?? { host, port: 9180 },
     metrics: value.GATEWAY_METRICS_LISTEN ?? { host, port: 9091 },
+    dashboardListen: value.GATEWAY_DASHBOARD ? value.GATEWAY_DASHBOARD_LISTEN : undefined,
     adminToken: value.GATEWAY_ADMIN_TOKEN,
     internalToken: value.GATEWAY_INTERNAL_TOKEN,
     dataDir,
@@ -176,8 +185,11 @@ export function readStackEnv(env: Readonly<Record<string, string | undefined>>, 
     clickhouseUser: value.GATEWAY_CLICKHOUSE_USER,
     clickhousePassword: value.GATEWAY_CLICKHOUSE_PASSWORD,
     demo: value.GATEWAY_DEMO,
+    dashboard: value.GATEWAY_DASHBOARD,
     workers: value.GATEWAY_WORKERS,
-    variables,
+    variables: value.GATEWAY_DASHBOARD
+      ? variables
+      : Object.fromEntries(Object.entries(variables).filter(([name]) => !OF_DASHBOARD.test(name))),
   };
 }
 

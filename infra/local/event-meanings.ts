@@ -50,6 +50,8 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   job_leases_failed: "the leases of the regular jobs could not be renewed; another replica may take them",
   job_run: "a regular job ran",
   jobs_taken: "this process runs these regular jobs now",
+  management_refused: "the Management API refuses the console's token, or is at another address",
+  management_unreachable: "the Management API cannot be reached",
   migrated: "the schema of the database was brought up to date",
   model_health_changed: "a model or endpoint was found to be up or down",
   plaintext_forgotten: "the database files were written anew, without secrets in plaintext",

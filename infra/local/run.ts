@@ -4,6 +4,7 @@ import { terminalText } from "../../shared/printable.ts";
 import { DEMO_KEY_FILE } from "./demo.ts";
 import { watchParent } from "./process/watch-parent.ts";
 import type { RuntimeKind } from "./runtime.ts";
+import type { SecretName } from "./secrets.ts";
 import { type Stack, startStack } from "./stack.ts";
 import { stackOutput } from "./stack-output.ts";
 
@@ -44,10 +45,12 @@ export async function runStack(runtime: RuntimeKind, to: Terminal): Promise<neve
     process.exit(1);
   }
   if (!asked) {
+    const { dataDir } = stack;
+    const where = (variable: string, name: SecretName): string =>
+      process.env[variable]?.trim() ? variable : shownPath(join(dataDir, name));
     const paths = {
-      adminToken: process.env["GATEWAY_ADMIN_TOKEN"]
-        ? "GATEWAY_ADMIN_TOKEN"
-        : shownPath(join(stack.dataDir, "admin-token")),
+      adminToken: where("GATEWAY_ADMIN_TOKEN", "admin-token"),
+      consolePassword: where("DASHBOARD_PASSWORD", "console-password"),
       demoKey: shownPath(join(stack.dataDir, DEMO_KEY_FILE)),
     };
     say(output.ready(stack, paths));

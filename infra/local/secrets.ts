@@ -3,16 +3,33 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The admin token of a data folder: generated on the first start, then always the same. `made`: whether it is new. */
-export function storedAdminToken(dataDir: string): { readonly token: string; readonly made: boolean } {
-  const path = join(dataDir, "admin-token");
+/** A secret of the data folder. */
+interface StoredSecret {
+  readonly secret: string;
+  /** Whether this start generated it. */
+  readonly made: boolean;
+}
+
+/** Name of the secret's file -> how many random bytes it has, which are written in base64url. */
+const SECRET_BYTES = {
+  "admin-token": 24,
+  "console-password": 18,
+  "console-session-secret": 32,
+} as const;
+
+/** A secret that the stack can generate, by the name of its file. */
+export type SecretName = keyof typeof SECRET_BYTES;
+
+/** The secret of a data folder: generated on the first start that needs it, then always the same. */
+export function storedSecret(dataDir: string, name: SecretName): StoredSecret {
+  const path = join(dataDir, name);
   try {
-    const token = readFileSync(path, "utf8").trim();
-    if (token !== "") return { token, made: false };
+    const secret = readFileSync(path, "utf8").trim();
+    if (secret !== "") return { secret, made: false };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  const token = randomBytes(24).toString("base64url");
-  writeFileSync(path, `${token}\n`, { mode: 0o600 });
-  return { token, made: true };
+  const secret = randomBytes(SECRET_BYTES[name]).toString("base64url");
+  writeFileSync(path, `${secret}\n`, { mode: 0o600 });
+  return { secret, made: true };
 }

@@ -16,9 +16,10 @@ const stack = {
   metricsUrl: "http://127.0.0.1:3",
   adminToken: "secret",
   adminTokenMade: true,
+  dashboard: { url: "http://127.0.0.1:4", email: "a@b.example", password: "pass-word", passwordMade: true },
   demo: { apiKey: "sk_demo", model: "demo", made: true },
 };
-const paths = { adminToken: ".data/admin-token", demoKey: ".data/demo-key" };
+const paths = { adminToken: ".data/admin-token", consolePassword: ".data/console-password", demoKey: ".data/demo-key" };
 
 describe("on a terminal", () => {
   it("an event is its part, its name, what it means and its facts", () => {
@@ -96,15 +97,26 @@ describe("elsewhere", () => {
         metrics: "http://127.0.0.1:3/metrics",
         admin_token: "secret",
         admin_token_in: ".data/admin-token",
+        console: "http://127.0.0.1:4",
+        console_email: "a@b.example",
+        console_password: "pass-word",
+        console_password_in: ".data/console-password",
         demo_key: "sk_demo",
         demo_key_in: ".data/demo-key",
         try: expect.stringContaining("curl -N http://127.0.0.1:1/v1/chat/completions"),
       },
     ]);
-    const later = { ...stack, adminTokenMade: false, demo: null };
+    const later = {
+      ...stack,
+      adminTokenMade: false,
+      dashboard: { ...stack.dashboard, passwordMade: false },
+      demo: null,
+    };
     expect(parsed(json.ready(later, paths))).toMatchObject([
-      { admin_token: null, admin_token_in: ".data/admin-token" },
+      { admin_token: null, admin_token_in: ".data/admin-token", console_password: null },
     ]);
+    const [without] = parsed(json.ready({ ...later, dashboard: null }, paths)) as [object];
+    expect(Object.keys(without).filter((name) => name.startsWith("console"))).toEqual([]);
     expect(parsed(json.stopped())).toMatchObject([{ event: "stopped", message: "The gateway has stopped." }]);
   });
 });

@@ -42,6 +42,14 @@ function asJson(now: () => number): StackOutput {
         metrics: `${stack.metricsUrl}/metrics`,
         admin_token: stack.adminTokenMade ? stack.adminToken : null,
         admin_token_in: paths.adminToken,
+        ...(stack.dashboard === null
+          ? {}
+          : {
+              console: stack.dashboard.url,
+              console_email: stack.dashboard.email,
+              console_password: stack.dashboard.passwordMade ? stack.dashboard.password : null,
+              console_password_in: paths.consolePassword,
+            }),
         ...(stack.demo === null
           ? {}
           : {

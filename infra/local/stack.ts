@@ -6,8 +6,10 @@
 import net from "node:net";
 import { deriveInternalToken } from "../../shared/internal-token.ts";
 import { terminalText } from "../../shared/printable.ts";
+import { buildConsole } from "../console/build.ts";
 import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";
+import type { DashboardAccess } from "./dashboard.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
 import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
@@ -19,7 +21,7 @@ import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
 import type { LivenessPolicy } from "./process/liveness.ts";
 import type { PartHandle, Supervised } from "./process/supervisor.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
-import { storedAdminToken } from "./secrets.ts";
+import { storedSecret } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 
 /** A line of a part's log, as the part wrote it. */
@@ -67,6 +69,8 @@ export interface Stack {
   readonly adminTokenMade: boolean;
   readonly internalToken: string;
   readonly dataDir: string;
+  /** Null: there is no console. */
+  readonly dashboard: DashboardAccess | null;
   readonly demo: Demo | null;
   readonly parts: ReadonlyMap<string, PartHandle>;
   /** Drains and stops everything; at most ten seconds. Calling it again changes nothing. */
@@ -151,6 +155,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
   await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
+  if (config.dashboardListen !== undefined) await checkFree("GATEWAY_DASHBOARD_LISTEN", config.dashboardListen);
 
   const parts = new Map<string, PartHandle>();
   const keep = (part: Supervised, graceMs: number) => {
@@ -180,11 +185,13 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const guard: Guard = startGuard();
   undo.add(() => guard.close());
   const kept =
-    config.adminToken === undefined ? storedAdminToken(config.dataDir) : { token: config.adminToken, made: false };
-  const internalToken = config.internalToken ?? (await deriveInternalToken(kept.token));
+    config.adminToken === undefined
+      ? storedSecret(config.dataDir, "admin-token")
+      : { secret: config.adminToken, made: false };
+  const internalToken = config.internalToken ?? (await deriveInternalToken(kept.secret));
   const context: StackContext = {
     config,
-    adminToken: kept.token,
+    adminToken: kept.secret,
     internalToken,
     guard,
     lock,
@@ -193,6 +200,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     onGiveUp: giveUp,
   };
 
+  // Without its pages the console says so, and the gateway works: a read-only folder must not keep it from starting.
+  const built = config.dashboard
+    ? buildConsole().catch((error: Error) => log("stack", `the console cannot be built: ${error.message}`))
+    : null;
   const redis = await startRedis(context);
   undo.add(() => redis.close());
   if (config.redis.kind !== "rest") parts.set("redis", inProcess("redis"));
@@ -223,7 +234,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     }),
   ]);
   if (ran.status === "fulfilled") ({ ports: runtimePorts, objectsPort } = ran.value);
-  const [controlled] = await Promise.allSettled([startControl(context, { redis, clickhouse, edgeUrl: toObjects.url })]);
+  await built;
+  const [controlled] = await Promise.allSettled([
+    startControl(context, { redis, clickhouse, edgeUrl: toObjects.url, proxyUrl: front.url }),
+  ]);
   const stopRuntime = async (): Promise<void> => {
     if (ran.status === "rejected") return;
     for (const each of fronts.values()) each.drain();
@@ -243,14 +257,14 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const [control, runtime] = [controlled.value, ran.value];
   for (const part of [control.part, ...runtime.parts]) parts.set(part.name, part);
 
-  const { adminUrl, metricsUrl } = control;
+  const { adminUrl, metricsUrl, dashboard } = control;
   controlAddress = innerOf(adminUrl);
   const demo =
     demoUpstream === null
       ? null
       : await seedDemo({
           adminUrl,
-          adminToken: kept.token,
+          adminToken: kept.secret,
           dataDir: config.dataDir,
           databaseUrl: config.databaseUrl,
           apiBase: `${demoUpstream.url}/v1`,
@@ -265,10 +279,11 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     cellUrls: new Map([...fronts].map(([cell, { url }]) => [cell, url])),
     adminUrl,
     metricsUrl,
-    adminToken: kept.token,
+    adminToken: kept.secret,
     adminTokenMade: kept.made,
     internalToken,
     dataDir: config.dataDir,
+    dashboard,
     demo,
     parts,
   };

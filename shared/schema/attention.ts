@@ -13,6 +13,7 @@ export const ATTENTION_KINDS = [
   "usage_waiting",
   "tenant_expires",
   "key_expires",
+  "user_pending",
   "budget_low",
   "setting_without_effect",
 ] as const;
@@ -20,7 +21,7 @@ export const ATTENTION_KINDS = [
 export const attentionItemSchema = z
   .object({
     kind: z.enum(ATTENTION_KINDS),
-    entity_type: z.enum(["tenant", "api_key", "model", "model_endpoint", "settings", "cell", "gateway"]),
+    entity_type: z.enum(["tenant", "api_key", "model", "model_endpoint", "settings", "cell", "user", "gateway"]),
     entity_id: z.string(),
     name: z.string(),
     detail: z.string(),

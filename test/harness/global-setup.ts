@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startCompressor } from "../../infra/compressor/server.ts";
+import type { DashboardAccess } from "../../infra/local/dashboard.ts";
 import { startStack } from "../../infra/local/stack.ts";
 import type { AutoRouterValue } from "../../shared/schema/settings/auto-router.ts";
 import type { BoonsValue } from "../../shared/schema/settings/boons.ts";
@@ -22,6 +23,8 @@ declare module "vitest" {
     readonly internalToken: string;
     /** The file with every line that the stack's parts have written, each after the name of its part. */
     readonly logFile: string;
+    /** The console of the stack; null: it has none. */
+    readonly consoleAccess: DashboardAccess | null;
   }
 }
 
@@ -68,6 +71,7 @@ export async function setupWith(
   await gateway.must("PUT", "/settings/boons", BOON_SETTINGS);
   await gateway.must("PUT", "/settings/auto-router", AUTO_ROUTER_SETTINGS);
   project.provide("logFile", logFile);
+  project.provide("consoleAccess", stack.dashboard);
   for (const name of ["proxyUrl", "adminUrl", "metricsUrl", "adminToken", "internalToken"] as const)
     project.provide(name, stack[name]);
   return async () => {
@@ -79,7 +83,7 @@ export async function setupWith(
 }
 
 /**
- * The environment of a stack on free loopback ports, with a migrated database in its data folder. Health checks run only
+ * The environment of a stack on free loopback ports, without a console, with a migrated database in its data folder. Health checks run only
  * when a test requests them, because its upstreams count the requests that they get.
  */
 export function stackEnv(dataDir: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
@@ -87,6 +91,7 @@ export function stackEnv(dataDir: string, more: Readonly<Record<string, string>>
   return {
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_DEMO: "0",
+    GATEWAY_DASHBOARD: "0",
     GATEWAY_MODEL_HEALTH_ENABLED: "0",
     GATEWAY_PROXY_LISTEN: "127.0.0.1:0",
     GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",

@@ -13,6 +13,12 @@ export const CLIENT_SECRET = "secret of the console";
 /** The claims of the person who signs in unless a test says otherwise. */
 export const ANN = { sub: "ann", email: "ann@example.org", name: "Ann", email_verified: true };
 
+/**
+ * The header in which a browser says who signs in with it: claims as JSON, each character outside ASCII escaped. They replace
+ * {@link SignInProvider.claims}, so that tests of one provider do not meet.
+ */
+export const PERSON_HEADER = "x-test-person";
+
 export interface SignInProvider {
   readonly issuer: string;
   /** Claims of the next ID tokens besides those of every token; undefined removes one. */
@@ -32,13 +38,21 @@ export async function startSignInProvider(): Promise<SignInProvider> {
   const other = await generateKeyPair("RS256");
   const keys = [{ ...(await exportJWK(published.publicKey)), kid: "one", alg: "RS256", use: "sig" }];
   /** What a code was given for; each is redeemed once. */
-  const codes = new Map<string, { challenge: string; nonce: string | null; redirectUri: string }>();
+  const codes = new Map<
+    string,
+    { challenge: string; nonce: string | null; redirectUri: string; claims: Readonly<Record<string, unknown>> | null }
+  >();
   const server = createServer((request, response) => {
     const json = (status: number, body: object) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     if (provider.away) return void json(503, {});
     if (request.url === "/.well-known/openid-configuration") return void json(200, metadata);
     if (request.url === "/keys") return void json(200, { keys });
+    if (request.url?.startsWith("/authorize?") === true) {
+      const person = request.headers[PERSON_HEADER];
+      const claims = typeof person === "string" ? (JSON.parse(person) as Record<string, unknown>) : null;
+      return void response.writeHead(302, { location: consent(`${issuer}${request.url}`, claims).href }).end();
+    }
     let text = "";
     request.on("data", (chunk: Buffer) => {
       text += chunk.toString();
@@ -79,28 +93,29 @@ export async function startSignInProvider(): Promise<SignInProvider> {
       iat: nowSecs,
       exp: nowSecs + 600,
       nonce: known.nonce ?? undefined,
-      ...provider.claims,
+      ...(known.claims ?? provider.claims),
     };
     const idToken = await new SignJWT(stated)
       .setProtectedHeader({ alg: "RS256", kid: "one" })
       .sign(provider.forged ? other.privateKey : published.privateKey);
     return { access_token: "a", token_type: "Bearer", id_token: idToken };
   }
+  function consent(authorization: string, claims: Readonly<Record<string, unknown>> | null): URL {
+    const asked = new URL(authorization).searchParams;
+    const code = randomUUID();
+    const redirectUri = asked.get("redirect_uri") ?? "";
+    codes.set(code, { challenge: asked.get("code_challenge") ?? "", nonce: asked.get("nonce"), redirectUri, claims });
+    const back = new URL(redirectUri);
+    back.searchParams.set("code", code);
+    back.searchParams.set("state", asked.get("state") ?? "");
+    return back;
+  }
   const provider: SignInProvider = {
     issuer,
     claims: ANN,
     forged: false,
     away: false,
-    consent: (authorization) => {
-      const asked = new URL(authorization).searchParams;
-      const code = randomUUID();
-      const redirectUri = asked.get("redirect_uri") ?? "";
-      codes.set(code, { challenge: asked.get("code_challenge") ?? "", nonce: asked.get("nonce"), redirectUri });
-      const back = new URL(redirectUri);
-      back.searchParams.set("code", code);
-      back.searchParams.set("state", asked.get("state") ?? "");
-      return back;
-    },
+    consent: (authorization) => consent(authorization, null),
     close: async () => await listening.close(),
   };
   return provider;

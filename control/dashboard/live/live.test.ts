@@ -2,6 +2,7 @@
  * What a browser reaches of the Management API (docs/rules/console.md#live): nobody more than their role and tenant allow,
  * by whatever path, method or parameter.
  */
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiKey, CreatedKey } from "../../../shared/schema/api-key.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
@@ -10,6 +11,8 @@ import { startConsole, type TestConsole } from "../../../test/harness/console.ts
 import type { ConsoleBrowser } from "../../../test/harness/console-browser.ts";
 import { ADMIN_TOKEN } from "../../../test/harness/control.ts";
 import { buildDocument } from "../../api/document.ts";
+import { users } from "../../db/schema/users.ts";
+import { Live } from "./live.ts";
 import { LIVE_RULES } from "./live-rules.ts";
 
 /** Routes of the Management API that no browser reaches, and why. */
@@ -173,6 +176,21 @@ describe("isolation", () => {
     const models = (await (await ann.get("/api/live/models")).json()) as Record<string, unknown>[];
     expect(models).toMatchObject([{ model_name: "model-own", model_type: "chat", enabled: true }]);
     expect(JSON.stringify(models)).not.toMatch(/secret|127\.0\.0\.1/);
+  });
+
+  it("gives a user the rows of requests as CSV, without where they ran, and no other file", async () => {
+    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
+    const csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';
+    const live = new Live({
+      db: testing.control.connection.db,
+      adminToken: ADMIN_TOKEN,
+      management: async () => new Response(csv, { headers: { "content-type": "text/csv; charset=utf-8" } }),
+      nowMs: Date.now,
+    });
+    const read = async (path: string) =>
+      await live.answer(new Request(`http://console.test/api/live${path}`), path, row as typeof users.$inferSelect);
+    expect(await (await read("/usage/logs")).text()).toBe("request_id,error_code\r\nr,\r\n");
+    for (const path of ["/models", "/usage/logs/r"]) await expect(read(path)).rejects.toThrow("not found");
   });
 
   it("lets a user manage the tenant's own keys, under the user's name", async () => {

@@ -14,6 +14,7 @@ import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { UUID } from "../../kernel/parse.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
 import { DashboardError } from "../dashboard-error.ts";
+import { csvColumns } from "./csv-columns.ts";
 import { type MatchedRule, managementPath, ruleFor } from "./live-path.ts";
 import type { LiveRule } from "./live-rules.ts";
 import { SharedReads, type WholeAnswer } from "./shared-reads.ts";
@@ -86,7 +87,13 @@ export class Live {
     const wholeRecords =
       rule.user !== "tenant in answer" && rule.user !== "allowed models" && rule.fields === undefined;
     if (wholeRecords || answer.status === 204) return answer;
-    if (!/^application\/json\b/.test(answer.headers.get("content-type") ?? "")) throw new GatewayError("not_found");
+    const type = answer.headers.get("content-type") ?? "";
+    // Rows of the query's tenant alone: only their columns are left to narrow, as they come.
+    if (rule.user === "tenant in query" && rule.fields !== undefined && /^text\/csv\b/.test(type)) {
+      const { status, headers } = answer;
+      return new Response(answer.body?.pipeThrough(csvColumns(rule.fields)) ?? null, { status, headers });
+    }
+    if (!/^application\/json\b/.test(type)) throw new GatewayError("not_found");
     const value: unknown = await answer.json();
     if (rule.user === "tenant in answer" && recordOf(value)["tenant_id"] !== tenantId)
       throw new GatewayError("not_found");

@@ -17,6 +17,7 @@ import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { outbox } from "../../db/schema/journal.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import { users } from "../../db/schema/users.ts";
 import { getAttention, mostUrgent } from "./get-attention.ts";
 
 const NOW_MS = Date.parse("2026-11-21T08:00:00.000Z");
@@ -241,6 +242,33 @@ describe("attention", () => {
     const [item] = await attention();
     expect(item).toMatchObject({ kind: "sync_pending", entity_type: "gateway", since: iso(NOW_MS - 61_000) });
     await db.update(outbox).set({ done_at: new Date() });
+  });
+
+  it("is asked once for all people who wait for approval", async () => {
+    const { db } = control.connection;
+    const person = (subject: string, status: "pending" | "active", hours: number) => ({
+      email: `${subject}@example.org`,
+      name: "",
+      provider: "corp",
+      subject,
+      role: "user" as const,
+      status,
+      created_at: new Date(NOW_MS - hours * HOUR_MS),
+    });
+    await db.insert(users).values([person("a", "pending", 1), person("b", "pending", 3), person("c", "active", 9)]);
+    expect(await attention()).toEqual([
+      {
+        kind: "user_pending",
+        entity_type: "user",
+        entity_id: "pending",
+        name: "Accounts",
+        detail: "2 accounts wait for approval",
+        since: iso(NOW_MS - 3 * HOUR_MS),
+      },
+    ]);
+    await db.delete(users).where(eq(users.subject, "b"));
+    expect((await attention()).map(({ detail }) => detail)).toEqual(["1 account waits for approval"]);
+    await db.delete(users);
   });
 
   it("is asked for alerts that fire and have no entry of their own", async () => {

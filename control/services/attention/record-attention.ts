@@ -1,12 +1,13 @@
 /**
  * What the database knows that a person has to act on (docs/rules/attention.md): models and endpoints that are down, tenants
- * and keys whose access ends soon, changes that do not reach the data plane, settings without effect.
+ * and keys whose access ends soon, people who wait for approval, changes that do not reach the data plane, settings without effect.
  */
-import { and, asc, eq, gt, isNull, lte, or } from "drizzle-orm";
+import { and, asc, count, eq, gt, isNull, lte, min, or } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import { users } from "../../db/schema/users.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { assistantWarnings, provisionerWarnings } from "../../kernel/no-effect-warnings.ts";
 import { assistantSetting, jobschedSetting } from "../../settings/definitions.ts";
@@ -25,6 +26,7 @@ export async function recordAttention(ctx: VerbContext): Promise<readonly Attent
     ...(await downEndpoints(ctx, now)),
     ...(await endingTenants(ctx, now)),
     ...(await endingKeys(ctx, now)),
+    ...(await pendingUsers(ctx)),
     ...(await pendingChanges(ctx, now)),
     ...(await settingsWithoutEffect(ctx)),
   ];
@@ -127,6 +129,25 @@ async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly Atte
     detail: `expires at ${until?.toISOString() ?? ""}`,
     since: null,
   }));
+}
+
+/** One entry for all: whoever has an account at a public provider could otherwise fill the list. */
+async function pendingUsers({ db }: VerbContext): Promise<readonly AttentionItem[]> {
+  const [pending] = await db
+    .select({ people: count(), first: min(users.created_at) })
+    .from(users)
+    .where(eq(users.status, "pending"));
+  if (pending === undefined || pending.people === 0) return [];
+  return [
+    {
+      kind: "user_pending",
+      entity_type: "user",
+      entity_id: "pending",
+      name: "Accounts",
+      detail: pending.people === 1 ? "1 account waits for approval" : `${pending.people} accounts wait for approval`,
+      since: pending.first?.toISOString() ?? null,
+    },
+  ];
 }
 
 async function pendingChanges({ publisher }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {

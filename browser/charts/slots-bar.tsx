@@ -1,0 +1,60 @@
+/** Who holds the slots of a cell now. */
+import { chartTexts } from "../messages/en/charts.ts";
+import { texts } from "../messages/texts.ts";
+import { formatCount } from "../ui/format.ts";
+import { seriesColor } from "./series-color.ts";
+import { type SlotsSource, slotsBar } from "./slots.ts";
+import classes from "./slots-bar.module.css";
+
+const text = texts("charts", chartTexts);
+
+/** The slots in use by group (colour) and tenant (divisions of it), what is free, and a legend with the same figures. */
+export function SlotsBar({ live }: { readonly live: SlotsSource }) {
+  const bar = slotsBar(live);
+  const inUse = bar.parts.reduce((sum, { value }) => sum + value, 0);
+  const groups = new Map<number, { readonly name: string; slots: number }>();
+  for (const { of, value } of bar.parts) {
+    const known = groups.get(of.groupAt);
+    if (known === undefined) groups.set(of.groupAt, { name: of.group, slots: value });
+    else known.slots += value;
+  }
+  const described = text("slotsText", { inFlight: formatCount(inUse), capacity: formatCount(live.max_in_flight) });
+  return (
+    <figure className={classes["slots"]}>
+      <svg className={classes["bar"]} viewBox="0 0 100 20" preserveAspectRatio="none" role="img">
+        <title>{described}</title>
+        <rect className={classes["free"]} x="0" y="0" width="100" height="20" />
+        {bar.parts.map(({ of, value, from, length }) => (
+          <rect
+            key={`${of.groupAt} ${of.tenant ?? ""}`}
+            className={classes["part"]}
+            x={from * 100}
+            y="0"
+            width={length * 100}
+            height="20"
+            style={{ fill: seriesColor(of.groupAt) }}
+          >
+            <title>
+              {text("slotsPart", { group: of.group, tenant: of.tenant ?? text("slotsOthers"), count: value })}
+            </title>
+          </rect>
+        ))}
+        {bar.beyond > 0 && bar.capAt !== null ? (
+          <line className={classes["cap"]} x1={bar.capAt * 100} x2={bar.capAt * 100} y1="0" y2="20" />
+        ) : null}
+      </svg>
+      <figcaption className={classes["legend"]}>
+        <span className={classes["sum"]}>{described}</span>
+        {[...groups].map(([at, { name, slots }]) => (
+          <span key={at} className={classes["entry"]}>
+            <span className={classes["swatch"]} style={{ background: seriesColor(at) }} />
+            {text("slotsGroup", { group: name, count: slots })}
+          </span>
+        ))}
+        {bar.beyond > 0 ? (
+          <strong className={classes["over"]}>{text("slotsOver", { count: bar.beyond })}</strong>
+        ) : null}
+      </figcaption>
+    </figure>
+  );
+}

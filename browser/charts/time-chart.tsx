@@ -1,0 +1,191 @@
+/**
+ * A chart over time (docs/rules/console-figures.md#charts): stacked areas, lines or stacked bars by the clock of the page's zone.
+ * It can be read by pointer, by keyboard (a slider over its instants, whose text says the values) and as a table.
+ */
+import { useEffect, useId, useMemo, useRef, useState } from "react";
+import { chartTexts } from "../messages/en/charts.ts";
+import { texts } from "../messages/texts.ts";
+import { formatInstant } from "../time/instants.ts";
+import { useZone } from "../time/zone-context.tsx";
+import { type ChartSeries, chartData, movedCursor, seriesWithRest } from "./chart-data.ts";
+import { ChartTable } from "./chart-table.tsx";
+import { ChartTooltip } from "./chart-tooltip.tsx";
+import { drawPlot, type Plot, type PlotContent, type PlotCursor, type PlotKind, type PlotLibrary } from "./plot.ts";
+import { SERIES_COLORS, seriesColor } from "./series-color.ts";
+import classes from "./time-chart.module.css";
+import { useColors } from "./use-colors.ts";
+
+const text = texts("charts", chartTexts);
+const HEIGHT_PX = 240;
+const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+interface TimeChartProps {
+  readonly title: string;
+  /** Epoch ms, in any order. */
+  readonly atMs: readonly number[];
+  /** The first eight by their size have a colour of their own; the others are added up. */
+  readonly series: readonly ChartSeries[];
+  readonly kind: PlotKind;
+  /** How values are written, with their unit. */
+  readonly format: (value: number) => string;
+  /** True for what is counted: the axis has whole numbers only. */
+  readonly isWhole?: boolean;
+  /** Bounds of the time axis; absent: the first and the last instant. */
+  readonly range?: { readonly fromMs: number; readonly toMs: number };
+  /** A line above which nothing should be, such as a capacity. */
+  readonly limit?: { readonly label: string; readonly values: readonly (number | null)[] };
+}
+
+export function TimeChart({ title, atMs, series, kind, format, isWhole = false, range, limit }: TimeChartProps) {
+  const { zone, label: zoneText } = useZone();
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [cursor, setCursor] = useState<PlotCursor | null>(null);
+  const [library, setLibrary] = useState<PlotLibrary | "failed" | null>(null);
+  const host = useRef<HTMLDivElement>(null);
+  const probe = useRef<HTMLSpanElement>(null);
+  const plot = useRef<Plot | null>(null);
+  const titleId = useId();
+
+  const colored = useMemo(
+    () => seriesWithRest(series, SERIES_COLORS, text("others")).map((one, at) => ({ ...one, color: seriesColor(at) })),
+    [series],
+  );
+  const shown = colored.filter(({ id }) => !hidden.has(id));
+  const shownIds = JSON.stringify(shown.map(({ id }) => id));
+  const content = useMemo((): PlotContent => {
+    const drawn = colored.filter(({ id }) => !hidden.has(id));
+    const limits = limit === undefined ? [] : [{ id: "limit", label: limit.label, values: limit.values }];
+    return {
+      data: chartData(atMs, drawn, kind !== "line"),
+      limit: chartData(atMs, limits, false).values[0] ?? null,
+      zone,
+      range: range ?? null,
+      isWhole,
+      format,
+    };
+  }, [atMs, colored, hidden, kind, limit, zone, range, isWhole, format]);
+  const latest = useRef(content);
+  const { data } = content;
+  const colors = useColors(probe, ["var(--text-muted)", "var(--line)", ...shown.map(({ color }) => color)]);
+  const hasLimit = content.limit !== null;
+
+  useEffect(() => {
+    let isGone = false;
+    import("uplot").then(
+      (loaded) => !isGone && setLibrary(() => loaded.default),
+      () => !isGone && setLibrary("failed"),
+    );
+    return () => {
+      isGone = true;
+    };
+  }, []);
+
+  // before the effect that draws a new plot, so that it draws what is to be shown now
+  useEffect(() => {
+    latest.current = content;
+    plot.current?.show(content);
+  }, [content]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other series or a limit are another plot
+  useEffect(() => {
+    const element = host.current;
+    if (library === null || library === "failed" || colors === null || element === null) return;
+    const [textColor = "", line = "", ...ofSeries] = colors;
+    const look = { kind, colors: { series: ofSeries, text: textColor, line }, font: FONT, heightPx: HEIGHT_PX };
+    const drawn = drawPlot(library, element, look, latest.current, element.clientWidth, setCursor);
+    plot.current = drawn;
+    const size = new ResizeObserver(() => {
+      if (element.clientWidth > 0) drawn.resize(element.clientWidth);
+    });
+    size.observe(element);
+    return () => {
+      size.disconnect();
+      drawn.destroy();
+      plot.current = null;
+      setCursor(null);
+    };
+  }, [library, colors, kind, shownIds, hasLimit]);
+
+  const toggle = (id: string): void =>
+    setHidden((before) => {
+      const after = new Set(before);
+      if (!after.delete(id)) after.add(id);
+      return after;
+    });
+  const at = cursor?.at ?? null;
+  const said = at === null ? text("cursorNone") : spoken(content, shown, at);
+  return (
+    <figure className={classes["chart"]}>
+      <figcaption className={classes["caption"]}>
+        <span id={titleId} className={classes["title"]}>
+          {title}
+        </span>
+        <span className={classes["zone"]}>{zoneText}</span>
+      </figcaption>
+      {data.atMs.length === 0 ? (
+        <p className={classes["empty"]}>{text("noData")}</p>
+      ) : library === "failed" ? (
+        <p className={classes["empty"]}>{text("notLoaded")}</p>
+      ) : (
+        <div
+          className={classes["plot"]}
+          role="slider"
+          tabIndex={0}
+          aria-label={text("cursorHint", { title })}
+          aria-valuemin={0}
+          aria-valuemax={data.atMs.length - 1}
+          aria-valuenow={at ?? data.atMs.length - 1}
+          aria-valuetext={said}
+          onKeyDown={(event) => {
+            const moved = movedCursor(event.key, at, data.atMs.length);
+            if (moved === undefined) return;
+            event.preventDefault();
+            plot.current?.point(moved);
+          }}
+          onBlur={() => plot.current?.point(null)}
+        >
+          <div ref={host} className={classes["host"]} aria-busy={library === null} />
+          {cursor === null ? null : <ChartTooltip content={content} series={shown} cursor={cursor} />}
+        </div>
+      )}
+      <span ref={probe} className={classes["probe"]} aria-hidden="true" />
+      {colored.length < 2 && limit === undefined ? null : (
+        <ul className={classes["legend"]}>
+          {colored.map(({ id, label, color }) => (
+            <li key={id}>
+              <button
+                type="button"
+                aria-pressed={!hidden.has(id)}
+                title={text("shown", { label })}
+                onClick={() => toggle(id)}
+              >
+                <span className={classes["swatch"]} style={{ background: color }} />
+                {label}
+              </button>
+            </li>
+          ))}
+          {limit === undefined ? null : (
+            <li>
+              <span className={classes["dash"]} />
+              {limit.label}
+            </li>
+          )}
+        </ul>
+      )}
+      <ChartTable content={content} series={shown} titleId={titleId} isOpenAtFirst={library === "failed"} />
+    </figure>
+  );
+}
+
+/** The values at an instant as one sentence, for those who hear it. */
+function spoken(
+  { data, zone, format }: PlotContent,
+  series: readonly { readonly label: string }[],
+  at: number,
+): string {
+  const values = series.map(({ label }, which) => {
+    const value = data.values[which]?.[at] ?? null;
+    return text("value", { label, value: value === null ? text("unknown") : format(value) });
+  });
+  return text("cursorAt", { instant: formatInstant(zone, data.atMs[at] ?? null), values: values.join(", ") });
+}

@@ -1,0 +1,68 @@
+/** What needs a person now, in words, with the view where to act (docs/rules/attention.md#kinds). Pure. */
+import type { AttentionItem } from "../../shared/schema/attention.ts";
+import { explainTexts } from "../messages/en/explain.ts";
+import { texts } from "../messages/texts.ts";
+import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
+
+const text = texts("explain", explainTexts);
+
+/** An entry of the list in words. */
+interface AttentionExplanation {
+  /** Most urgent: requests fail now. */
+  readonly tone: "bad" | "warn" | "neutral";
+  readonly title: string;
+  /** What follows from it, and what to do. */
+  readonly sentence: string;
+  /** The figures of this entry, as the server wrote them. */
+  readonly detail: string;
+  /** Null: no view of the console has more. */
+  readonly link: LinkTarget | null;
+}
+
+const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]>> = {
+  cell_unreachable: "bad",
+  model_down: "bad",
+  endpoint_down: "warn",
+  budget_exhausted: "bad",
+  alert: "warn",
+  sync_pending: "warn",
+  usage_refused: "warn",
+  usage_waiting: "warn",
+  tenant_expires: "warn",
+  key_expires: "warn",
+  user_pending: "warn",
+  budget_low: "warn",
+  setting_without_effect: "neutral",
+};
+
+/** An entry of the list of what needs attention, in words. */
+export function explainAttention(item: AttentionItem): AttentionExplanation {
+  const { kind, name, detail } = item;
+  return {
+    tone: TONES[kind],
+    title: text(`attention_${kind}`, { name }),
+    sentence: text(`attention_${kind}_text`),
+    detail,
+    link: linkOf(item),
+  };
+}
+
+function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarget | null {
+  switch (entity_type) {
+    case "cell":
+      return pageTarget("/fairshare", { cell: entity_id });
+    case "model":
+      return pageTarget("/logs", { model: name });
+    case "tenant":
+      return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");
+    case "api_key":
+      return pageTarget("/keys", { key_id: entity_id });
+    case "model_endpoint":
+    case "settings":
+    case "user":
+    case "gateway":
+      return null;
+    default:
+      return entity_type satisfies never;
+  }
+}

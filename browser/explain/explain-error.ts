@@ -1,0 +1,57 @@
+/** Every error of the gateway in words: why, and what to do (docs/rules/errors.md). Pure. */
+import { ERROR_TABLE, type ErrorCode } from "../../shared/errors.ts";
+import { errorTexts } from "../messages/en/errors.ts";
+import { texts } from "../messages/texts.ts";
+
+const text = texts("errors", errorTexts);
+
+/** An error as two sentences. */
+interface ErrorExplanation {
+  readonly why: string;
+  readonly fix: string;
+}
+
+/** The two sentences of a code; null for a code that is not the gateway's, or of a newer version. */
+export function explainError(code: string): ErrorExplanation | null {
+  return isErrorCode(code) ? { why: text(code), fix: text(`${code}_fix`) } : null;
+}
+
+/** Codes that only the Management API answers with. */
+const MANAGEMENT_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  "address_blocked",
+  "unknown_fairshare_group",
+  "no_alert_channel",
+  "autotune_unsupported",
+  "energy_test_failed",
+  "jobsched_not_configured",
+  "backup_format",
+  "backup_key_mismatch",
+  "backup_key_missing",
+  "unauthorized",
+  "not_found",
+  "method_not_allowed",
+  "already_exists",
+  "autotune_running",
+  "idempotency_key_reuse",
+  "idempotency_in_progress",
+  "cell_unreachable",
+  "database_unavailable",
+  "analytics_unavailable",
+]);
+
+/** Every code that a usage row can have, `client_gone` too, in the order of the table: what a filter offers. */
+export const ROW_ERROR_CODES: readonly string[] = [
+  ...Object.keys(ERROR_TABLE).filter((code) => !MANAGEMENT_CODES.has(code)),
+  "client_gone",
+];
+
+/** A code in two or three words, for a cell of a table: `Api key expired`. */
+export function errorName(code: string): string {
+  const words = code.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** True for a code of the gateway's own table. */
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_TABLE, code);
+}

@@ -1,0 +1,289 @@
+/** Every code, reason, kind and state of the API has its words, and every row of usage can be said. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ERROR_TABLE, type ErrorCode } from "../../shared/errors.ts";
+import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
+import type { BudgetUsage } from "../../shared/schema/budget.ts";
+import { fairshareLiveSchema } from "../../shared/schema/load.ts";
+import { ADMISSION_CLASSES, CACHE_STATUSES, zeroUsageRow } from "../../shared/usage-row.ts";
+import { errorTexts } from "../messages/en/errors.ts";
+import { explainAttention } from "./explain-attention.ts";
+import { explainBudget } from "./explain-budget.ts";
+import { errorName, explainError, ROW_ERROR_CODES } from "./explain-error.ts";
+import { explainHealth } from "./explain-health.ts";
+import { type ExplainedRow, explainRequest } from "./explain-request.ts";
+import { explainWaiting } from "./explain-waiting.ts";
+
+const NOW = Date.UTC(2026, 10, 23);
+const CODES = Object.keys(ERROR_TABLE) as ErrorCode[];
+
+/** A whole sentence that needs no value: no placeholder is left, nothing unknown is named. */
+function expectSaid(text: string): void {
+  expect(text).not.toMatch(/[{}]|undefined|null|NaN/);
+  expect(text.trim()).not.toBe("");
+}
+
+describe("errors", () => {
+  it.each(CODES)("%s has a sentence and a next step", (code) => {
+    const { why, fix } = explainError(code) ?? { why: "", fix: "" };
+    for (const text of [why, fix]) {
+      expectSaid(text);
+      expect(text).toMatch(/^[A-Z].*\.$/);
+    }
+    expect(why).not.toBe(fix);
+  });
+
+  it("has texts of no other codes, and knows no code that is not in the table", () => {
+    expect(Object.keys(errorTexts).sort()).toEqual(CODES.flatMap((code) => [code, `${code}_fix`]).sort());
+    for (const code of ["", "__proto__", "constructor", "toString", "teapot"]) expect(explainError(code)).toBeNull();
+  });
+});
+
+describe("codes of rows", () => {
+  it("are those of the data plane, and of clients that left", () => {
+    expect(ROW_ERROR_CODES).toContain("queue_full");
+    expect(ROW_ERROR_CODES).toContain("client_gone");
+    for (const code of ["backup_format", "unauthorized", "not_found"]) expect(ROW_ERROR_CODES).not.toContain(code);
+    expect(errorName("api_key_expired")).toBe("Api key expired");
+  });
+});
+
+const row = (fields: Partial<ExplainedRow>): ExplainedRow => ({ ...zeroUsageRow("r", NOW), ...fields });
+
+describe("requests", () => {
+  it("that were refused say why, what to do, and where", () => {
+    const refused = row({ status_code: 403, error_code: "tenant_budget_exhausted", tenant_id: "t" });
+    expect(explainRequest(refused, "admin")).toEqual({
+      tone: "warn",
+      title: "Refused: 403 tenant_budget_exhausted",
+      sentences: ["The tenant has used up its budget of tokens or money."],
+      advice: [
+        {
+          text: "Raise the tenant's budget, or wait until it begins anew.",
+          link: { to: "/tenants/$tenantId", params: { tenantId: "t" }, search: { tab: "budget" } },
+        },
+      ],
+    });
+    expect(explainRequest(refused, "user").advice.at(-1)?.text).toBe(
+      "Only an operator of the gateway can change this: give them the request id r.",
+    );
+  });
+
+  it("that were slow say where the time went, the longest part first, and what would shorten it", () => {
+    const slow = row({
+      admission: "queued",
+      status_code: 200,
+      attempts: 1,
+      output_tokens: 120,
+      total_ms: 10_000,
+      queue_wait_ms: 6000,
+      gateway_ms: 100,
+      ttft_ms: 900,
+      tenant_id: "t",
+    });
+    expect(explainRequest(slow, "admin")).toEqual({
+      tone: "good",
+      title: "Served",
+      sentences: [
+        "Served in 10 s.",
+        "6 s of 10 s (60%) it waited for a slot.",
+        "3 s of 10 s (30%) the answer was being sent.",
+        "It wrote 120 tokens, 40 a second.",
+      ],
+      advice: [
+        {
+          text: "More slots, a larger weight or cap of what binds the queue, or fewer requests at the same time would shorten the wait.",
+          link: { to: "/fairshare", params: {}, search: { tenant_id: "t" } },
+        },
+      ],
+    });
+    expect(explainRequest(slow, "user").advice).toEqual([
+      { text: "Fewer requests at the same time would shorten the wait.", link: null },
+    ]);
+  });
+
+  it("that the upstream has refused itself name its status", () => {
+    const { title, sentences, advice } = explainRequest(
+      row({ status_code: 429, upstream_status: 429, attempts: 3, endpoint: "west", total_ms: 40, model: "m" }),
+      "admin",
+    );
+    expect(title).toBe("The upstream answered 429");
+    expect(sentences).toContain("The answer is the upstream's own: 429. The gateway has passed it on as it was.");
+    expect(sentences).toContain("The upstream was called 3 times, at last the endpoint west.");
+    expect(advice[0]).toMatchObject({ link: { to: "/logs", search: { model: "m" } } });
+  });
+
+  it("whose client has left say when", () => {
+    const left = (fields: Partial<ExplainedRow>): string | undefined =>
+      explainRequest(row({ status_code: 499, error_code: "client_gone", total_ms: 100, ...fields }), "user")
+        .sentences[0];
+    expect(left({})).toContain("waited for a slot");
+    expect(left({ attempts: undefined })).toContain("by then is charged");
+    expect(left({ attempts: undefined, admission: "queued", queue_wait_ms: 100 })).toContain("waited for a slot");
+    expect(left({ attempts: 1 })).toContain("had not begun");
+    expect(left({ attempts: 1, ttft_ms: 5 })).toContain("what was seen is charged");
+  });
+
+  it("that came from the cache, and codes of a newer version, are said too", () => {
+    expect(explainRequest(row({ status_code: 200, cache_status: "hit", total_ms: 3 }), "user").sentences).toEqual([
+      "Answered from the response cache in 3 ms: no upstream was called, and it cost nothing.",
+    ]);
+    expect(explainRequest(row({ status_code: 418, error_code: "teapot" }), "admin")).toMatchObject({
+      title: "Refused: 418 teapot",
+      advice: [],
+    });
+  });
+
+  it("of any numbers, codes and names are said without a hole", () => {
+    const anyNumber = fc.oneof(fc.nat(100_000), fc.double(), fc.constantFrom(Number.NaN, 1e308, -1));
+    const status = fc.oneof(fc.constantFrom(0, 200, 304, 400, 401, 403, 404, 429, 499, 500, 503), fc.nat(999));
+    const anyRow = fc.record({
+      error_code: fc.oneof(
+        fc.constantFrom(...CODES, "client_gone", "", "__proto__"),
+        fc.stringMatching(/^[a-z_]{1,20}$/),
+      ),
+      status_code: status,
+      upstream_status: fc.option(status, { nil: undefined }),
+      admission: fc.constantFrom(...ADMISSION_CLASSES),
+      cache_status: fc.constantFrom(...CACHE_STATUSES),
+      attempts: fc.option(anyNumber, { nil: undefined }),
+      output_tokens: anyNumber,
+      queue_wait_ms: anyNumber,
+      ttft_ms: anyNumber,
+      total_ms: anyNumber,
+      gateway_ms: anyNumber,
+      model: fc.constantFrom("", "gpt"),
+    });
+    fc.assert(
+      fc.property(anyRow, fc.constantFrom("admin" as const, "user" as const), (fields, viewer) => {
+        const { title, sentences, advice } = explainRequest(row(fields), viewer);
+        for (const text of [title, ...sentences, ...advice.map((one) => one.text)]) expectSaid(text);
+        expect(sentences.length + advice.length > 0 || fields.status_code < 200).toBe(true);
+        if (viewer === "user") expect(advice.some(({ link }) => link?.to === "/fairshare")).toBe(false);
+      }),
+    );
+  });
+});
+
+describe("queues", () => {
+  it.each(fairshareLiveSchema.shape.waiting.element.shape.reason.options)(
+    "that wait for %s say why and what lets them go",
+    (reason) => {
+      const queue = {
+        tenant_id: "t",
+        tenant: "acme",
+        group: "gold",
+        model: "gpt",
+        queued: 1,
+        oldest_wait_ms: 5,
+        reason,
+      };
+      const { reason: name, sentence, remedy } = explainWaiting(queue);
+      expectSaid(name);
+      expectSaid(sentence);
+      expectSaid(remedy);
+      expect(sentence).toContain("1 request of acme for gpt");
+      expect(explainWaiting({ ...queue, queued: 2 }).sentence).toContain("2 requests of acme for gpt");
+    },
+  );
+});
+
+describe("attention", () => {
+  it.each(ATTENTION_KINDS)("%s has a title, a sentence and its figures", (kind) => {
+    const types: AttentionItem["entity_type"][] = [
+      "user",
+      "tenant",
+      "api_key",
+      "model",
+      "model_endpoint",
+      "settings",
+      "cell",
+      "gateway",
+    ];
+    for (const entity_type of types) {
+      const item = { kind, entity_type, entity_id: "id", name: "acme", detail: "92 percent", since: null };
+      const { title, sentence, detail } = explainAttention(item);
+      expectSaid(title);
+      expectSaid(sentence);
+      expect(detail).toBe("92 percent");
+    }
+  });
+
+  it("leads where it can be ended", () => {
+    const item = {
+      kind: "key_expires",
+      entity_type: "api_key",
+      entity_id: "k",
+      name: "a: b",
+      detail: "",
+      since: null,
+    } as const;
+    expect(explainAttention(item).link).toEqual({ to: "/keys", params: {}, search: { key_id: "k" } });
+  });
+});
+
+describe("budgets", () => {
+  const usage: BudgetUsage = {
+    budget_period: "monthly",
+    period_start: "2026-10-31T18:30:00.000Z",
+    period_end: "2026-11-30T18:30:00.000Z",
+    budget_tokens: 1000,
+    budget_cost_usd: 0.000002,
+    used_tokens: 1200,
+    used_cost_usd: 0.000000001,
+    reserved_tokens: 5,
+    reserved_cost_usd: 0,
+    remaining_tokens: 0,
+    remaining_cost_usd: 0.0000015,
+    ratio: 1.2,
+    state: "exhausted",
+  };
+
+  it("say what is used beyond the cap, small amounts of money, and the reset by the tenant's clock", () => {
+    expect(explainBudget(usage, "Asia/Kolkata", NOW)).toEqual({
+      tone: "bad",
+      title: "Used up: requests are refused",
+      sentences: [
+        "1,200 of 1,000 tokens are used (120%), 5 are reserved, 0 are left.",
+        "$0.000000001 of $0.000002 are used (0.1%), $0.00 are reserved, $0.0000015 are left.",
+        "Begins anew on 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 7 days).",
+      ],
+    });
+  });
+
+  it("without caps say what is used, and a cap of 0 is used up", () => {
+    const free = {
+      ...usage,
+      budget_period: null,
+      period_end: null,
+      budget_tokens: null,
+      budget_cost_usd: null,
+      state: "none",
+    } as const;
+    expect(explainBudget(free, "UTC", NOW).sentences).toEqual([
+      "There is no cap; 1,200 tokens and $0.000000001 are used.",
+    ]);
+    expect(explainBudget({ ...usage, budget_tokens: 0, used_tokens: 0 }, "UTC", NOW).sentences[0]).toContain(
+      "0 of 0 tokens are used (100%)",
+    );
+  });
+});
+
+describe("health", () => {
+  it.each(["healthy", "degraded", "unhealthy", "unknown", "disabled", "purple", "__proto__"])(
+    "%s is said",
+    (status) => {
+      const said = explainHealth({ status, consecutive_failures: 3, maintenance_until: null }, "UTC", NOW);
+      expectSaid(said.title);
+      expectSaid(said.sentence);
+    },
+  );
+
+  it("of a model in maintenance says until when", () => {
+    const summary = { status: "unhealthy", consecutive_failures: 3, maintenance_until: "2026-11-23T06:00:00Z" };
+    expect(explainHealth(summary, "UTC", NOW).sentence).toBe(
+      "In maintenance until 23 Nov 2026, 06:00: no checks and no alerts.",
+    );
+    expect(explainHealth(summary, "UTC", NOW + 86_400_000).sentence).toBe("3 checks have failed in a row.");
+  });
+});

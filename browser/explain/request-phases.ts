@@ -1,0 +1,54 @@
+/**
+ * Where the time of one request went, from its usage row alone (docs/rules/settlement-and-rows.md#rows). The parts add up to
+ * the whole time, whatever the row claims. They are amounts: in which order the gateway's own time was spent, a row does
+ * not say.
+ */
+import type { UsageRow } from "../../shared/usage-row.ts";
+
+/**
+ * `queue`: waiting for a slot. `gateway`: reading, looking up, waiting before another attempt. `first_token`: from sending the
+ * successful attempt to its first byte. `stream`: from there to the last byte. `stream_and_attempts`: the same and attempts
+ * before, which a row does not tell apart. `upstream`: calls of which no first byte is known.
+ */
+export type PhaseId = "queue" | "gateway" | "first_token" | "stream" | "stream_and_attempts" | "upstream";
+
+/** One part of the whole time. */
+export interface Phase {
+  readonly id: PhaseId;
+  /** From the beginning of the whole, ms. */
+  readonly fromMs: number;
+  /** More than 0. */
+  readonly durationMs: number;
+}
+
+/** The fields of a row that say where its time went. */
+export type TimedRow = Pick<UsageRow, "total_ms" | "queue_wait_ms" | "gateway_ms" | "ttft_ms"> & {
+  /** Absent: the reader does not see it; then it is not told apart from one attempt. */
+  readonly attempts?: number | undefined;
+};
+
+/** A longer time is no measurement: a column of times holds 32 bits. */
+const LONGEST_MS = 2 ** 32 - 1;
+
+/** The parts of the whole time, one after the other; those that took no time are left out. */
+export function requestPhases(row: TimedRow): readonly Phase[] {
+  const phases: Phase[] = [];
+  let fromMs = 0;
+  const wholeMs = measured(row.total_ms);
+  const take = (id: PhaseId, wantedMs: number): void => {
+    const durationMs = Math.min(measured(wantedMs), wholeMs - fromMs);
+    if (durationMs > 0) phases.push({ id, fromMs, durationMs });
+    fromMs += durationMs;
+  };
+  take("queue", row.queue_wait_ms);
+  take("gateway", row.gateway_ms);
+  const hasFirstByte = measured(row.ttft_ms) > 0;
+  if (hasFirstByte) take("first_token", row.ttft_ms);
+  take(hasFirstByte ? (measured(row.attempts) > 1 ? "stream_and_attempts" : "stream") : "upstream", wholeMs);
+  return phases;
+}
+
+/** A measured time or count as a whole number, 0 to 2^32 - 1; what is absent or no number counts as 0. */
+export function measured(ms: number | undefined): number {
+  return ms !== undefined && ms > 0 ? Math.floor(Math.min(ms, LONGEST_MS)) : 0;
+}

@@ -1,0 +1,22 @@
+/** Texts of zones, periods and ages. */
+export const timeTexts = {
+  unknown: "–",
+  zoneOfTenant: "Tenant's zone: {zone}",
+  zoneOfBrowser: "Browser's zone: {zone}",
+  zoneUtc: "{zone}",
+  period24h: "Last 24 hours",
+  period7d: "Last 7 days",
+  period30d: "Last 30 days",
+  periodMonth: "This month",
+  periodDay: "{day}",
+  periodDays: "{from} to {to}",
+  problemFrom: "Give the first day as a day of the calendar, YYYY-MM-DD.",
+  problemTo: "Give the last day as a day of the calendar, YYYY-MM-DD.",
+  problemOrder: "The last day is before the first day: exchange them.",
+  problemLength: "A period has at most {days, plural, one {# day} other {# days}}: choose a later first day.",
+  resetNever: "Does not begin anew by itself.",
+  resetAt: "Begins anew on {instant}, {zone} ({age}).",
+  resetDue: "Begins anew now.",
+  termEnds: "Ends on {instant}, {zone} ({age}).",
+  termOver: "Has ended.",
+} as const;

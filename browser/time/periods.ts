@@ -1,0 +1,125 @@
+/**
+ * The period that a page shows, as [from, to) and as days of the zone that is shown (docs/rules/console-figures.md#periods).
+ * Pure: zone and clock are arguments. Periods of days begin and end where the zone's days do (shared/zone-days.ts), so that a
+ * page's total is the one of the reports.
+ */
+
+import { isCalendarDay } from "../../shared/timestamp.ts";
+import { dayAfter, dayIn, dayStartMs } from "../../shared/zone-days.ts";
+import { timeTexts } from "../messages/en/time.ts";
+import { texts } from "../messages/texts.ts";
+import { formatDay } from "./instants.ts";
+import { usableZone } from "./zones.ts";
+
+const text = texts("time", timeTexts);
+
+/** Periods that move with the clock. */
+const MOVING_PERIODS = ["24h", "7d", "30d", "month"] as const;
+
+const MOVING_TEXTS = { "24h": "period24h", "7d": "period7d", "30d": "period30d", month: "periodMonth" } as const;
+
+/** What a reader has chosen. */
+export type Period =
+  | { readonly kind: (typeof MOVING_PERIODS)[number] }
+  /** Days of the calendar, YYYY-MM-DD, both inclusive. */
+  | { readonly kind: "custom"; readonly fromDay: string; readonly toDay: string };
+
+/** A period at one time, in one zone. */
+interface PeriodBounds {
+  /** Inclusive, epoch ms. */
+  readonly fromMs: number;
+  /** Exclusive, epoch ms; may lie ahead: a period of days ends with its last day. */
+  readonly toMs: number;
+  /** First and last day, both inclusive; null for the last 24 hours, which is no period of days. */
+  readonly days: { readonly first: string; readonly last: string } | null;
+}
+
+/** What usage reads ask for: instants, or days of a zone. */
+type PeriodQuery =
+  | { readonly since_ms: string; readonly until_ms: string }
+  | { readonly start_day: string; readonly end_day: string; readonly timezone: string };
+
+/** Which field of an own period is wrong, and what to do. */
+interface PeriodProblem {
+  readonly field: "from" | "to";
+  readonly text: string;
+}
+
+/** Sums by quarters of an hour are kept for 400 days (docs/rules/usage-reads.md#days-of-a-zone). */
+const PERIOD_DAYS_MAX = 400;
+const DAY_MS = 86_400_000;
+
+/** The bounds of a period at `nowMs`. A zone that is not valid counts as UTC. An own period must have no problem. */
+export function periodBounds(period: Period, zoneName: string, nowMs: number): PeriodBounds {
+  const zone = usableZone(zoneName);
+  const { kind } = period;
+  if (kind === "24h") return { fromMs: nowMs - DAY_MS, toMs: nowMs, days: null };
+  if (kind === "custom") return boundsOfDays(zone, period.fromDay, period.toDay);
+  const today = dayIn(zone, nowMs);
+  switch (kind) {
+    case "7d":
+      return boundsOfDays(zone, daysBefore(today, 6), today);
+    case "30d":
+      return boundsOfDays(zone, daysBefore(today, 29), today);
+    case "month":
+      return boundsOfDays(zone, `${today.slice(0, 7)}-01`, lastOfMonth(today));
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The query of a usage read for a period; the last 24 hours are asked for by instants. */
+export function periodQuery(period: Period, zoneName: string, nowMs: number): PeriodQuery {
+  const { fromMs, toMs, days } = periodBounds(period, zoneName, nowMs);
+  if (days === null) return { since_ms: String(fromMs), until_ms: String(toMs) };
+  return { start_day: days.first, end_day: days.last, timezone: usableZone(zoneName) };
+}
+
+/** The first instant of the month after the one that `nowMs` is in, epoch ms: when monthly budgets begin anew. */
+export function nextMonthMs(zoneName: string, nowMs: number): number {
+  const zone = usableZone(zoneName);
+  return dayStartMs(zone, dayAfter(lastOfMonth(dayIn(zone, nowMs))));
+}
+
+/** What is wrong with an own period; null when nothing is. */
+export function periodProblem(fromDay: string, toDay: string): PeriodProblem | null {
+  if (!isCalendarDay(fromDay)) return { field: "from", text: text("problemFrom") };
+  if (!isCalendarDay(toDay)) return { field: "to", text: text("problemTo") };
+  const days = (Date.parse(toDay) - Date.parse(fromDay)) / DAY_MS + 1;
+  if (days < 1) return { field: "to", text: text("problemOrder") };
+  if (days > PERIOD_DAYS_MAX) return { field: "from", text: text("problemLength", { days: PERIOD_DAYS_MAX }) };
+  return null;
+}
+
+/** A period as it stands in an address: `7d`, `2026-11-01..2026-11-08`. */
+export function periodParam(period: Period): string {
+  return period.kind === "custom" ? `${period.fromDay}..${period.toDay}` : period.kind;
+}
+
+/** The period of an address; null for what is none, so that the page takes its usual one. */
+export function periodFrom(param: string): Period | null {
+  const moving = MOVING_PERIODS.find((kind) => kind === param);
+  if (moving !== undefined) return { kind: moving };
+  const [fromDay = "", toDay = "", ...rest] = param.split("..", 3);
+  return rest.length === 0 && periodProblem(fromDay, toDay) === null ? { kind: "custom", fromDay, toDay } : null;
+}
+
+/** A period in words: `Last 7 days`, `Mon, 2 Nov 2026 to Sun, 8 Nov 2026`. */
+export function periodLabel(period: Period): string {
+  if (period.kind !== "custom") return text(MOVING_TEXTS[period.kind]);
+  const [from, to] = [formatDay(period.fromDay), formatDay(period.toDay)];
+  return from === to ? text("periodDay", { day: from }) : text("periodDays", { from, to });
+}
+
+function boundsOfDays(zone: string, first: string, last: string): PeriodBounds {
+  return { fromMs: dayStartMs(zone, first), toMs: dayStartMs(zone, dayAfter(last)), days: { first, last } };
+}
+
+function daysBefore(day: string, count: number): string {
+  return new Date(Date.parse(day) - count * DAY_MS).toISOString().slice(0, 10);
+}
+
+function lastOfMonth(day: string): string {
+  const [year = 1970, month = 1] = day.split("-").map(Number);
+  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10);
+}

@@ -1,0 +1,34 @@
+/** Brings the database up to date at the start of a process; the database may become ready a little later. */
+import type { Connection } from "../db/connect.ts";
+import { migrate } from "../db/migrate.ts";
+import type { Logger } from "../kernel/log.ts";
+import { innermost } from "./start-error.ts";
+
+const TRIES = 10;
+const WAIT_MS = 2000;
+
+/** Applies the migrations that are missing. Throws what the database refuses, and its last failure to answer. */
+export async function migrateWithRetries(connection: Connection, log: Logger): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const applied = await migrate(connection);
+      if (applied.length > 0) log.info({ event: "migrated", applied });
+      return;
+    } catch (error) {
+      if (isRefusal(error) || attempt >= TRIES) throw error;
+      log.warn({ event: "database_not_ready", attempt, reason: error instanceof Error ? error.name : "unknown" });
+      await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+    }
+  }
+}
+
+/**
+ * True when the database answered with a refusal, so that trying again changes nothing. Classes 08, 53 and 57 are errors of
+ * a database that is starting, stopping or overloaded.
+ */
+function isRefusal(error: unknown): boolean {
+  const cause = innermost(error);
+  const { code } = cause as { code?: unknown };
+  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return !/^(08|53|57)/.test(code);
+  return cause.message.startsWith("migration");
+}

@@ -1,0 +1,70 @@
+/**
+ * What holds on every page of the console: anybody can use it, with any screen, in light and dark, over a slow line, and the
+ * browser has nothing to complain of (docs/rules/tests.md#pages).
+ */
+import { describe, expect, it } from "vitest";
+import { accessibilityProblems, rowCount, sidewaysPixels } from "../harness/browser/page-checks.ts";
+import { type Role, useConsole, type Visit } from "../harness/browser/use-console.ts";
+import { slowDown, slowPaintMs, vitalsOf } from "../harness/browser/vitals.ts";
+
+/** A page, and how a test knows that it shows what it is for. */
+interface ListedPage {
+  readonly name: string;
+  readonly as: Role;
+  readonly path: string;
+  /** Resolves when the page shows its content. */
+  readonly isThere: (visit: Visit) => Promise<void>;
+}
+
+const REQUESTS_MAX = 12;
+/** Of tables; longer ones hold only those in sight in the document. */
+const ROWS_MAX = 60;
+const LAYOUT_SHIFT_MAX = 0.05;
+const SLOW_PAINT_MAX_MS = 2500;
+
+const heading =
+  (name: string) =>
+  async ({ page }: Visit) =>
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+
+const PAGES: readonly ListedPage[] = [{ name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") }];
+
+const console_ = useConsole();
+
+describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {
+  const opened = async (opening: Parameters<typeof console_.open>[0]): Promise<Visit> => {
+    const visit = await console_.open({ as, ...opening });
+    await visit.page.goto(path);
+    await isThere(visit);
+    return visit;
+  };
+
+  it.each((["light", "dark"] as const).flatMap((colorScheme) => [1280, 390].map((width) => ({ colorScheme, width }))))(
+    "can be used in $colorScheme at $width pixels",
+    async ({ colorScheme, width }) => {
+      const visit = await opened({ colorScheme, width });
+      expect({
+        accessibility: await accessibilityProblems(visit.page),
+        sideways: await sidewaysPixels(visit.page),
+        problems: visit.problems(),
+      }).toEqual({ accessibility: [], sideways: 0, problems: [] });
+      expect(await rowCount(visit.page)).toBeLessThanOrEqual(ROWS_MAX);
+    },
+  );
+
+  it("is there soon over a slow line, with few requests, and shifts nothing", async () => {
+    const visit = await console_.open({ as });
+    await slowDown(visit.page);
+    await visit.page.goto(path);
+    await isThere(visit);
+    const requests = visit.requests.length;
+    const { layoutShift } = await vitalsOf(visit.page);
+    expect([requests, layoutShift, visit.problems()]).toEqual([
+      expect.toSatisfy((count) => count <= REQUESTS_MAX),
+      expect.toSatisfy((shift) => shift <= LAYOUT_SHIFT_MAX),
+      [],
+    ]);
+    const fast = await opened({});
+    expect(slowPaintMs(await vitalsOf(fast.page))).toBeLessThanOrEqual(SLOW_PAINT_MAX_MS);
+  });
+});

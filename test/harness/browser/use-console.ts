@@ -1,0 +1,147 @@
+/**
+ * The console in a real browser. A test opens a context of its own, signs in as somebody, and is told of everything that
+ * the browser complains of.
+ */
+import { randomUUID } from "node:crypto";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
+import type { Tenant } from "../../../shared/schema/tenant.ts";
+import type { User } from "../../../shared/schema/user.ts";
+import { type Fixture, useGateway } from "../fixture.ts";
+import { PERSON_HEADER } from "../sign-in-provider.ts";
+import { PROVIDER } from "./browser-setup.ts";
+import { watchVitals } from "./vitals.ts";
+
+/** Who looks at the console: nobody, the break-glass admin, or a person whom the provider knows. */
+export type Role = "nobody" | "admin" | "pending" | "user" | "user without tenant";
+
+interface Opening extends Pick<BrowserContextOptions, "colorScheme" | "timezoneId" | "locale"> {
+  readonly as?: Role;
+  /** CSS pixels; 1280 x 800 unless given. */
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** A private window of the browser in which somebody has signed in. */
+export interface Visit {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** The console's origin. */
+  readonly url: string;
+  /** The tenant of the `user`; null for everyone else. */
+  readonly tenant: Tenant | null;
+  /** The person of the provider; null for the admin and nobody. */
+  readonly user: User | null;
+  /** Requests of the page so far: method and address. */
+  readonly requests: readonly string[];
+  /**
+   * What went wrong since the last call, one line each: errors on the browser's console, exceptions, requests that failed,
+   * and what the content security policy has refused.
+   */
+  problems(): readonly string[];
+}
+
+interface ConsoleFixture extends Fixture {
+  /** The console's origin. */
+  readonly url: string;
+  readonly admin: { readonly email: string; readonly password: string };
+  /** Opens a private window, closed with the test. */
+  open(opening?: Opening): Promise<Visit>;
+  /** Signs a person of the provider in, with these claims, as a browser does. */
+  signInAtProvider(context: BrowserContext, claims: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+/** Registers the hooks of a test file; what it returns can be used once tests run. */
+export function useConsole(): ConsoleFixture {
+  const fixture = useGateway();
+  const access = inject("consoleAccess");
+  if (access === null) throw new Error("the stack of this project has no console");
+  const { url, email, password } = access;
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await chromium.connect(inject("browserAddress"));
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const signInAtProvider: ConsoleFixture["signInAtProvider"] = async (context, claims) => {
+    const headers = { [PERSON_HEADER]: JSON.stringify(claims) };
+    await context.request.get(`${url}/auth/oidc/${PROVIDER.id}?return_to=/api/session`, { headers });
+  };
+
+  async function person(context: BrowserContext, role: Role): Promise<Pick<Visit, "tenant" | "user">> {
+    if (role === "nobody") return { tenant: null, user: null };
+    if (role === "admin") {
+      const answer = await context.request.post(`${url}/auth/local`, {
+        data: { email, password },
+        headers: { origin: url },
+      });
+      if (!answer.ok()) throw new Error(`the admin cannot sign in: ${answer.status()} ${await answer.text()}`);
+      return { tenant: null, user: null };
+    }
+    const name = `person-${randomUUID()}`;
+    await signInAtProvider(context, { sub: name, email: `${name}@example.org`, name: "Ann", email_verified: true });
+    const [user] = await fixture.gateway.must<readonly User[]>("GET", `/users?q=${name}`);
+    if (user === undefined) throw new Error(`${name} did not sign in`);
+    if (role === "pending") return { tenant: null, user };
+    const tenant =
+      role === "user" ? await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `tenant of ${name}` }) : null;
+    const approved = { status: "active", tenant_id: tenant?.id ?? null };
+    return { tenant, user: await fixture.gateway.must<User>("PATCH", `/users/${user.id}`, approved) };
+  }
+
+  return {
+    get gateway() {
+      return fixture.gateway;
+    },
+    get upstream() {
+      return fixture.upstream;
+    },
+    url,
+    admin: { email, password },
+    signInAtProvider,
+    open: async ({ as = "nobody", width = 1280, height = 800, ...options } = {}) => {
+      if (browser === undefined) throw new Error("the browser starts with the tests");
+      const context = await browser.newContext({
+        baseURL: url,
+        viewport: { width, height },
+        reducedMotion: "reduce",
+        timezoneId: "UTC",
+        locale: "en-US",
+        ...options,
+      });
+      onTestFinished(async () => await context.close());
+      const who = await person(context, as);
+      const page = await context.newPage();
+      await watchVitals(page);
+      return { context, page, url, ...who, ...(await complaintsOf(page)) };
+    },
+  };
+}
+
+async function complaintsOf(page: Page): Promise<Pick<Visit, "requests" | "problems">> {
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  const complain = (line: string): void => void complaints.push(line);
+  page.on("request", (request) => void requests.push(`${request.method()} ${request.url()}`));
+  page.on("console", (message) => {
+    if (message.type() === "error") complain(`console: ${message.text()} (${message.location().url})`);
+  });
+  page.on("pageerror", (error) => complain(`exception: ${error.message}`));
+  page.on("requestfailed", (request) => {
+    const why = request.failure()?.errorText ?? "";
+    // A page that is left gives up what it has asked for.
+    if (why !== "net::ERR_ABORTED") complain(`request failed: ${request.method()} ${request.url()} ${why}`);
+  });
+  await page.exposeFunction("reportViolation", (directive: string, blocked: string) =>
+    complain(`content security policy: ${directive} refuses ${blocked}`),
+  );
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) => {
+      const page = globalThis as unknown as { reportViolation(directive: string, blocked: string): void };
+      page.reportViolation(effectiveDirective, blockedURI);
+    });
+  });
+  return { requests, problems: () => complaints.splice(0) };
+}

@@ -1,0 +1,100 @@
+/**
+ * How a page loads for somebody with a slow phone: what it shifts, and when its largest part is there. Times are not
+ * measured, because they say more about the machine of the test than about the page: the time of the largest part is worked
+ * out from what had to be loaded before it, as over a slow line (docs/rules/tests.md#pages).
+ */
+import type { Page } from "playwright-core";
+
+/** A slow mobile line: 1.6 Mbit/s with 150 ms for a round trip. */
+const LINE = { bytesPerMs: 200, roundTripMs: 150 } as const;
+/** How much slower the processor of a cheap phone is. */
+const PROCESSOR_SLOWDOWN = 4;
+
+/** A request that a page has made, in ms since its navigation. */
+interface LoadedResource {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Compressed, with its headers. */
+  readonly bytes: number;
+}
+
+/** What the browser has seen of a page's load. */
+interface Vitals {
+  /** Cumulative layout shift: 0 is none. */
+  readonly layoutShift: number;
+  /** When the largest part was painted here, in ms since the navigation; null: nothing was painted. */
+  readonly largestPaintMs: number | null;
+  readonly resources: readonly LoadedResource[];
+}
+
+interface Watched {
+  layoutShift: number;
+  largestPaintMs: number | null;
+}
+
+/** Collects the vitals of every page that is opened in this tab from now on. */
+export async function watchVitals(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const watched: Watched = { layoutShift: 0, largestPaintMs: null };
+    Object.assign(globalThis, { watchedVitals: watched });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[])
+        if (!entry.hadRecentInput) watched.layoutShift += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+    new PerformanceObserver((list) => {
+      watched.largestPaintMs = list.getEntries().at(-1)?.startTime ?? watched.largestPaintMs;
+    }).observe({ type: "largest-contentful-paint", buffered: true });
+  });
+}
+
+/** The vitals of the page since its navigation. */
+export async function vitalsOf(page: Page): Promise<Vitals> {
+  return await page.evaluate(() => {
+    const { watchedVitals } = globalThis as unknown as { watchedVitals: Watched };
+    const timings = [
+      ...performance.getEntriesByType("navigation"),
+      ...performance.getEntriesByType("resource"),
+    ] as PerformanceResourceTiming[];
+    return {
+      ...watchedVitals,
+      resources: timings.map(({ startTime, responseEnd, transferSize }) => ({
+        startMs: startTime,
+        endMs: responseEnd,
+        bytes: transferSize,
+      })),
+    };
+  });
+}
+
+/**
+ * When the largest part would be there over a slow line, in ms: a round trip for each request that had to wait for another
+ * one (and two for the connection), and the time for all bytes that came before.
+ */
+export function slowPaintMs({ largestPaintMs, resources }: Vitals): number {
+  const before = resources
+    .filter(({ endMs }) => endMs <= (largestPaintMs ?? Number.POSITIVE_INFINITY))
+    .sort((a, b) => a.startMs - b.startMs);
+  let waves = 0;
+  let firstEndMs = 0;
+  for (const { startMs, endMs } of before) {
+    if (waves === 0 || startMs >= firstEndMs) {
+      waves += 1;
+      firstEndMs = endMs;
+    } else firstEndMs = Math.min(firstEndMs, endMs);
+  }
+  const bytes = before.reduce((sum, resource) => sum + resource.bytes, 0);
+  return (waves + 2) * LINE.roundTripMs + bytes / LINE.bytesPerMs;
+}
+
+/** Makes the line and the processor of a tab as slow as a cheap phone's. */
+export async function slowDown(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", {
+    offline: false,
+    latency: LINE.roundTripMs,
+    downloadThroughput: LINE.bytesPerMs * 1000,
+    uploadThroughput: LINE.bytesPerMs * 500,
+  });
+  await session.send("Emulation.setCPUThrottlingRate", { rate: PROCESSOR_SLOWDOWN });
+}
