@@ -26,7 +26,7 @@ interface Target {
 /** Goes to a page, a tenant or a request by typing. */
 export function Palette({ role, onClose }: { readonly role: "admin" | "user"; readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
-  const targets = useTargets(role, useDeferredValue(typed.trim()), onClose);
+  const { targets, isFailed } = useTargets(role, useDeferredValue(typed.trim()), onClose);
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
@@ -48,7 +48,9 @@ export function Palette({ role, onClose }: { readonly role: "admin" | "user"; re
               placeholder={text("searchHint")}
               aria-label={text("search")}
             />
-            <Autocomplete.Empty className={classes["empty"]}>{text("searchEmpty", { text: typed })}</Autocomplete.Empty>
+            <Autocomplete.Empty className={classes["empty"]}>
+              {!isFailed && text("searchEmpty", { text: typed })}
+            </Autocomplete.Empty>
             <Autocomplete.List className={classes["list"]}>
               {(target: Target) => (
                 <Autocomplete.Item key={target.id} value={target} className={classes["item"]} onClick={target.go}>
@@ -58,13 +60,23 @@ export function Palette({ role, onClose }: { readonly role: "admin" | "user"; re
               )}
             </Autocomplete.List>
           </Autocomplete.Root>
+          {isFailed && (
+            <p className={classes["empty"]} role="status">
+              {text("searchFailed")}
+            </p>
+          )}
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   );
 }
 
-function useTargets(role: "admin" | "user", typed: string, onClose: () => void): readonly Target[] {
+/** Where one can go with what was typed; `isFailed`: tenants could not be searched, so that there may be more. */
+function useTargets(
+  role: "admin" | "user",
+  typed: string,
+  onClose: () => void,
+): { readonly targets: readonly Target[]; readonly isFailed: boolean } {
   const navigate = useNavigate();
   const searches = role === "admin" && typed.length > 1;
   const tenants = useQuery(
@@ -104,5 +116,5 @@ function useTargets(role: "admin" | "user", typed: string, onClose: () => void):
         },
       ]
     : [];
-  return [...pages, ...found, ...request];
+  return { targets: [...pages, ...found, ...request], isFailed: searches && tenants.isError };
 }

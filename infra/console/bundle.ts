@@ -6,7 +6,8 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
-import { build, type Metafile } from "esbuild";
+import { type BuildResult, context, type Metafile } from "esbuild";
+import { SharedPart } from "./shared-part.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ENTRY = "browser/main.tsx";
@@ -51,7 +52,8 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     "browser/base.css",
     ...globSync("browser/**/*.module.css", { cwd: ROOT }).sort(),
   ];
-  const result = await build({
+  const shared = new SharedPart(ROOT);
+  const building = await context({
     absWorkingDir: ROOT,
     entryPoints: { main: ENTRY, styles: STYLES },
     bundle: true,
@@ -71,6 +73,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     logLevel: "silent",
     loader: { ".css": "css", ".module.css": "local-css" },
     plugins: [
+      shared.plugin,
       {
         name: "console-styles",
         setup: (own) => {
@@ -88,8 +91,17 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
       },
     ],
   });
-  const { outputs } = result.metafile;
-  const files = result.outputFiles.flatMap(({ path, contents }) => {
+  try {
+    shared.learn((await building.rebuild()).metafile, [ENTRY, START]);
+    return bundleOf(await building.rebuild());
+  } finally {
+    await building.dispose();
+  }
+}
+
+function bundleOf({ metafile, outputFiles }: BuildResult<{ metafile: true; write: false }>): ConsoleBundle {
+  const { outputs } = metafile;
+  const files = outputFiles.flatMap(({ path, contents }) => {
     const name = basename(path);
     const output = outputs[`out/${name}`];
     // Every script has a stylesheet of its own too; the one of all rooms stands for them.

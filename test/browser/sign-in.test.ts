@@ -133,7 +133,7 @@ describe("a session", () => {
     const other = await context.newPage();
     await other.goto("/");
     await other.getByRole("button", { name: "Account" }).click();
-    await other.getByRole("menuitem", { name: "Sign out" }).click();
+    await other.getByRole("button", { name: "Sign out" }).click();
     await other.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();

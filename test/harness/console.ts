@@ -1,7 +1,8 @@
 /** The console's server before a control service of a test's own, with one provider of sign-ins. */
-import type { Hono } from "hono";
+import { Hono } from "hono";
 import { pino } from "pino";
 import { createDashboard } from "../../control/dashboard/app.ts";
+import type { ConsoleAssets } from "../../control/dashboard/assets.ts";
 import { type DashboardEnv, parseDashboardEnv } from "../../control/dashboard/env.ts";
 import { users } from "../../control/db/schema/users.ts";
 import { ConsoleBrowser } from "./console-browser.ts";
@@ -14,6 +15,10 @@ export interface TestConsole {
   readonly control: TestControl;
   readonly provider: SignInProvider;
   app: Hono;
+  /** What the console passes requests to: the control service of the test, unless a test puts something in its place. */
+  management: (request: Request) => Promise<Response>;
+  /** The pages of the servers that {@link TestConsole.renew} makes from now on; null: none were built. */
+  assets: ConsoleAssets | null;
   /** Epoch milliseconds that the console's clock is ahead. */
   aheadMs: number;
   browser(): ConsoleBrowser;
@@ -21,6 +26,8 @@ export interface TestConsole {
   admin(): Promise<ConsoleBrowser>;
   /** Signs in at the provider; the answer to the callback. */
   signIn(browser: ConsoleBrowser, returnTo?: string): Promise<Response>;
+  /** Another server on the same database, as after a restart. */
+  renew(): void;
   /** As at the start: nobody has signed in or failed to. */
   reset(): Promise<void>;
   close(): Promise<void>;
@@ -44,17 +51,22 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
       env,
       db: control.connection.db,
       adminToken: ADMIN_TOKEN,
-      management: async (request) => await control.app.fetch(request),
+      management: async (request) => await testing.management(request),
       now: () => new Date(Date.now() + testing.aheadMs),
       randomBytes: control.ctx.randomBytes,
       log: pino({ level: "silent" }),
-      assets: null,
+      assets: testing.assets,
     });
   const testing: TestConsole = {
     control,
     provider,
-    app: server(),
+    app: new Hono(),
+    management: async (request) => await control.app.fetch(request),
+    assets: null,
     aheadMs: 0,
+    renew: () => {
+      testing.app = server();
+    },
     browser: () => new ConsoleBrowser(testing.app),
     admin: async () => {
       const browser = new ConsoleBrowser(testing.app);
@@ -68,7 +80,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
     },
     reset: async () => {
       await control.connection.db.delete(users);
-      testing.app = server();
+      testing.renew();
       testing.aheadMs = 0;
       Object.assign(provider, { claims: ANN, forged: false, away: false });
     },
@@ -77,5 +89,6 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
       await control.close();
     },
   };
+  testing.renew();
   return testing;
 }

@@ -51,12 +51,8 @@ interface ConsoleFixture extends Fixture {
   signInAtProvider(context: BrowserContext, claims: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** Registers the hooks of a test file; what it returns can be used once tests run. */
-export function useConsole(): ConsoleFixture {
-  const fixture = useGateway();
-  const access = inject("consoleAccess");
-  if (access === null) throw new Error("the stack of this project has no console");
-  const { url, email, password } = access;
+/** Registers the hooks of a file that needs only the browser; what it returns opens private windows once tests run. */
+export function useBrowser(): (options: BrowserContextOptions) => Promise<BrowserContext> {
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await chromium.connect(inject("browserAddress"));
@@ -64,6 +60,27 @@ export function useConsole(): ConsoleFixture {
   afterAll(async () => {
     await browser?.close();
   });
+  return async (options) => {
+    if (browser === undefined) throw new Error("the browser starts with the tests");
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      reducedMotion: "reduce",
+      timezoneId: "UTC",
+      locale: "en-US",
+      ...options,
+    });
+    onTestFinished(async () => await context.close());
+    return context;
+  };
+}
+
+/** Registers the hooks of a test file; what it returns can be used once tests run. */
+export function useConsole(): ConsoleFixture {
+  const fixture = useGateway();
+  const access = inject("consoleAccess");
+  if (access === null) throw new Error("the stack of this project has no console");
+  const { url, email, password } = access;
+  const newContext = useBrowser();
 
   const signInAtProvider: ConsoleFixture["signInAtProvider"] = async (context, claims) => {
     const headers = { [PERSON_HEADER]: JSON.stringify(claims) };
@@ -102,16 +119,7 @@ export function useConsole(): ConsoleFixture {
     admin: { email, password },
     signInAtProvider,
     open: async ({ as = "nobody", width = 1280, height = 800, ...options } = {}) => {
-      if (browser === undefined) throw new Error("the browser starts with the tests");
-      const context = await browser.newContext({
-        baseURL: url,
-        viewport: { width, height },
-        reducedMotion: "reduce",
-        timezoneId: "UTC",
-        locale: "en-US",
-        ...options,
-      });
-      onTestFinished(async () => await context.close());
+      const context = await newContext({ baseURL: url, viewport: { width, height }, ...options });
       const who = await person(context, as);
       const page = await context.newPage();
       await watchVitals(page);
@@ -124,7 +132,9 @@ async function complaintsOf(page: Page): Promise<Pick<Visit, "requests" | "probl
   const requests: string[] = [];
   const complaints: string[] = [];
   const complain = (line: string): void => void complaints.push(line);
-  page.on("request", (request) => void requests.push(`${request.method()} ${request.url()}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith("data:")) requests.push(`${request.method()} ${request.url()}`);
+  });
   page.on("console", (message) => {
     if (message.type() === "error") complain(`console: ${message.text()} (${message.location().url})`);
   });

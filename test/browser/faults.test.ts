@@ -1,0 +1,176 @@
+/**
+ * What people see while something behind the console is away, slow, renewed or over. The console's server of this file runs in
+ * the test's process, so that it and what is behind it can be stopped; the pages and the browser are those of everybody.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getRequestListener } from "@hono/node-server";
+import { pino } from "pino";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { BUILT_CONSOLE, ConsoleAssets } from "../../control/dashboard/assets.ts";
+import { remoteManagement } from "../../control/dashboard/remote-management.ts";
+import { useBrowser } from "../harness/browser/use-console.ts";
+import { ADMIN, startConsole, type TestConsole } from "../harness/console.ts";
+
+const newContext = useBrowser();
+let testing: TestConsole;
+let server: Server;
+let url = "";
+
+beforeAll(async () => {
+  testing = await startConsole();
+  await listen(0);
+});
+afterAll(async () => {
+  await stop();
+  await testing.close();
+});
+beforeEach(async () => {
+  testing.assets = ConsoleAssets.read(BUILT_CONSOLE);
+  testing.management = async (request) => await testing.control.app.fetch(request);
+  await testing.reset();
+});
+
+/** Serves the console at a port of this machine; 0: any. */
+async function listen(port: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server = createServer(getRequestListener(async (request, env) => await testing.app.fetch(request, env)));
+  server.listen(port, "127.0.0.1", resolve);
+  await promise;
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+async function stop(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeAllConnections();
+  await promise;
+}
+
+/** A page on which the admin has signed in. */
+async function opened(path: string): Promise<Page> {
+  const context = await newContext({ baseURL: url });
+  const answer = await context.request.post("/auth/local", { data: ADMIN, headers: { origin: url } });
+  expect(answer.status()).toBe(200);
+  const page = await context.newPage();
+  await page.clock.install();
+  await page.goto(path);
+  await page.getByRole("navigation").first().waitFor();
+  return page;
+}
+
+/** Lets a minute pass for the page, which then reads its session again. */
+async function passMinute(page: Page): Promise<void> {
+  await page.clock.fastForward(61_000);
+}
+
+/** Searches for a text in the palette, which asks the Management API. */
+async function search(page: Page, text: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("combobox").fill(text);
+}
+
+it("a Management API that is away is told, what else there is stays, and its answer is there when it is back", async () => {
+  await testing.control.request("POST", "/api/v1/tenants", { name: "tenant-away" });
+  const page = await opened("/logs");
+  const { management } = testing;
+  testing.management = remoteManagement("http://127.0.0.1:9", pino({ level: "silent" }));
+  await search(page, "tenant-aw");
+  await page.getByText("Tenants and models could not be searched.").waitFor();
+  testing.management = management;
+  await page.getByRole("dialog").getByRole("combobox").fill("tenant-awa");
+  await page.getByText("tenant-away").waitFor();
+});
+
+it("a Management API that is slow holds nothing up, and its answer comes", async () => {
+  await testing.control.request("POST", "/api/v1/tenants", { name: "tenant-slow" });
+  const page = await opened("/logs");
+  const { management } = testing;
+  const { promise: go, resolve: release } = Promise.withResolvers<void>();
+  testing.management = async (request) => {
+    await go;
+    return await management(request);
+  };
+  await search(page, "tenant-sl");
+  await page.getByRole("option", { name: "Keys" }).waitFor({ state: "hidden" });
+  await page.getByRole("dialog").getByRole("combobox").fill("tenant-slo");
+  release();
+  await page.getByText("tenant-slow").waitFor();
+});
+
+it("a cell that is down is told by the list of what needs attention", async () => {
+  const page = await opened("/logs");
+  await testing.control.places.close();
+  const items = await page.evaluate(
+    async () => (await (await fetch("/api/live/overview/attention")).json()) as { kind: string }[],
+  );
+  expect(items.map(({ kind }) => kind)).toContain("cell_unreachable");
+});
+
+it("a console that is away leaves what is open, says so, and goes on when it is back", async () => {
+  const page = await opened("/logs");
+  const { port } = server.address() as AddressInfo;
+  await stop();
+  await passMinute(page);
+  await page.getByRole("link", { name: "Keys" }).click();
+  await page.getByRole("button", { name: "Reload" }).waitFor();
+  await listen(port);
+  await page.getByRole("button", { name: "Reload" }).click();
+  await page.getByRole("navigation").first().waitFor();
+  expect(new URL(page.url()).pathname).toBe("/keys");
+});
+
+it("a new build is offered while a page is open, whose own parts still come", async () => {
+  const page = await opened("/logs");
+  const folder = mkdtempSync(join(tmpdir(), "gateway-console-"));
+  cpSync(BUILT_CONSOLE, folder, { recursive: true });
+  const manifest = join(folder, "manifest.json");
+  writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, "utf8")), build: "ANOTHER" }));
+  testing.assets = ConsoleAssets.read(folder);
+  rmSync(folder, { recursive: true });
+  testing.renew();
+  await passMinute(page);
+  await page.getByText("The console was updated.").waitFor();
+  await page.getByRole("link", { name: "Keys" }).click();
+  await page.waitForURL(`${url}/keys`);
+  await page.getByRole("button", { name: "Reload" }).click();
+  await page.getByText("The console was updated.").waitFor({ state: "detached" });
+  expect(await page.evaluate(() => document.documentElement.dataset["build"])).toBe("ANOTHER");
+});
+
+it("a session that ends under an open page is asked for again over it, at the same address", async () => {
+  const page = await opened("/logs?q=x");
+  const address = page.url();
+  testing.aheadMs = 12 * 3_600_000 + 1;
+  await passMinute(page);
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.waitFor();
+  await dialog.getByLabel("Email").fill(ADMIN.email);
+  await dialog.getByLabel("Password").fill(ADMIN.password);
+  await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(page.url()).toBe(address);
+});
+
+it("five wrong passwords close the door, and the page says for how long", async () => {
+  const context = await newContext({ baseURL: url });
+  const page = await context.newPage();
+  await page.goto("/sign-in");
+  await page.getByLabel("Email").fill(ADMIN.email);
+  for (let nth = 0; nth < 5; nth += 1) {
+    await page.getByLabel("Password").fill(`wrong ${nth}`);
+    const answered = page.waitForResponse(`${url}/auth/local`);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    expect((await answered).status()).toBe(401);
+    await page.getByRole("alert").waitFor();
+  }
+  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByText("Too many failed attempts. Try again in 15 minutes.").waitFor();
+  testing.aheadMs = 15 * 60_000 + 1;
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("navigation").first().waitFor();
+});

@@ -1,0 +1,150 @@
+/**
+ * Nobody reaches by a browser what their role and tenant do not allow (docs/rules/console.md#live): one pass over every path, by
+ * `fetch` from a page, with the cookies and headers that a browser sends. The cases of single rules are in
+ * control/dashboard/live.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { LIVE_RULES, type LiveRule } from "../../control/dashboard/live/live-rules.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { useConsole } from "../harness/browser/use-console.ts";
+
+const fixture = useConsole();
+const { url } = fixture;
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+}
+interface Answered {
+  readonly path: string;
+  readonly status: number;
+  readonly code: string | null;
+  readonly text: string;
+}
+
+/** Asks from a page, one after the other. */
+async function askAll(page: Page, asked: readonly Asked[]): Promise<readonly Answered[]> {
+  return await page.evaluate(async (all) => {
+    const answers: Answered[] = [];
+    for (const { method, path } of all) {
+      const init = method === "GET" ? {} : { method, body: "{}", headers: { "content-type": "application/json" } };
+      const answer = await fetch(`/api/live${path}`, init);
+      const text = await answer.text();
+      const code = answer.ok ? null : (JSON.parse(text) as { error: { code: string } }).error.code;
+      answers.push({ path: `${method} ${path}`, status: answer.status, code, text });
+    }
+    return answers;
+  }, asked);
+}
+const at = (id: string) => (rule: LiveRule) => ({
+  method: rule.method,
+  path: rule.path.replace(/\{\w+\}/g, encodeURIComponent(id)),
+});
+const said = (answers: readonly Answered[]) => answers.map(({ path, status, code }) => [path, status, code]);
+
+async function tenantWithKey() {
+  const name = `other-${crypto.randomUUID()}`;
+  const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name });
+  const { key } = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name });
+  return { tenant, key };
+}
+
+describe("by any path, from a page,", () => {
+  it.each([
+    ["nobody", 401, "signed_out"],
+    ["pending", 403, "account_pending"],
+    ["user without tenant", 403, null],
+  ] as const)("%s gets nothing", async (as, status, code) => {
+    const { page } = await fixture.open({ as });
+    await page.goto("/sign-in");
+    const asked = LIVE_RULES.map(at(crypto.randomUUID()));
+    const expected = LIVE_RULES.map(({ user }) => code ?? (user === undefined ? "forbidden" : "no_tenant"));
+    expect(said(await askAll(page, asked))).toEqual(
+      asked.map(({ method, path }, nth) => [`${method} ${path}`, status, expected[nth]]),
+    );
+  });
+
+  it("a user gets nothing of admins and nothing of another tenant, and changes nothing there", async () => {
+    const other = await tenantWithKey();
+    const { page, tenant } = await fixture.open({ as: "user" });
+    await page.goto("/logs");
+    const asked = LIVE_RULES.map((rule) => at(rule.user === "key in path" ? other.key.id : other.tenant.id)(rule));
+    const answers = await askAll(page, asked);
+    for (const [nth, { path, status, text }] of answers.entries()) {
+      expect(`${path} ${text}`.replace(asked[nth]?.path ?? "", "")).not.toMatch(
+        new RegExp(`${other.tenant.id}|${other.key.id}`),
+      );
+      const { user } = LIVE_RULES[nth] as LiveRule;
+      if (user === undefined) expect([path, status]).toEqual([path, 403]);
+      else if (user === "tenant in path" || user === "key in path") expect([path, status]).toEqual([path, 404]);
+    }
+    const keys = await fixture.gateway.must<object[]>("GET", `/tenants/${other.tenant.id}/keys`);
+    expect(keys).toMatchObject([{ id: other.key.id, disabled: false }]);
+    const [own] = await askAll(page, [{ method: "GET", path: `/tenants/${tenant?.id}` }]);
+    expect(own?.status).toBe(200);
+  });
+
+  it("an admin gets what is listed, and neither the token nor what is not listed", async () => {
+    const { page, context } = await fixture.open({ as: "admin" });
+    await page.goto("/logs");
+    const reads = LIVE_RULES.filter(({ method, path }) => method === "GET" && !path.includes("{"));
+    const answers = await askAll(page, reads.map(at("")));
+    expect(answers.filter(({ status }) => status !== 200 && status !== 400).map(({ path }) => path)).toEqual([]);
+    const hidden = [
+      "/settings/jobsched/resolved",
+      "/settings/jobsched/../jobsched/resolved",
+      "/openapi.json",
+      "/health",
+    ];
+    const [...closed] = await askAll(
+      page,
+      hidden.map((path) => ({ method: "GET", path })),
+    );
+    expect(closed.map(({ status }) => status)).toEqual(hidden.map(() => 404));
+    const everything = [...answers, ...closed].map(({ text }) => text).join("\n");
+    const cookies = JSON.stringify(await context.cookies());
+    for (const token of [inject("adminToken"), inject("internalToken")])
+      expect([everything.includes(token), cookies.includes(token), (await page.content()).includes(token)]).toEqual([
+        false,
+        false,
+        false,
+      ]);
+  });
+});
+
+it("a page of another origin on the same site can neither write, nor end the session, nor frame the console", async () => {
+  const foreign = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>x</title><body></body>");
+  });
+  await new Promise<void>((resolve) => foreign.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void foreign.close());
+  const { page, context } = await fixture.open({ as: "admin" });
+  await page.goto(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`);
+  const name = `evil-${crypto.randomUUID()}`;
+  await page.evaluate(
+    async ([base, tenant]) => {
+      const body = JSON.stringify({ name: tenant });
+      // That the answer may not be read says nothing of what the request did.
+      for (const path of ["/api/live/tenants", "/auth/sign-out"])
+        await fetch(`${base}${path}`, { method: "POST", mode: "no-cors", credentials: "include", body }).catch(
+          () => null,
+        );
+    },
+    [url, name],
+  );
+  expect(await fixture.gateway.must<object[]>("GET", `/tenants?q=${name}`)).toEqual([]);
+  const session = (await (await context.request.get(`${url}/api/session`)).json()) as { user: object | null };
+  expect(session.user).not.toBeNull();
+
+  const refused = page.waitForEvent("console", (message) => /frame/i.test(message.text()));
+  await page.evaluate((address) => {
+    const frame = document.createElement("iframe");
+    frame.src = address;
+    document.body.append(frame);
+  }, `${url}/`);
+  expect((await refused).text()).toContain("frame-ancestors 'none'");
+});
