@@ -70,3 +70,10 @@ it.each([
 it("shows a text, or the dash", () => {
   expect([formatText("acme"), formatText(""), formatText(null)]).toEqual(["acme", "–", "–"]);
 });
+
+it("shows numbers that no figure has in a few characters", () => {
+  const shown = [1e308, -1e308, 1e15, Number.MAX_SAFE_INTEGER].flatMap((amount) =>
+    [formatCount, formatShortCount, formatUsd, formatMs, formatBytes].map((format) => format(amount)),
+  );
+  expect(shown.filter((text) => text.length > 24)).toEqual([]);
+});

@@ -13,18 +13,24 @@ const compact = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumSign
 const percent = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
 const decimal = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 });
 
+/** A number that is this large is written by its power of ten; no figure of ours is, but a hostile one could be. */
+const HUGE_FROM = 1e15;
+const huge = new Intl.NumberFormat(LOCALE, { notation: "scientific", maximumSignificantDigits: 3 });
+
 function known(amount: Amount): amount is number {
   return typeof amount === "number" && Number.isFinite(amount);
 }
 
 /** 1,234,567 */
 export function formatCount(amount: Amount): string {
-  return known(amount) ? whole.format(amount) : UNKNOWN;
+  if (!known(amount)) return UNKNOWN;
+  return (Math.abs(amount) < HUGE_FROM ? whole : huge).format(amount);
 }
 
 /** 1.23M, for tiles and axes. */
 export function formatShortCount(amount: Amount): string {
-  return known(amount) ? compact.format(amount) : UNKNOWN;
+  if (!known(amount)) return UNKNOWN;
+  return (Math.abs(amount) < HUGE_FROM ? compact : huge).format(amount);
 }
 
 /** A fraction of 1 as 12.3%. */
@@ -36,6 +42,7 @@ export function formatShare(fraction: Amount): string {
 export function formatUsd(usd: Amount): string {
   if (!known(usd)) return UNKNOWN;
   const size = Math.abs(usd);
+  if (size >= HUGE_FROM) return `$${huge.format(usd)}`;
   const digits = size === 0 || size >= 1 ? 2 : Math.min(9, Math.max(2, 3 - Math.ceil(Math.log10(size))));
   return new Intl.NumberFormat(LOCALE, {
     style: "currency",
@@ -62,7 +69,7 @@ export function formatMs(ms: Amount): string {
   for (const [unit, size] of parts) {
     const count = Math.floor(rest / size);
     rest -= count * size;
-    if (count > 0 || said.length === 1) said.push(`${whole.format(count)} ${unit}`);
+    if (count > 0 || said.length === 1) said.push(`${formatCount(count)} ${unit}`);
     if (said.length === 2) break;
   }
   return `${seconds < 0 ? "-" : ""}${said.filter((part) => !part.startsWith("0 ")).join(" ")}`;
@@ -73,7 +80,8 @@ export function formatBytes(bytes: Amount): string {
   if (!known(bytes)) return UNKNOWN;
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10)));
-  return `${(step === 0 ? whole : decimal).format(bytes / 1024 ** step)} ${units[step]}`;
+  const amount = bytes / 1024 ** step;
+  return `${(Math.abs(amount) >= HUGE_FROM ? huge : step === 0 ? whole : decimal).format(amount)} ${units[step]}`;
 }
 
 /** A text, or the dash where there is none. */
