@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { classNames } from "./class-names.ts";
 import { useShortcut } from "./shortcuts.ts";
 import classes from "./table.module.css";
@@ -32,8 +32,12 @@ interface TableProps<T> {
   readonly onSort?: (sort: Sort) => void;
   /** Present: a row can be opened, by a click, or by j, k and Enter. */
   readonly onOpen?: ((row: T) => void) | undefined;
-  /** Key of the row that is open beside the table. */
+  /** Key of the row that is open beside the table; j and k open the next and the previous one then. */
   readonly openKey?: string | undefined;
+  /** Rows that are set apart, such as those that have just come. */
+  readonly isMarked?: ((row: T) => boolean) | undefined;
+  /** Called when the list leaves its top, and when it is there again. */
+  readonly onTop?: ((isAtTop: boolean) => void) | undefined;
   /** Called when the end comes into sight. */
   readonly onEnd?: (() => void) | undefined;
   /** Stands in place of the rows when there are none. */
@@ -47,9 +51,27 @@ const VIRTUAL_FROM = 40;
 const OVERSCAN = 8;
 
 /** A list of rows, of which only those in sight are in the document; its own scrolling keeps the page from scrolling sideways. */
-export function Table<T>({ label, columns, rows, rowKey, sort, onSort, onOpen, openKey, onEnd, empty }: TableProps<T>) {
+export function Table<T>({
+  label,
+  columns,
+  rows,
+  rowKey,
+  sort,
+  onSort,
+  onOpen,
+  openKey,
+  isMarked,
+  onTop,
+  onEnd,
+  empty,
+}: TableProps<T>) {
   const box = useRef<HTMLElement>(null);
-  const [at, setAt] = useState(-1);
+  const [atKey, setAtKey] = useState<string | null>(null);
+  const chosenKey = atKey ?? openKey ?? null;
+  const at = useMemo(
+    () => (chosenKey === null ? -1 : rows.findIndex((row) => rowKey(row) === chosenKey)),
+    [rows, rowKey, chosenKey],
+  );
   const isVirtual = rows.length >= VIRTUAL_FROM;
   const virtual = useVirtualizer({
     count: isVirtual ? rows.length : 0,
@@ -72,7 +94,10 @@ export function Table<T>({ label, columns, rows, rowKey, sort, onSort, onOpen, o
   const isOpenable = onOpen !== undefined;
   const move = (by: number): void => {
     const next = Math.min(rows.length - 1, Math.max(0, at + by));
-    setAt(next);
+    const row = rows[next];
+    if (row === undefined) return;
+    setAtKey(rowKey(row));
+    if (openKey !== undefined) onOpen?.(row);
     if (isVirtual) virtual.scrollToIndex(next, { align: "auto" });
     else box.current?.querySelector(`[data-index="${next}"]`)?.scrollIntoView({ block: "nearest" });
   };
@@ -96,6 +121,7 @@ export function Table<T>({ label, columns, rows, rowKey, sort, onSort, onOpen, o
       className={classNames(classes["box"], isVirtual && classes["tall"])}
       tabIndex={0}
       aria-label={label}
+      onScroll={onTop === undefined ? undefined : (event) => onTop(event.currentTarget.scrollTop <= 0)}
     >
       <table className={classes["table"]} aria-label={label} aria-rowcount={rows.length + 1}>
         <thead>
@@ -119,12 +145,13 @@ export function Table<T>({ label, columns, rows, rowKey, sort, onSort, onOpen, o
                   isOpenable && classes["openable"],
                   index === at && classes["at"],
                   key === openKey && classes["open"],
+                  isMarked?.(row) === true && classes["marked"],
                 )}
                 onClick={
                   isOpenable
                     ? (event) => {
                         if ((event.target as Element).closest("a, button, input") !== null) return;
-                        setAt(index);
+                        setAtKey(key);
                         onOpen(row);
                       }
                     : undefined
