@@ -22,6 +22,11 @@ export interface ReadOptions {
   readonly enabled?: boolean;
 }
 
+interface PagesOptions<T> extends ReadOptions {
+  /** Of a list without a `link` header: the address of the page after these rows; null: these are the last. */
+  readonly after?: (rows: readonly T[]) => string | null;
+}
+
 const RETRIES = 2;
 
 /** A failure that may pass is tried again, a refusal is not. */
@@ -51,15 +56,15 @@ export interface Page<T> {
   readonly next: string | null;
 }
 
-/** Options for `useInfiniteQuery`: a list, page by page, by the `link` header of the page before. */
+/** Options for `useInfiniteQuery`: a list, page by page, by the `link` header of the page before or by `after`. */
 export function readPages<T>(
   path: ReadPath,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
-  options: ReadOptions = {},
+  options: PagesOptions<T> = {},
 ) {
   return infiniteQueryOptions<Page<T>, ApiError, { pages: Page<T>[] }, readonly unknown[], string>({
     queryKey: [path, "pages", query],
-    queryFn: async ({ pageParam, signal }) => await onePage<T>(pageParam, signal),
+    queryFn: async ({ pageParam, signal }) => await readPage<T>(pageParam, signal, options.after),
     initialPageParam: addressOf(path, query),
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
@@ -80,10 +85,16 @@ export function addressOf(
   return `${livePath(path)}${search.size === 0 ? "" : `?${search.toString()}`}`;
 }
 
-async function onePage<T>(address: string, signal: AbortSignal): Promise<Page<T>> {
+/** One page of a list, from an address of {@link addressOf} or of the page before. Throws ApiError. */
+export async function readPage<T>(
+  address: string,
+  signal: AbortSignal,
+  after?: (rows: readonly T[]) => string | null,
+): Promise<Page<T>> {
   const response = await send(new Request(new URL(address, location.origin), { signal }));
   const body: unknown = await response.json().catch(() => null);
   if (!response.ok) throw errorOf(response, body);
   if (!Array.isArray(body)) throw new ApiError(response.status, "not_understood", "the answer is no list");
-  return { rows: body as T[], next: nextOf(response.headers.get("link")) };
+  const rows = body as T[];
+  return { rows, next: after === undefined ? nextOf(response.headers.get("link")) : after(rows) };
 }
