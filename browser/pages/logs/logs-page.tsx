@@ -1,9 +1,203 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+import { logsTexts } from "../../messages/en/logs.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
-import { PageHead } from "../../ui/layout.tsx";
+import { useNow } from "../../time/use-clock.tsx";
+import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import { Beside } from "../../ui/beside.tsx";
+import { Button } from "../../ui/button.tsx";
+import { PageHead, Panel } from "../../ui/layout.tsx";
+import { Empty, Failure, Loaded } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { chosenColumns, type SeenLog, useTableColumns } from "./log-columns.tsx";
+import { LogFilters } from "./log-filters.tsx";
+import { LiveState, LogActions } from "./log-toolbar.tsx";
+import { LogTotals } from "./log-totals.tsx";
+import classes from "./logs-page.module.css";
+import { FILTERS, filtersOf, isOver, type LogsQuery, logsQuery, periodOf } from "./logs-query.ts";
+import { type LogsSearch, logsSearch, type SearchChanges } from "./logs-search.ts";
+import { useFeed } from "./use-feed.ts";
 
+const text = texts("logs", logsTexts);
 const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/logs");
+const HOUR_MS = 3_600_000;
+/** Loaded when the first request is opened: sentences and waterfall are as large as the list. */
+const RequestTitle = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestTitle }));
+const RequestDetail = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestDetail }));
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("failed"),
+  stale: text("moreFailed"),
+  retry: text("retry"),
+};
 
+/** Requests with filters, live; one of them open beside the list. */
 export function LogsPage() {
-  return <PageHead title={pageText("logs")} question={pageText("logsQuestion")} />;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { role, tenant_id: ownTenant } = useCurrentUser();
+  const change = useCallback(
+    (changes: SearchChanges, replace = false) =>
+      void navigate({ search: (before) => logsSearch({ ...before, ...changes }), replace, resetScroll: false }),
+    [navigate],
+  );
+  const tenantId = role === "user" ? (ownTenant ?? undefined) : filtersOf(search, role).tenant_id;
+  const tenant = useQuery(
+    read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
+  );
+  const shownTenant = tenant.data?.id === tenantId ? tenant.data : undefined;
+  const hourMs = useNow(HOUR_MS);
+  const chooseZone = useCallback((zone: NonNullable<LogsSearch["zone"]>) => change({ zone }), [change]);
+  return (
+    <ZoneProvider
+      tenantZone={shownTenant?.timezone ?? null}
+      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
+      choice={search.zone ?? null}
+      onChoose={chooseZone}
+      nowMs={hourMs}
+    >
+      <Requests search={search} role={role} tenantName={shownTenant?.name} onChange={change} />
+    </ZoneProvider>
+  );
+}
+
+interface RequestsProps {
+  readonly search: LogsSearch;
+  readonly role: "admin" | "user";
+  readonly tenantName: string | undefined;
+  readonly onChange: (changes: SearchChanges, replace?: boolean) => void;
+}
+
+function Requests({ search, role, tenantName, onChange }: RequestsProps) {
+  const { zone } = useZone();
+  const query = useQueryOf(search, role, zone);
+  const [isAtTop, setAtTop] = useState(true);
+  const box = useRef<HTMLDivElement>(null);
+  const isLive = search.paused !== true && !isOver(query);
+  const isHeld = search.open !== undefined || !isAtTop;
+  const feed = useFeed(query, { isLive, isHeld });
+  const { list, rows, fresh } = feed;
+  const chosen = useMemo(() => chosenColumns(search, role), [search, role]);
+  const columns = useTableColumns(chosen);
+  const { hasNextPage, isFetching, fetchNextPage } = list;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
+  const open = useCallback(
+    (row: SeenLog) => onChange({ open: row.request_id }, search.open !== undefined),
+    [onChange, search.open],
+  );
+  const close = useCallback(() => onChange({ open: undefined }), [onChange]);
+  const isMarked = useCallback(({ request_id }: SeenLog) => fresh.has(request_id), [fresh]);
+  const showNew = (): void => {
+    feed.show();
+    setAtTop(true);
+    box.current?.querySelector(`section[aria-label="${text("list")}"]`)?.scrollTo({ top: 0 });
+  };
+  const openId = search.open;
+  const detail =
+    openId === undefined ? null : { requestId: openId, listed: rows.find((row) => row.request_id === openId), role };
+  const isFiltered = Object.keys(filtersOf(search, role)).length > 0;
+  return (
+    <>
+      <PageHead
+        title={pageText("logs")}
+        question={pageText("logsQuestion")}
+        actions={<LogActions query={query} search={search} role={role} onChange={onChange} />}
+      />
+      <LogFilters search={search} role={role} tenantName={tenantName} onChange={onChange} />
+      <Beside
+        detail={
+          detail === null
+            ? null
+            : {
+                title: (
+                  <Suspense fallback={text("request")}>
+                    <RequestTitle {...detail} />
+                  </Suspense>
+                ),
+                content: (
+                  <Suspense fallback={null}>
+                    <RequestDetail key={detail.requestId} {...detail} />
+                  </Suspense>
+                ),
+              }
+        }
+        label={text("request")}
+        closeLabel={text("close")}
+        onClose={close}
+      >
+        <Panel isFlush>
+          <div ref={box}>
+            <div className={classes["bar"]}>
+              <LogTotals query={query} />
+              <LiveState
+                isPaused={search.paused === true}
+                isOver={isOver(query)}
+                isHeld={isHeld}
+                waiting={feed.waiting}
+                onShow={showNew}
+                onPause={(isPaused) => onChange({ paused: isPaused ? true : undefined })}
+              />
+            </div>
+            {feed.liveError !== null && (
+              <Failure
+                title={text("stale")}
+                error={feed.liveError}
+                retryLabel={text("retry")}
+                onRetry={feed.refetchLive}
+                isRetrying={feed.isFetchingLive}
+              />
+            )}
+            <Loaded state={list} texts={stateTexts}>
+              {() => (
+                <Table<SeenLog>
+                  label={text("list")}
+                  columns={columns}
+                  rows={rows}
+                  rowKey={rowKey}
+                  onOpen={open}
+                  openKey={openId}
+                  isMarked={isMarked}
+                  onTop={setAtTop}
+                  onEnd={onEnd}
+                  empty={
+                    <Empty
+                      title={text("emptyTitle")}
+                      action={
+                        isFiltered && (
+                          <Button
+                            onClick={() => onChange(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
+                          >
+                            {text("clearFilters")}
+                          </Button>
+                        )
+                      }
+                    >
+                      {text(isFiltered ? "emptyFiltered" : "emptyPeriod")}
+                    </Empty>
+                  }
+                />
+              )}
+            </Loaded>
+          </div>
+        </Panel>
+      </Beside>
+    </>
+  );
+}
+
+const rowKey = ({ request_id }: SeenLog): string => request_id;
+
+/** The query of the address. The clock is read when the filters change, so that the list does not begin anew by itself. */
+function useQueryOf(search: LogsSearch, role: "admin" | "user", zone: string): LogsQuery {
+  const told = JSON.stringify([periodOf(search), filtersOf(search, role), zone]);
+  const kept = useRef<{ readonly told: string; readonly query: LogsQuery } | null>(null);
+  if (kept.current?.told !== told) kept.current = { told, query: logsQuery(search, role, zone, Date.now()) };
+  return kept.current.query;
 }

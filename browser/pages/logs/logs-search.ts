@@ -1,7 +1,78 @@
-/** Search parameters of the list of requests. */
-import { searchParams, textParam } from "../../data/search-params.ts";
+/**
+ * Search parameters of the list of requests: the filters by the names that the Management API has for them
+ * (docs/rules/usage-reads.md#logs), the period, and how the list is looked at.
+ */
+import type { AdmissionClass, CacheStatus, RequestType } from "../../../shared/usage-row.ts";
+import { choiceParam, flagParam, numberParam, searchParams, textParam } from "../../data/search-params.ts";
+
+const NAME_MAX = 300;
+/** The largest number of milliseconds that a row can have. */
+const MS_MAX = 2 ** 32 - 1;
+
+/** Identifiers of their texts. The lists themselves stand beside schemas, which are too large for the first load. */
+export const ADMISSION_TEXTS = {
+  fast: "admissionFast",
+  queued: "admissionQueued",
+  rejected: "admissionRejected",
+  boon: "admissionBoon",
+} as const satisfies Record<AdmissionClass, string>;
+
+export const CACHE_TEXTS = {
+  hit: "cacheHit",
+  miss: "cacheMiss",
+  off: "cacheOff",
+} as const satisfies Record<CacheStatus, string>;
+
+export const TYPE_TEXTS = {
+  chat: "typeChat",
+  completion: "typeCompletion",
+  responses: "typeResponses",
+  embedding: "typeEmbedding",
+  audio: "typeAudio",
+  image: "typeImage",
+  rerank: "typeRerank",
+  moderation: "typeModeration",
+  other: "typeOther",
+  vision_boon: "typeVisionBoon",
+  structured_output_boon: "typeStructuredOutputBoon",
+  tool_loop: "typeToolLoop",
+  guardrails_boon: "typeGuardrailsBoon",
+  health_probe: "typeHealthProbe",
+  benchmark: "typeBenchmark",
+} as const satisfies Record<RequestType, string>;
+
+const keysOf = <K extends string>(texts: Readonly<Record<K, string>>): readonly K[] => Object.keys(texts) as K[];
 
 export const logsSearch = searchParams({
+  /** `24h`, `7d`, `30d`, `month`, or days: `2026-11-01..2026-11-08`. */
+  period: textParam(30),
+  zone: choiceParam(["tenant", "browser", "utc"]),
+  tenant_id: textParam(40),
+  key_id: textParam(40),
+  model: textParam(NAME_MAX),
+  status: choiceParam(["success", "error"]),
+  error_code: textParam(100),
+  admission: choiceParam(keysOf(ADMISSION_TEXTS)),
+  cache_status: choiceParam(keysOf(CACHE_TEXTS)),
+  request_type: choiceParam(keysOf(TYPE_TEXTS)),
+  cell: textParam(NAME_MAX),
+  min_total_ms: numberParam(0, MS_MAX),
+  min_queue_wait_ms: numberParam(0, MS_MAX),
+  session_id: textParam(NAME_MAX),
+  request_id: textParam(36),
+  traced_only: flagParam,
+  /** The gateway's own requests too. */
+  include_internal: flagParam,
+  /** The list stands still. */
+  paused: flagParam,
+  /** Identifiers of the columns that are shown, separated by commas. */
+  columns: textParam(300),
   /** The request that is open beside the list. */
   open: textParam(200),
 });
+
+/** What the address of the page says. */
+export type LogsSearch = ReturnType<typeof logsSearch>;
+
+/** Changes of an address; undefined takes a parameter away. */
+export type SearchChanges = { readonly [Name in keyof LogsSearch]?: LogsSearch[Name] | undefined };

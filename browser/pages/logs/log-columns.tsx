@@ -1,0 +1,159 @@
+import { oneLine } from "../../../shared/printable.ts";
+import type { UsageLog } from "../../../shared/schema/usage.ts";
+import { logsTexts } from "../../messages/en/logs.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
+import { useZone } from "../../time/zone-context.tsx";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { formatCount, formatMs, formatText, formatUsd } from "../../ui/format.ts";
+import type { Column } from "../../ui/table.tsx";
+import classes from "./logs-page.module.css";
+import { type LogsSearch, TYPE_TEXTS } from "./logs-search.ts";
+
+const text = texts("logs", logsTexts);
+
+/** A row as the browser gets it: a tenant's user does not get every field. */
+export type SeenLog = Partial<UsageLog> & Pick<UsageLog, "request_id" | "ts_ms">;
+
+type ColumnId =
+  | "time"
+  | "tenant"
+  | "key"
+  | "model"
+  | "type"
+  | "status"
+  | "tokens"
+  | "input"
+  | "output"
+  | "cost"
+  | "queue"
+  | "first"
+  | "gateway"
+  | "total"
+  | "attempts"
+  | "endpoint"
+  | "cell"
+  | "cache";
+
+interface LogColumn extends Omit<Column<SeenLog>, "id" | "head"> {
+  readonly id: ColumnId;
+  readonly name: keyof typeof logsTexts;
+  /** Seen without being chosen. */
+  readonly isUsual?: boolean;
+  /** A tenant's user does not get the field. */
+  readonly isForAdmins?: boolean;
+}
+
+/** Time until the first byte; a row without one has 0. */
+const firstMs = ({ ttft_ms }: SeenLog): number | null => (ttft_ms !== undefined && ttft_ms > 0 ? ttft_ms : null);
+
+const COLUMNS: readonly LogColumn[] = [
+  { id: "time", name: "columnTime", isUsual: true, cell: (row) => <EndTime at={row.ts_ms} /> },
+  { id: "tenant", name: "tenant", isUsual: true, isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
+  { id: "key", name: "key", isUsual: true, cell: (row) => <Name of={keyName(row)} /> },
+  { id: "model", name: "model", isUsual: true, cell: (row) => <Name of={row.model} /> },
+  { id: "type", name: "type", cell: (row) => typeWords(row) },
+  { id: "status", name: "status", isUsual: true, cell: (row) => <Status row={row} /> },
+  { id: "tokens", name: "columnTokens", isUsual: true, align: "right", cell: (row) => formatCount(row.total_tokens) },
+  { id: "input", name: "columnInput", align: "right", cell: (row) => formatCount(row.input_tokens) },
+  { id: "output", name: "columnOutput", align: "right", cell: (row) => formatCount(row.output_tokens) },
+  { id: "cost", name: "columnCost", isUsual: true, align: "right", cell: (row) => formatUsd(row.cost_usd) },
+  { id: "queue", name: "columnQueue", isUsual: true, align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
+  { id: "first", name: "columnFirst", isUsual: true, align: "right", cell: (row) => formatMs(firstMs(row)) },
+  { id: "gateway", name: "columnGateway", align: "right", cell: (row) => formatMs(row.gateway_ms) },
+  { id: "total", name: "columnTotal", isUsual: true, align: "right", cell: (row) => formatMs(row.total_ms) },
+  {
+    id: "attempts",
+    name: "columnAttempts",
+    isForAdmins: true,
+    align: "right",
+    cell: (row) => formatCount(row.attempts),
+  },
+  { id: "endpoint", name: "columnEndpoint", isForAdmins: true, cell: (row) => <Name of={row.endpoint} /> },
+  { id: "cell", name: "cell", isUsual: true, isForAdmins: true, cell: (row) => <Name of={row.cell} /> },
+  { id: "cache", name: "cache", isUsual: true, cell: (row) => <Cache status={row.cache_status} /> },
+];
+
+/** The columns that a reader can have. */
+export function columnsFor(role: "admin" | "user"): readonly LogColumn[] {
+  return COLUMNS.filter(({ isForAdmins }) => role === "admin" || isForAdmins !== true);
+}
+
+/**
+ * Those of them that an address names; when it names none that there is, the usual ones without those that are the same in
+ * every row.
+ */
+export function chosenColumns(search: LogsSearch, role: "admin" | "user"): readonly LogColumn[] {
+  const ids = new Set((search.columns ?? "").split(","));
+  const same = new Set([search.tenant_id && "tenant", search.key_id && "key", search.model && "model"]);
+  const chosen = columnsFor(role).filter(({ id }) => ids.has(id));
+  return chosen.length > 0 ? chosen : columnsFor(role).filter(({ id, isUsual }) => isUsual === true && !same.has(id));
+}
+
+/** Columns as the table takes them. */
+export function useTableColumns(columns: readonly LogColumn[]): readonly Column<SeenLog>[] {
+  const { label } = useZone();
+  return columns.map(({ id, name, cell, align }) => ({
+    id,
+    cell,
+    ...(align === undefined ? {} : { align }),
+    head: id === "time" ? `${text(name)}, ${label}` : text(name),
+  }));
+}
+
+/** A text from outside, in one line, cut off where it is too long; its direction does not reach what is beside it. */
+export function Name({ of }: { readonly of: string | undefined }) {
+  const shown = formatText(of === undefined ? of : oneLine(of));
+  return (
+    <bdi className={classes["name"]} title={shown}>
+      {shown}
+    </bdi>
+  );
+}
+
+/** A status with the error code in words. */
+export function Status({ row }: { readonly row: SeenLog }) {
+  const { status_code: status, error_code: code = "" } = row;
+  if (status === undefined) return formatText(undefined);
+  return (
+    <span className={classes["status"]} title={errorWords(code)}>
+      <Badge tone={toneOf(status)}>{status === 0 ? formatText("") : status}</Badge>
+      {code !== "" && <span className={classes["code"]}>{errorWords(code)}</span>}
+    </span>
+  );
+}
+
+/** An error code as words; codes of other versions are shown as they are. */
+export function errorWords(code: string): string {
+  return oneLine(code).replaceAll("_", " ");
+}
+
+/** What kind of request it was. */
+export function typeWords({ request_type: type }: SeenLog): string {
+  return type !== undefined && Object.hasOwn(TYPE_TEXTS, type) ? text(TYPE_TEXTS[type]) : formatText(type);
+}
+
+/** What a key is called: its name, else the beginning of its secret. */
+export function keyName({ key_name, key_prefix }: SeenLog): string | undefined {
+  return key_name === "" || key_name === undefined ? key_prefix : key_name;
+}
+
+function toneOf(status: number): Tone {
+  if (status >= 500) return "bad";
+  if (status >= 400) return "warn";
+  return status >= 200 ? "good" : "neutral";
+}
+
+function EndTime({ at }: { readonly at: number }) {
+  const { zone } = useZone();
+  return (
+    <span title={formatInstant(zone, at, "ms")}>
+      {formatShortDay(zone, at)} {formatTimeOfDay(zone, at, "second")}
+    </span>
+  );
+}
+
+function Cache({ status }: { readonly status: UsageLog["cache_status"] | undefined }) {
+  if (status === "hit") return <Badge tone="accent">{text("cacheHit")}</Badge>;
+  return formatText(status === "miss" ? text("cacheMiss") : undefined);
+}

@@ -1,0 +1,105 @@
+import { Columns3, Download, Pause, Play, Terminal } from "lucide-react";
+import { useId } from "react";
+import { addressOf } from "../../data/reads.ts";
+import { logsTexts } from "../../messages/en/logs.ts";
+import { texts } from "../../messages/texts.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CheckField } from "../../ui/fields.tsx";
+import { toast } from "../../ui/toast.ts";
+import { listCall } from "./api-calls.ts";
+import { chosenColumns, columnsFor } from "./log-columns.tsx";
+import classes from "./logs-page.module.css";
+import type { LogsQuery } from "./logs-query.ts";
+import type { LogsSearch, SearchChanges } from "./logs-search.ts";
+import { LOGS_PATH } from "./use-feed.ts";
+
+const text = texts("logs", logsTexts);
+
+interface ActionsProps {
+  readonly query: LogsQuery;
+  readonly search: LogsSearch;
+  readonly role: "admin" | "user";
+  readonly onChange: (changes: SearchChanges) => void;
+}
+
+/** What can be done with the list: choose columns, take it along as a file or as a call of the API. */
+export function LogActions({ query, search, role, onChange }: ActionsProps) {
+  const columnsId = useId();
+  const shown = new Set(chosenColumns(search, role).map(({ id }) => id));
+  const toggle = (id: string): void => {
+    const ids = columnsFor(role)
+      .map((column) => column.id)
+      .filter((one) => (one === id ? !shown.has(one) : shown.has(one)));
+    onChange({ columns: ids.length === 0 ? undefined : ids.join(",") });
+  };
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(listCall(query));
+      toast({ title: text("callCopied") });
+    } catch {
+      toast({ title: text("callFailed"), detail: listCall(query), tone: "warn" });
+    }
+  };
+  return (
+    <>
+      <Button icon={<Columns3 size={14} aria-hidden />} popoverTarget={columnsId}>
+        {text("columns")}
+      </Button>
+      <div id={columnsId} popover="auto" className={classes["columns"]}>
+        {columnsFor(role).map(({ id, name }) => (
+          <CheckField key={id} label={text(name)} checked={shown.has(id)} onChange={() => toggle(id)} />
+        ))}
+      </div>
+      {role === "admin" && (
+        <Button icon={<Terminal size={14} aria-hidden />} onClick={() => void copy()}>
+          {text("copyCall")}
+        </Button>
+      )}
+      <a
+        className={classes["download"]}
+        href={addressOf(LOGS_PATH, { ...query, format: "csv" })}
+        download
+        title={text("csvHint")}
+      >
+        <Download size={14} aria-hidden />
+        {text("csv")}
+      </a>
+    </>
+  );
+}
+
+interface LiveStateProps {
+  readonly isPaused: boolean;
+  /** The period has ended: nothing arrives any more. */
+  readonly isOver: boolean;
+  /** What arrives stays aside while somebody reads. */
+  readonly isHeld: boolean;
+  readonly waiting: { readonly count: number; readonly isMore: boolean };
+  readonly onShow: () => void;
+  readonly onPause: (isPaused: boolean) => void;
+}
+
+/** Whether the list follows what happens, and what has come meanwhile. */
+export function LiveState({ isPaused, isOver, isHeld, waiting, onShow, onPause }: LiveStateProps) {
+  if (isOver) return <Badge>{text("liveOver")}</Badge>;
+  const { count, isMore } = waiting;
+  return (
+    <div className={classes["live"]} role="status">
+      {!isPaused && isHeld && count > 0 && (
+        <Button tone="primary" onClick={onShow}>
+          {text(isMore ? "showNewMore" : "showNew", { count })}
+        </Button>
+      )}
+      <Badge tone={isPaused || isHeld ? "neutral" : "good"}>
+        {text(isPaused ? "livePaused" : isHeld ? "liveHeld" : "live")}
+      </Badge>
+      <Button
+        icon={isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+        onClick={() => onPause(!isPaused)}
+      >
+        {text(isPaused ? "resume" : "pause")}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import { useQuery } from "@tanstack/react-query";
+import { read } from "../../data/reads.ts";
+import { logsTexts } from "../../messages/en/logs.ts";
+import { texts } from "../../messages/texts.ts";
+import { useZone } from "../../time/zone-context.tsx";
+import { formatCount, formatUsd } from "../../ui/format.ts";
+import classes from "./logs-page.module.css";
+import { isOver, type LogsQuery } from "./logs-query.ts";
+
+const text = texts("logs", logsTexts);
+const EVERY_MS = 15_000;
+
+/** Sums of everything that the filters select, of which the list shows the beginning. */
+export function LogTotals({ query }: { readonly query: LogsQuery }) {
+  const { label } = useZone();
+  const options = read("/api/v1/usage/logs/totals", { params: { query } }, isOver(query) ? {} : { everyMs: EVERY_MS });
+  const { data, error, isPlaceholderData } = useQuery(options);
+  const sums = isPlaceholderData ? undefined : data;
+  return (
+    <section className={classes["totals"]} aria-label={text("totalsLabel")}>
+      {error !== null && (
+        <span role="alert">
+          {text("totalsFailed")} <code>{error.code}</code>
+        </span>
+      )}
+      <strong>{text("total", { requests: sums?.requests ?? Number.NaN })}</strong>
+      <span>{text("totalErrors", { errors: sums?.errors ?? Number.NaN })}</span>
+      <span>{text("totalTokens", { tokens: formatCount(sums?.total_tokens) })}</span>
+      <span>{formatUsd(sums?.cost_usd)}</span>
+      <span className={classes["muted"]}>{text("timesIn", { zone: label })}</span>
+    </section>
+  );
+}
