@@ -27,7 +27,10 @@ const heading =
   async ({ page }: Visit) =>
     await page.getByRole("heading", { level: 1, name }).waitFor();
 
-const PAGES: readonly ListedPage[] = [{ name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") }];
+const PAGES: readonly ListedPage[] = [
+  { name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") },
+  { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
+];
 
 const console_ = useConsole();
 
