@@ -45,6 +45,7 @@ const PAGES: readonly ListedPage[] = [
       await page.getByText("Figures as a table").waitFor();
     },
   },
+  { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
 ];
 
 const console_ = useConsole();

@@ -1,6 +1,5 @@
 import { oneLine } from "../../../shared/printable.ts";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
-import { explainError } from "../../explain/explain-error.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
@@ -9,6 +8,7 @@ import { Badge, type Tone } from "../../ui/badge.tsx";
 import { formatCount, formatMs, formatText, formatUsd } from "../../ui/format.ts";
 import type { Column } from "../../ui/table.tsx";
 import classes from "./logs-page.module.css";
+import { type LogsSearch, TYPE_TEXTS } from "./logs-search.ts";
 
 const text = texts("logs", logsTexts);
 
@@ -52,7 +52,7 @@ const COLUMNS: readonly LogColumn[] = [
   { id: "tenant", name: "tenant", isUsual: true, isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
   { id: "key", name: "key", isUsual: true, cell: (row) => <Name of={keyName(row)} /> },
   { id: "model", name: "model", isUsual: true, cell: (row) => <Name of={row.model} /> },
-  { id: "type", name: "type", cell: (row) => formatText(row.request_type?.replaceAll("_", " ")) },
+  { id: "type", name: "type", cell: (row) => typeWords(row) },
   { id: "status", name: "status", isUsual: true, cell: (row) => <Status row={row} /> },
   { id: "tokens", name: "columnTokens", isUsual: true, align: "right", cell: (row) => formatCount(row.total_tokens) },
   { id: "input", name: "columnInput", align: "right", cell: (row) => formatCount(row.input_tokens) },
@@ -79,11 +79,15 @@ export function columnsFor(role: "admin" | "user"): readonly LogColumn[] {
   return COLUMNS.filter(({ isForAdmins }) => role === "admin" || isForAdmins !== true);
 }
 
-/** Those of them that an address names; the usual ones when it names none that there is. */
-export function chosenColumns(named: string | undefined, role: "admin" | "user"): readonly LogColumn[] {
-  const ids = new Set((named ?? "").split(","));
+/**
+ * Those of them that an address names; when it names none that there is, the usual ones without those that are the same in
+ * every row.
+ */
+export function chosenColumns(search: LogsSearch, role: "admin" | "user"): readonly LogColumn[] {
+  const ids = new Set((search.columns ?? "").split(","));
+  const same = new Set([search.tenant_id && "tenant", search.key_id && "key", search.model && "model"]);
   const chosen = columnsFor(role).filter(({ id }) => ids.has(id));
-  return chosen.length > 0 ? chosen : columnsFor(role).filter(({ isUsual }) => isUsual === true);
+  return chosen.length > 0 ? chosen : columnsFor(role).filter(({ id, isUsual }) => isUsual === true && !same.has(id));
 }
 
 /** Columns as the table takes them. */
@@ -111,9 +115,8 @@ export function Name({ of }: { readonly of: string | undefined }) {
 export function Status({ row }: { readonly row: SeenLog }) {
   const { status_code: status, error_code: code = "" } = row;
   if (status === undefined) return formatText(undefined);
-  const why = explainError(code)?.why;
   return (
-    <span className={classes["status"]} title={why}>
+    <span className={classes["status"]} title={errorWords(code)}>
       <Badge tone={toneOf(status)}>{status === 0 ? formatText("") : status}</Badge>
       {code !== "" && <span className={classes["code"]}>{errorWords(code)}</span>}
     </span>
@@ -123,6 +126,11 @@ export function Status({ row }: { readonly row: SeenLog }) {
 /** An error code as words; codes of other versions are shown as they are. */
 export function errorWords(code: string): string {
   return oneLine(code).replaceAll("_", " ");
+}
+
+/** What kind of request it was. */
+export function typeWords({ request_type: type }: SeenLog): string {
+  return type !== undefined && Object.hasOwn(TYPE_TEXTS, type) ? text(TYPE_TEXTS[type]) : formatText(type);
 }
 
 /** What a key is called: its name, else the beginning of its secret. */

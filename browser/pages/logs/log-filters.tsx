@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
 import { ERROR_TABLE } from "../../../shared/errors.ts";
-import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../../../shared/usage-values.ts";
 import { dayIn } from "../../../shared/zone-days.ts";
 import { read } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
@@ -15,7 +14,7 @@ import { SearchSelect } from "../../ui/search-select.tsx";
 import { errorWords } from "./log-columns.tsx";
 import classes from "./logs-page.module.css";
 import { FILTERS, type FilterName, filtersOf, periodOf } from "./logs-query.ts";
-import type { LogsSearch, SearchChanges } from "./logs-search.ts";
+import { ADMISSION_TEXTS, CACHE_TEXTS, type LogsSearch, type SearchChanges, TYPE_TEXTS } from "./logs-search.ts";
 
 const text = texts("logs", logsTexts);
 const FOUND_MAX = 8;
@@ -34,19 +33,9 @@ const ERROR_CODES: readonly Choice[] = [
   ALL,
   ...["client_gone", ...Object.keys(ERROR_TABLE)].toSorted().map((code) => ({ value: code, label: errorWords(code) })),
 ];
-const ADMISSION_TEXTS = {
-  fast: "admissionFast",
-  queued: "admissionQueued",
-  rejected: "admissionRejected",
-  boon: "admissionBoon",
-} as const;
-const ADMISSIONS: readonly Choice[] = [
-  ALL,
-  ...ADMISSION_CLASSES.map((value) => ({ value, label: text(ADMISSION_TEXTS[value]) })),
-];
-const CACHE_TEXTS = { hit: "cacheHit", miss: "cacheMiss", off: "cacheOff" } as const;
-const CACHES: readonly Choice[] = [ALL, ...CACHE_STATUSES.map((value) => ({ value, label: text(CACHE_TEXTS[value]) }))];
-const TYPES: readonly Choice[] = [ALL, ...REQUEST_TYPES.map((value) => ({ value, label: value.replaceAll("_", " ") }))];
+const ADMISSIONS = choicesOf(ADMISSION_TEXTS);
+const CACHES = choicesOf(CACHE_TEXTS);
+const TYPES = choicesOf(TYPE_TEXTS);
 
 /** Filters that are behind the button while none of them is set. */
 const FURTHER: readonly FilterName[] = FILTERS.slice(FILTERS.indexOf("error_code"));
@@ -158,6 +147,10 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
       </div>
     </search>
   );
+}
+
+function choicesOf(names: Readonly<Record<string, keyof typeof logsTexts>>): readonly Choice[] {
+  return [ALL, ...Object.entries(names).map(([value, name]) => ({ value, label: text(name) }))];
 }
 
 /** The choices, and the one of an address that is not among them. */

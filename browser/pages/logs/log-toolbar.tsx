@@ -26,7 +26,7 @@ interface ActionsProps {
 /** What can be done with the list: choose columns, take it along as a file or as a call of the API. */
 export function LogActions({ query, search, role, onChange }: ActionsProps) {
   const columnsId = useId();
-  const shown = new Set(chosenColumns(search.columns, role).map(({ id }) => id));
+  const shown = new Set(chosenColumns(search, role).map(({ id }) => id));
   const toggle = (id: string): void => {
     const ids = columnsFor(role)
       .map((column) => column.id)

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
@@ -20,13 +20,15 @@ import { LogTotals } from "./log-totals.tsx";
 import classes from "./logs-page.module.css";
 import { FILTERS, filtersOf, isOver, type LogsQuery, logsQuery, periodOf } from "./logs-query.ts";
 import { type LogsSearch, logsSearch, type SearchChanges } from "./logs-search.ts";
-import { RequestDetail, RequestTitle } from "./request-detail.tsx";
 import { useFeed } from "./use-feed.ts";
 
 const text = texts("logs", logsTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/logs");
 const HOUR_MS = 3_600_000;
+/** Loaded when the first request is opened: sentences and waterfall are as large as the list. */
+const RequestTitle = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestTitle }));
+const RequestDetail = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestDetail }));
 const stateTexts = {
   loading: text("loading"),
   failed: text("failed"),
@@ -80,7 +82,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
   const isHeld = search.open !== undefined || !isAtTop;
   const feed = useFeed(query, { isLive, isHeld });
   const { list, rows, fresh } = feed;
-  const chosen = useMemo(() => chosenColumns(search.columns, role), [search.columns, role]);
+  const chosen = useMemo(() => chosenColumns(search, role), [search, role]);
   const columns = useTableColumns(chosen);
   const { hasNextPage, isFetching, fetchNextPage } = list;
   const onEnd = useCallback(() => {
@@ -113,34 +115,45 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
         detail={
           detail === null
             ? null
-            : { title: <RequestTitle {...detail} />, content: <RequestDetail key={detail.requestId} {...detail} /> }
+            : {
+                title: (
+                  <Suspense fallback={text("request")}>
+                    <RequestTitle {...detail} />
+                  </Suspense>
+                ),
+                content: (
+                  <Suspense fallback={null}>
+                    <RequestDetail key={detail.requestId} {...detail} />
+                  </Suspense>
+                ),
+              }
         }
         label={text("request")}
         closeLabel={text("close")}
         onClose={close}
       >
         <Panel isFlush>
-          <div className={classes["bar"]}>
-            <LogTotals query={query} />
-            <LiveState
-              isPaused={search.paused === true}
-              isOver={isOver(query)}
-              isHeld={isHeld}
-              waiting={feed.waiting}
-              onShow={showNew}
-              onPause={(isPaused) => onChange({ paused: isPaused ? true : undefined })}
-            />
-          </div>
-          {feed.liveError !== null && (
-            <Failure
-              title={text("stale")}
-              error={feed.liveError}
-              retryLabel={text("retry")}
-              onRetry={feed.refetchLive}
-              isRetrying={feed.isFetchingLive}
-            />
-          )}
           <div ref={box}>
+            <div className={classes["bar"]}>
+              <LogTotals query={query} />
+              <LiveState
+                isPaused={search.paused === true}
+                isOver={isOver(query)}
+                isHeld={isHeld}
+                waiting={feed.waiting}
+                onShow={showNew}
+                onPause={(isPaused) => onChange({ paused: isPaused ? true : undefined })}
+              />
+            </div>
+            {feed.liveError !== null && (
+              <Failure
+                title={text("stale")}
+                error={feed.liveError}
+                retryLabel={text("retry")}
+                onRetry={feed.refetchLive}
+                isRetrying={feed.isFetchingLive}
+              />
+            )}
             <Loaded state={list} texts={stateTexts}>
               {() => (
                 <Table<SeenLog>

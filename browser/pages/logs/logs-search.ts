@@ -2,12 +2,46 @@
  * Search parameters of the list of requests: the filters by the names that the Management API has for them
  * (docs/rules/usage-reads.md#logs), the period, and how the list is looked at.
  */
-import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../../../shared/usage-values.ts";
+import type { AdmissionClass, CacheStatus, RequestType } from "../../../shared/usage-row.ts";
 import { choiceParam, flagParam, numberParam, searchParams, textParam } from "../../data/search-params.ts";
 
 const NAME_MAX = 300;
 /** The largest number of milliseconds that a row can have. */
 const MS_MAX = 2 ** 32 - 1;
+
+/** Identifiers of their texts. The lists themselves stand beside schemas, which are too large for the first load. */
+export const ADMISSION_TEXTS = {
+  fast: "admissionFast",
+  queued: "admissionQueued",
+  rejected: "admissionRejected",
+  boon: "admissionBoon",
+} as const satisfies Record<AdmissionClass, string>;
+
+export const CACHE_TEXTS = {
+  hit: "cacheHit",
+  miss: "cacheMiss",
+  off: "cacheOff",
+} as const satisfies Record<CacheStatus, string>;
+
+export const TYPE_TEXTS = {
+  chat: "typeChat",
+  completion: "typeCompletion",
+  responses: "typeResponses",
+  embedding: "typeEmbedding",
+  audio: "typeAudio",
+  image: "typeImage",
+  rerank: "typeRerank",
+  moderation: "typeModeration",
+  other: "typeOther",
+  vision_boon: "typeVisionBoon",
+  structured_output_boon: "typeStructuredOutputBoon",
+  tool_loop: "typeToolLoop",
+  guardrails_boon: "typeGuardrailsBoon",
+  health_probe: "typeHealthProbe",
+  benchmark: "typeBenchmark",
+} as const satisfies Record<RequestType, string>;
+
+const keysOf = <K extends string>(texts: Readonly<Record<K, string>>): readonly K[] => Object.keys(texts) as K[];
 
 export const logsSearch = searchParams({
   /** `24h`, `7d`, `30d`, `month`, or days: `2026-11-01..2026-11-08`. */
@@ -18,9 +52,9 @@ export const logsSearch = searchParams({
   model: textParam(NAME_MAX),
   status: choiceParam(["success", "error"]),
   error_code: textParam(100),
-  admission: choiceParam(ADMISSION_CLASSES),
-  cache_status: choiceParam(CACHE_STATUSES),
-  request_type: choiceParam(REQUEST_TYPES),
+  admission: choiceParam(keysOf(ADMISSION_TEXTS)),
+  cache_status: choiceParam(keysOf(CACHE_TEXTS)),
+  request_type: choiceParam(keysOf(TYPE_TEXTS)),
   cell: textParam(NAME_MAX),
   min_total_ms: numberParam(0, MS_MAX),
   min_queue_wait_ms: numberParam(0, MS_MAX),

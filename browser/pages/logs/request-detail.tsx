@@ -3,7 +3,6 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { oneLine } from "../../../shared/printable.ts";
 import type { UsageLogDetail } from "../../../shared/schema/usage-reads.ts";
-import { NIL_UUID } from "../../../shared/usage-row.ts";
 import { Waterfall } from "../../charts/waterfall.tsx";
 import { read } from "../../data/reads.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";
@@ -17,8 +16,9 @@ import { formatCount, formatMs, formatText, formatUsd } from "../../ui/format.ts
 import { Facts } from "../../ui/layout.tsx";
 import { Empty, Failure, Notice } from "../../ui/states.tsx";
 import { requestCall } from "./api-calls.ts";
-import { keyName, Name, type SeenLog, Status } from "./log-columns.tsx";
+import { keyName, Name, type SeenLog, Status, typeWords } from "./log-columns.tsx";
 import classes from "./logs-page.module.css";
+import { ADMISSION_TEXTS, CACHE_TEXTS } from "./logs-search.ts";
 
 const text = texts("logs", logsTexts);
 
@@ -160,6 +160,8 @@ function Choice({ choice }: { readonly choice: NonNullable<UsageLogDetail["auto_
   );
 }
 
+/** Of rows without a tenant or a key. */
+const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 /** Of more models only the best are shown; the API call has all. */
 const CANDIDATES_MAX = 20;
 
@@ -222,9 +224,9 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     ],
     [text("factStatus"), <Status key="status" row={row} />],
     isAdmin ? [text("factUpstreamStatus"), formatText(known(row.upstream_status)?.toString())] : null,
-    [text("type"), formatText(row.request_type?.replaceAll("_", " "))],
-    [text("admission"), formatText(row.admission)],
-    [text("cache"), formatText(row.cache_status)],
+    [text("type"), typeWords(row)],
+    [text("admission"), formatText(row.admission && text(ADMISSION_TEXTS[row.admission]))],
+    [text("cache"), formatText(row.cache_status && text(CACHE_TEXTS[row.cache_status]))],
     [text("factTokens"), `${formatCount(row.input_tokens)} + ${formatCount(row.output_tokens)}`],
     [text("factCached"), formatCount(row.cached_tokens)],
     [text("factReasoning"), formatCount(row.reasoning_tokens)],
