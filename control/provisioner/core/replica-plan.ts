@@ -105,8 +105,9 @@ function planLost(base: Base, { settings, nowMs }: Snapshot): ReplicaPlan {
   const endpoint = replica.endpoint_id === null ? [] : removal;
   if (job?.live === true)
     return { ...base, state: "lost", effects: [...adoption(base), ...endpoint, ...cancelOf(base)] };
-  if (sinceMs(replica.state_since, nowMs) < settings.lostRetentionMs)
-    return { ...base, state: "lost", effects: endpoint };
+  // without its model there is nobody to look at it
+  const keptMs = replica.model_id === null ? 0 : settings.lostRetentionMs;
+  if (sinceMs(replica.state_since, nowMs) < keptMs) return { ...base, state: "lost", effects: endpoint };
   return { ...base, state: "deleted", effects: [...endpoint, { kind: "delete", replicaId: replica.id }] };
 }
 
