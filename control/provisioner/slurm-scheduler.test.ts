@@ -25,8 +25,15 @@ it.each(API_VERSIONS)("submits, lists and cancels with %s, and tells refusals", 
   double.move(1, { states: ["RUNNING"], nodes: "n[01-02]" });
   expect(await client.jobs(MINE)).toEqual([
     {
-      ...{ id: "1", phase: "running", live: true, ending: false, state: "RUNNING", reason: "", nodes: "n[01-02]" },
-      ...{ name: "gateway-m", comment: COMMENT },
+      id: "1",
+      phase: "running",
+      live: true,
+      ending: false,
+      state: "RUNNING",
+      reason: "",
+      nodes: "n[01-02]",
+      name: "gateway-m",
+      comment: COMMENT,
     },
   ]);
   await client.cancel("1");
