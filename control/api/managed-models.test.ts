@@ -5,6 +5,7 @@ import type { Model } from "../../shared/schema/model.ts";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { provisionerState } from "../db/schema/managed-models.ts";
 
 const SPEC = { partition: "gpu", serving_port: 8000, launch_command: "serve --port $GATEWAY_SERVING_PORT" };
 const PLANTED = "hf_planted-secret";
@@ -291,7 +292,10 @@ describe("a replica", () => {
 
   it("is found by model and state", async () => {
     const owner = await managed();
-    const [first, second] = [await replicaOf(owner), await replicaOf(owner)];
+    const first = await replicaOf(owner);
+    // rows of one moment are in the order of their ids
+    nowMs += 1;
+    const second = await replicaOf(owner);
     await send("PATCH", `/replicas/${second.id}`, { state: "draining" });
     const ids = async (query: string): Promise<string[]> =>
       (await send<ModelReplica[]>("GET", `/replicas?${query}`)).map(({ id }) => id);
@@ -318,7 +322,10 @@ describe("several provisioners", () => {
 
   it("count their ticks by outcome", async () => {
     const before = await counted("gateway_provisioner_ticks_total", "error");
-    await send("GET", "/settings/jobsched/resolved?outcome=error&error=x");
+    await send("GET", `/settings/jobsched/resolved?outcome=error&error=${"x".repeat(3000)}`);
+    expect(await control.connection.db.select().from(provisionerState)).toMatchObject([
+      { last_error: "x".repeat(500) },
+    ]);
     await send("GET", "/settings/jobsched/resolved");
     expect((await counted("gateway_provisioner_ticks_total", "error")) - before).toBe(1);
   });

@@ -43,6 +43,20 @@ export const freeText = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE);
 
+/**
+ * A message that another part reports, such as a scheduler's. No text is refused, because a report must not be lost: what a
+ * database cannot hold is replaced, and what is longer than `max` characters is cut between them.
+ */
+export const reportedText = (max: number) =>
+  z.string({ error: "must be a text" }).transform((text) => {
+    const storable = text
+      .trim()
+      .slice(0, 2 * max)
+      .replaceAll("\0", "\ufffd")
+      .toWellFormed();
+    return Array.from(storable).slice(0, max).join("");
+  });
+
 /** The name of something that exists already; an earlier version may have accepted names that this version refuses. */
 export const knownName = requiredText(200);
 

@@ -15,6 +15,7 @@ import {
   isStorableJson,
   NOT_STORABLE,
   NOT_STORABLE_JSON,
+  reportedText,
   requiredText,
   whenValid,
   whole,
@@ -154,22 +155,13 @@ export const managedModelSchema = z
 export type ManagedModel = z.infer<typeof managedModelSchema>;
 
 /** As much of the scheduler's text as is kept. */
-const ERROR_CHARACTERS = 2000;
-
-/**
- * A message that comes from the scheduler. No text is refused, because a report must not be lost: what a database cannot
- * hold is replaced, and what is too long is cut between characters.
- */
-export const reportedText = z.string({ error: "must be a text" }).transform((text) => {
-  const storable = text
-    .trim()
-    .slice(0, 2 * ERROR_CHARACTERS)
-    .replaceAll("\0", "\ufffd")
-    .toWellFormed();
-  return Array.from(storable).slice(0, ERROR_CHARACTERS).join("");
-});
+export const ERROR_CHARACTERS = 2000;
 
 /** PATCH /models/{id}/managed/provision-error: what kept the provisioner from starting a replica; null: nothing any more. */
 export const provisionErrorSchema = z
-  .object({ error: reportedText.nullable().transform((text) => (text === "" ? null : text)) })
+  .object({
+    error: reportedText(ERROR_CHARACTERS)
+      .nullable()
+      .transform((text) => (text === "" ? null : text)),
+  })
   .meta({ id: "ProvisionError" });

@@ -5,8 +5,8 @@
 import * as z from "zod";
 import { recordShape } from "../fields/field-table.ts";
 import { MODEL_REPLICA_FIELDS, REPLICA_STATES } from "../fields/model-replica-fields.ts";
-import { flag, oneOf, requiredText, storedId, uuidQuery, whole } from "./common.ts";
-import { PORT_MAX, reportedText } from "./managed-model.ts";
+import { flag, oneOf, reportedText, requiredText, storedId, uuidQuery, whole } from "./common.ts";
+import { ERROR_CHARACTERS, PORT_MAX } from "./managed-model.ts";
 
 const COUNT_MAX = 1_000_000;
 const NODES_TEXT_MAX = 2000;
@@ -66,7 +66,7 @@ export const createReplicaSchema = z
 export const patchReplicaSchema = z
   .object({
     state: oneOf(REPLICA_STATES),
-    message: reportedText.nullable(),
+    message: reportedText(ERROR_CHARACTERS).nullable(),
     nodes: nodeList,
     endpoint_id: storedId.nullable(),
     job_id: jobId.meta({ description: "Only for a replica that has none yet" }),

@@ -3,7 +3,7 @@
  * shown by its last four characters. Only the provisioner's own read contains it in clear.
  */
 import * as z from "zod";
-import { flag, freeText, oneOf, requiredText, warningsField } from "../common.ts";
+import { flag, freeText, oneOf, reportedText, requiredText, warningsField } from "../common.ts";
 import { headerSecret } from "../upstream.ts";
 import { infrastructureUrl } from "./fields.ts";
 
@@ -66,10 +66,7 @@ export type Jobsched = z.infer<typeof jobschedSchema>;
 /** GET /settings/jobsched/resolved: the provisioner's read, with the outcome of its previous run. */
 export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
-  error: freeText(2000)
-    // cut between characters, never within a surrogate pair
-    .transform((text) => Array.from(text).slice(0, 500).join(""))
-    .optional(),
+  error: reportedText(500).optional(),
   holder: requiredText(100)
     .meta({ description: "Names the process that wants to act; each process has another" })
     .optional(),
