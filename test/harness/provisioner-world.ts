@@ -21,9 +21,9 @@ import { blankRow, blankSpec } from "./replica-records.ts";
 /** What happens to one call. */
 export type Fate = "done" | "fails" | "done but fails" | "killed" | "done, then killed";
 
-export const INSTALLATION = "11111111-1111-4111-8111-111111111111";
-export const SPAN = 2;
-export const DRAIN_MS = 60_000;
+const INSTALLATION = "11111111-1111-4111-8111-111111111111";
+const SPAN = 2;
+const DRAIN_MS = 60_000;
 const TICK_MS = 15_000;
 const START_MS = Date.UTC(2026, 10, 23);
 const START = new Date(START_MS).toISOString();

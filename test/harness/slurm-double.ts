@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import RECORDED from "./slurm-answers.json" with { type: "json" };
 
-export type ApiVersion = keyof typeof RECORDED;
+type ApiVersion = keyof typeof RECORDED;
 export const API_VERSIONS = Object.keys(RECORDED) as ApiVersion[];
 const TOKEN = "double-token";
 

@@ -30,7 +30,7 @@ export const JOB_FILES = "/opt/gateway";
 
 /** Daemons in the order of their start. */
 const DAEMONS = ["slurmctld", "slurmd", "slurmrestd"] as const;
-export type Daemon = (typeof DAEMONS)[number];
+type Daemon = (typeof DAEMONS)[number];
 
 export class SlurmCluster {
   readonly root: string;

@@ -82,7 +82,7 @@ it.each(API_VERSIONS)("is understood by the client with %s", async (api_version)
   await client.cancel(id);
   expect(await waitFor(mine, (found) => found?.phase === "gone")).toMatchObject({ live: false });
   await client.cancel("999999");
-  expect(await client.submit({ script: "no interpreter", job: { ...job, qos: "nobody" } })).toMatchObject({
+  expect(await client.submit({ script: "#!/bin/bash\n", job: { ...job, partition: "nowhere" } })).toMatchObject({
     kind: "refused",
   });
 });
