@@ -11,7 +11,7 @@ const MODELS_AT_ONCE = 8;
 const NOT_FOUND = 404;
 
 /** What effects are applied with. */
-export interface ApplyParts {
+interface ApplyParts {
   readonly management: ManagementPort;
   readonly scheduler: SchedulerPort;
   readonly servers: ServersPort;

@@ -5,7 +5,7 @@
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
 import type { JobschedResolved, TICK_OUTCOMES } from "../../shared/schema/settings/jobsched.ts";
 import type { ReplicaChange } from "./core/effects.ts";
-import type { Job } from "./core/job.ts";
+import type { BatchJob } from "./core/job.ts";
 import type { Spec, Submission } from "./core/job-object.ts";
 import type { ProbeTarget } from "./core/probe-targets.ts";
 
@@ -57,7 +57,7 @@ export type SubmitAnswer =
 /** The batch scheduler. Every call throws ProvisionerError. */
 export interface SchedulerPort {
   /** The jobs of this installation, and those with these ids. */
-  jobs(of: { readonly installationId: string; readonly ids: ReadonlySet<string> }): Promise<readonly Job[]>;
+  jobs(of: { readonly installationId: string; readonly ids: ReadonlySet<string> }): Promise<readonly BatchJob[]>;
   submit(submission: Submission): Promise<SubmitAnswer>;
   /** No error when there is no such job any more. */
   cancel(jobId: string): Promise<void>;

@@ -122,7 +122,7 @@ describe("the provisioner", () => {
         expect(world.broken).toEqual([]);
         expect(found(world)).toEqual(wanted(world));
       }),
-      { numRuns: propertyRuns(800) },
+      { numRuns: propertyRuns(320) },
     );
   });
 });

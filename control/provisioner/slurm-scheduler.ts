@@ -8,7 +8,7 @@ import { oneLine } from "../../shared/printable.ts";
 import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
 import { type SchedulerAccess, schedulerHeaders } from "../jobsched/scheduler-ping.ts";
 import { fetchReading, OutboundError } from "../outbound/bounded-fetch.ts";
-import { idOf, type Job, readJob } from "./core/job.ts";
+import { type BatchJob, idOf, readJob } from "./core/job.ts";
 import type { Submission } from "./core/job-object.ts";
 import { JsonListError, JsonLists } from "./json-lists.ts";
 import { ProvisionerError, type SchedulerPort, type SubmitAnswer } from "./ports.ts";
@@ -48,8 +48,8 @@ export class SlurmScheduler implements SchedulerPort {
     this.#access = access;
   }
 
-  async jobs({ installationId, ids }: Parameters<SchedulerPort["jobs"]>[0]): Promise<readonly Job[]> {
-    const jobs: Job[] = [];
+  async jobs({ installationId, ids }: Parameters<SchedulerPort["jobs"]>[0]): Promise<readonly BatchJob[]> {
+    const jobs: BatchJob[] = [];
     const faults: SchedulerFault[] = [];
     const mark = `gateway:${installationId}:`;
     const onEntry = (name: string, entry: unknown): void => {
@@ -138,7 +138,7 @@ export class SlurmScheduler implements SchedulerPort {
 }
 
 /** A job that may concern us. Throws OutboundError for an entry that may be one and cannot be read. */
-function ownJob(entry: unknown, mark: string, ids: ReadonlySet<string>): readonly Job[] {
+function ownJob(entry: unknown, mark: string, ids: ReadonlySet<string>): readonly BatchJob[] {
   const job = readJob(entry);
   if (job !== null) return job.comment.startsWith(mark) || ids.has(job.id) ? [job] : [];
   const fields =

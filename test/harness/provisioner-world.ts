@@ -16,15 +16,17 @@ import {
 import { Provisioner } from "../../control/provisioner/provisioner.ts";
 import type { ManagedModel } from "../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
+import { blankRow, blankSpec } from "./replica-records.ts";
 
 /** What happens to one call. */
 export type Fate = "done" | "fails" | "done but fails" | "killed" | "done, then killed";
 
-export const INSTALLATION = "11111111-1111-4111-8111-111111111111";
-export const SPAN = 2;
-export const DRAIN_MS = 60_000;
+const INSTALLATION = "11111111-1111-4111-8111-111111111111";
+const SPAN = 2;
+const DRAIN_MS = 60_000;
 const TICK_MS = 15_000;
 const START_MS = Date.UTC(2026, 10, 23);
+const START = new Date(START_MS).toISOString();
 
 interface WorldJob {
   readonly id: number;
@@ -88,7 +90,7 @@ export class ProvisionerWorld {
 
   addSpec(n: number, fields: Partial<ManagedModel> = {}): void {
     const model_id = uuid(5, n);
-    this.specs.set(model_id, { ...blankSpec(model_id, `model ${n}`), ...fields });
+    this.specs.set(model_id, { ...blankSpec(model_id, `model ${n}`, START), ...fields });
   }
 
   /** One tick; a provisioner that is killed in it is followed by another one. */
@@ -140,7 +142,7 @@ export class ProvisionerWorld {
   /** An administrator removes a row; the Management API removes its endpoint with it. */
   removeRow(row: ModelReplica): void {
     this.rows.delete(row.id);
-    for (const { id, name } of [...this.endpoints.values()])
+    for (const { id, name } of this.endpoints.values())
       if (id === row.endpoint_id || name.endsWith(`-${row.id}`)) this.removeEndpoint(id);
   }
 
@@ -155,7 +157,7 @@ export class ProvisionerWorld {
   /** An administrator removes a model: endpoints and spec go with it, rows stay without it. */
   removeModel(modelId: string): void {
     this.specs.delete(modelId);
-    for (const { id, modelId: of } of [...this.endpoints.values()]) if (of === modelId) this.removeEndpoint(id);
+    for (const { id, modelId: of } of this.endpoints.values()) if (of === modelId) this.removeEndpoint(id);
     for (const row of this.rows.values())
       if (row.model_id === modelId) this.rows.set(row.id, { ...row, model_id: null });
   }
@@ -393,38 +395,4 @@ export class ProvisionerWorld {
 
 function isLive({ state }: WorldJob): boolean {
   return state.every((name) => LIVE.includes(name));
-}
-
-function blankSpec(model_id: string, model_name: string): ManagedModel {
-  const times = { created_at: new Date(START_MS).toISOString(), updated_at: new Date(START_MS).toISOString() };
-  const blank = {
-    constraints: null,
-    exclude: null,
-    account: null,
-    qos: null,
-    time_limit: null,
-    cpus_per_task: null,
-    mem: null,
-  };
-  const texts = { gres: "", image: "", preamble: "", log_output_dir: "", script_body: "", health_path: "/health" };
-  const counts = { nodes: 1, serving_port: 8000, target_replicas: 2, min_replicas: 1, max_job_failures: 0 };
-  return {
-    ...{ model_id, model_name, model_type: "chat", upstream_model: model_name, enabled: true, partition: "gpu" },
-    ...{ ...blank, ...texts, ...counts, ...times, launch_command: "serve", launcher_spec: {}, provision_error: null },
-    replicas: { pending: 0, starting: 0, healthy: 0, draining: 0, lost: 0 },
-  };
-}
-
-function blankRow(id: string, now: string): ModelReplica {
-  const none = {
-    model_id: null,
-    intent_id: null,
-    job_id: null,
-    endpoint_id: null,
-    last_message: null,
-    port_base: null,
-  };
-  const zero = { restart_count: 0, probe_misses: 0, cancel_requested: false, nodes: "" };
-  const times = { state_since: now, created_at: now, updated_at: now };
-  return { id, model_name: "", state: "pending", endpoint: null, ...none, ...zero, ...times };
 }

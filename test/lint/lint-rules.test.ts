@@ -32,6 +32,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "control/publish/imports-service.ts": "no-restricted-imports",
   "control/kernel/imports-alerts.ts": "no-restricted-imports",
   "control/api/imports-drizzle.ts": "no-restricted-imports",
+  "control/provisioner/core/imports-port.ts": "no-restricted-imports",
+  "control/provisioner/core/reads-clock.ts": "no-restricted-properties",
   "browser/imports-control.ts": "no-restricted-imports",
   "browser/ui/imports-data.ts": "no-restricted-imports",
   "browser/data/imports-page.ts": "no-restricted-imports",

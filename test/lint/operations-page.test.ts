@@ -15,6 +15,7 @@ const PAGE = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
 const READERS = [
   "edge/env.ts",
   "control/env.ts",
+  "control/provisioner/provisioner-env.ts",
   "control/dashboard/env.ts",
   "infra/local/env.ts",
   "control/deps.ts",

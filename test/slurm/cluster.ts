@@ -30,7 +30,7 @@ export const JOB_FILES = "/opt/gateway";
 
 /** Daemons in the order of their start. */
 const DAEMONS = ["slurmctld", "slurmd", "slurmrestd"] as const;
-export type Daemon = (typeof DAEMONS)[number];
+type Daemon = (typeof DAEMONS)[number];
 
 export class SlurmCluster {
   readonly root: string;
@@ -188,20 +188,33 @@ export class SlurmCluster {
   #slurmConf(): readonly string[] {
     const state = "/var/spool/slurmctld";
     return [
-      ...["ClusterName=test", `SlurmctldHost=${this.host}(127.0.0.1)`, "SlurmUser=root", "SlurmdUser=root"],
-      ...["SlurmctldPort=16817", "SlurmdPort=16818"],
-      ...[
-        "AuthType=auth/slurm",
-        "CredType=cred/slurm",
-        "AuthAltTypes=auth/jwt",
-        `AuthAltParameters=jwt_key=${state}/jwt.key`,
-      ],
-      ...[`StateSaveLocation=${state}`, "SlurmdSpoolDir=/var/spool/slurmd"],
-      ...["SlurmctldPidFile=/run/ctld.pid", "SlurmdPidFile=/run/d.pid"],
-      ...["ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "JobAcctGatherType=jobacct_gather/none"],
-      ...["SelectType=select/cons_tres", "SelectTypeParameters=CR_Core", "GresTypes=gpu", "MpiDefault=none"],
-      ...["SchedulerParameters=sched_interval=1", "KillWait=2", "MinJobAge=30", "ReturnToService=2"],
-      ...["InactiveLimit=0", "EnforcePartLimits=ALL"],
+      "ClusterName=test",
+      `SlurmctldHost=${this.host}(127.0.0.1)`,
+      "SlurmUser=root",
+      "SlurmdUser=root",
+      "SlurmctldPort=16817",
+      "SlurmdPort=16818",
+      "AuthType=auth/slurm",
+      "CredType=cred/slurm",
+      "AuthAltTypes=auth/jwt",
+      `AuthAltParameters=jwt_key=${state}/jwt.key`,
+      `StateSaveLocation=${state}`,
+      "SlurmdSpoolDir=/var/spool/slurmd",
+      "SlurmctldPidFile=/run/ctld.pid",
+      "SlurmdPidFile=/run/d.pid",
+      "ProctrackType=proctrack/linuxproc",
+      "TaskPlugin=task/none",
+      "JobAcctGatherType=jobacct_gather/none",
+      "SelectType=select/cons_tres",
+      "SelectTypeParameters=CR_Core",
+      "GresTypes=gpu",
+      "MpiDefault=none",
+      "SchedulerParameters=sched_interval=1",
+      "KillWait=2",
+      "MinJobAge=30",
+      "ReturnToService=2",
+      "InactiveLimit=0",
+      "EnforcePartLimits=ALL",
       `NodeName=${this.host} NodeAddr=127.0.0.1 CPUs=${availableParallelism()} RealMemory=2000 Gres=gpu:${GPUS} State=UNKNOWN`,
       "PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:16",
       "PartitionName=short Nodes=ALL MaxTime=10 State=UP OverSubscribe=FORCE:16",

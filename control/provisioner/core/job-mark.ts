@@ -3,7 +3,7 @@
  * its comment, so that no crash and no reused number can attach it to another row.
  */
 import type { ModelReplica } from "../../../shared/schema/model-replica.ts";
-import type { Job } from "./job.ts";
+import type { BatchJob } from "./job.ts";
 
 const MARK = /^gateway:([0-9a-f-]{36}):([0-9a-f-]{36})$/;
 const JOB_NAME_MAX = 200;
@@ -13,7 +13,7 @@ const ENDPOINT_NAME_MAX = 200;
 export const markOf = (installationId: string, intentId: string): string => `gateway:${installationId}:${intentId}`;
 
 /** The intent that a job of this installation carries; null for every other job. */
-export function intentOf(job: Job, installationId: string): string | null {
+export function intentOf(job: BatchJob, installationId: string): string | null {
   const mark = MARK.exec(job.comment);
   return mark !== null && mark[1] === installationId ? (mark[2] ?? null) : null;
 }
@@ -22,7 +22,7 @@ export function intentOf(job: Job, installationId: string): string | null {
  * True when the job with a row's number is the row's own. Some sites replace comments when a job is submitted: a job without
  * any mark then belongs to the row when it has the name that it was submitted with.
  */
-export function isJobOf(replica: ModelReplica, job: Job, installationId: string, prefix: string): boolean {
+export function isJobOf(replica: ModelReplica, job: BatchJob, installationId: string, prefix: string): boolean {
   if (replica.intent_id === null) return true;
   if (intentOf(job, installationId) === replica.intent_id) return true;
   return !MARK.test(job.comment) && job.name === jobName(prefix, replica.model_name);

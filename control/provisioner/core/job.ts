@@ -5,9 +5,9 @@
 import { oneLine } from "../../../shared/printable.ts";
 
 /** `pending`: it may still run; `running`: it has its nodes; `gone`: it ends or has ended. */
-export type JobPhase = "pending" | "running" | "gone";
+type JobPhase = "pending" | "running" | "gone";
 
-export interface Job {
+export interface BatchJob {
   readonly id: string;
   readonly phase: JobPhase;
   /** True while the scheduler may still keep it on a node or in the queue, so that it is worth cancelling. */
@@ -44,7 +44,7 @@ const ENDED = [
 /**
  * One entry of the scheduler's list of jobs; null when it names no job or no state, so that nothing can be decided from it.
  */
-export function readJob(entry: unknown): Job | null {
+export function readJob(entry: unknown): BatchJob | null {
   if (typeof entry !== "object" || entry === null) return null;
   const fields = new Map(Object.entries(entry));
   const id = idOf(fields.get("job_id"));
@@ -62,7 +62,7 @@ export function readJob(entry: unknown): Job | null {
   };
 }
 
-function standing(names: readonly string[]): Pick<Job, "phase" | "live" | "ending"> {
+function standing(names: readonly string[]): Pick<BatchJob, "phase" | "live" | "ending"> {
   const has = (wanted: readonly string[]): boolean => names.some((name) => wanted.includes(name));
   const waits = has(WAITING);
   const runs = has(["RUNNING"]);

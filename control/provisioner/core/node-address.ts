@@ -21,6 +21,7 @@ export function firstNode(expression: string): string | null {
     if (first === null) return null;
     node += first[1] ?? "";
     rest = rest.slice(first[0].length);
+    if (node.length > HOST_MAX) return null;
   }
   const ends = rest === "" || rest.startsWith(",");
   return ends && node.length <= HOST_MAX && HOST.test(node) ? node : null;

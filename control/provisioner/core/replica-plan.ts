@@ -4,7 +4,7 @@
  */
 import type { ModelReplica } from "../../../shared/schema/model-replica.ts";
 import type { ReplicaChange, ReplicaEffect } from "./effects.ts";
-import type { Job } from "./job.ts";
+import type { BatchJob } from "./job.ts";
 import { endpointName } from "./job-mark.ts";
 import { firstNode } from "./node-address.ts";
 import { addressOf } from "./probe-targets.ts";
@@ -14,7 +14,7 @@ import type { Snapshot } from "./snapshot.ts";
  * How long a row waits for a job whose submission was not answered: longer than a submission may take on its way. A job that
  * appears later has no row, and is cancelled.
  */
-export const INTENT_KEPT_MS = 60_000;
+const INTENT_KEPT_MS = 60_000;
 /** A time that lies further ahead than clocks differ counts as long ago, so that nothing waits for it. */
 const AHEAD_MAX_MS = 60_000;
 const MISSES_MAX = 1000;
@@ -22,7 +22,7 @@ const MISSES_MAX = 1000;
 /** One replica, and what the tick does to it. */
 export interface ReplicaPlan {
   readonly replica: ModelReplica;
-  readonly job: Job | undefined;
+  readonly job: BatchJob | undefined;
   /** The state that it has after its effects. */
   readonly state: ModelReplica["state"] | "deleted";
   /** It has no job, because the scheduler has refused it. */
@@ -36,7 +36,7 @@ export interface ReplicaPlan {
 
 interface Facts {
   readonly replica: ModelReplica;
-  readonly job: Job | undefined;
+  readonly job: BatchJob | undefined;
   /** The replica that has each address; what is promoted is added. */
   readonly claims: Map<string, string>;
   /** Nodes where a job without a row may answer. */
@@ -105,8 +105,9 @@ function planLost(base: Base, { settings, nowMs }: Snapshot): ReplicaPlan {
   const endpoint = replica.endpoint_id === null ? [] : removal;
   if (job?.live === true)
     return { ...base, state: "lost", effects: [...adoption(base), ...endpoint, ...cancelOf(base)] };
-  if (sinceMs(replica.state_since, nowMs) < settings.lostRetentionMs)
-    return { ...base, state: "lost", effects: endpoint };
+  // without its model there is nobody to look at it
+  const keptMs = replica.model_id === null ? 0 : settings.lostRetentionMs;
+  if (sinceMs(replica.state_since, nowMs) < keptMs) return { ...base, state: "lost", effects: endpoint };
   return { ...base, state: "deleted", effects: [...endpoint, { kind: "delete", replicaId: replica.id }] };
 }
 
@@ -118,13 +119,13 @@ function planUnsubmitted(base: Base, { nowMs }: Snapshot): ReplicaPlan {
   return { ...base, state: "deleted", effects: [{ kind: "delete", replicaId: replica.id }] };
 }
 
-function planWaiting(base: Base, job: Job): ReplicaPlan {
+function planWaiting(base: Base, job: BatchJob): ReplicaPlan {
   const removal = base.replica.endpoint_id === null ? [] : base.removal;
   const wanted = change(base.replica, { state: "pending", nodes: "", message: job.reason === "" ? null : job.reason });
   return { ...base, state: "pending", misses: 0, effects: [...removal, ...wanted] };
 }
 
-function planRunning(base: Base, job: Job, { claims, unclearNodes, snapshot }: Facts): ReplicaPlan {
+function planRunning(base: Base, job: BatchJob, { claims, unclearNodes, snapshot }: Facts): ReplicaPlan {
   const { replica } = base;
   const node = firstNode(job.nodes);
   const passing = snapshot.probes.get(replica.id) ?? null;
@@ -174,7 +175,7 @@ function change(replica: ModelReplica, wanted: ReplicaChange): readonly ReplicaE
  * The removal of an endpoint by its id, or by its name: a crash may have left one that the row does not know. A replica
  * without a job never had one, and those of a removed model are gone with it.
  */
-function removalOf(replica: ModelReplica, job: Job | undefined, { settings }: Snapshot): readonly ReplicaEffect[] {
+function removalOf(replica: ModelReplica, job: BatchJob | undefined, { settings }: Snapshot): readonly ReplicaEffect[] {
   const { id, model_id, endpoint_id, job_id } = replica;
   if (model_id === null || (job_id === null && job === undefined && endpoint_id === null)) return [];
   const name = endpointName(settings.prefix, replica);
@@ -189,7 +190,7 @@ function cancelOf({ replica, job }: Base): readonly ReplicaEffect[] {
   return job === undefined ? [] : [{ kind: "cancel", replicaId: replica.id, jobId: job.id }];
 }
 
-function endOf({ job_id }: ModelReplica, job: Job | undefined): string {
+function endOf({ job_id }: ModelReplica, job: BatchJob | undefined): string {
   if (job === undefined) return `job ${job_id ?? ""} is not known to the scheduler any more`;
   return `job ${job.id} ended: ${job.state}${job.reason === "" ? "" : ` (${job.reason})`}`;
 }

@@ -3,7 +3,7 @@
  * rows in it.
  */
 import type { ModelReplica } from "../../../shared/schema/model-replica.ts";
-import type { Job } from "./job.ts";
+import type { BatchJob } from "./job.ts";
 import { intentOf, isJobOf } from "./job-mark.ts";
 import type { JobPlace, Spec } from "./job-object.ts";
 import { firstNode } from "./node-address.ts";
@@ -25,7 +25,7 @@ export interface Snapshot {
   readonly settings: PlanSettings;
   readonly specs: readonly Spec[];
   readonly replicas: readonly ModelReplica[];
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly BatchJob[];
   /** The address (`host:port`) that passed, of each replica that was probed; null when none did. */
   readonly probes: ReadonlyMap<string, string | null>;
   /** Rows without a job whose submission the scheduler has refused for certain. */
@@ -33,11 +33,11 @@ export interface Snapshot {
 }
 
 /** What is known of the jobs of rows. */
-export interface JobsOfRows {
+interface JobsOfRows {
   /** The job of a row: by its number, or by its intent while it has no number. */
-  readonly of: (replica: ModelReplica) => Job | undefined;
+  readonly of: (replica: ModelReplica) => BatchJob | undefined;
   /** Live jobs of this installation that belong to no row. */
-  readonly strays: readonly Job[];
+  readonly strays: readonly BatchJob[];
   /**
    * Nodes where such a job, or one that ends, may still answer on any port: nothing there can be told apart from it.
    */
@@ -48,7 +48,7 @@ export interface JobsOfRows {
 export function matchJobs({ settings, replicas, jobs }: Pick<Snapshot, "settings" | "replicas" | "jobs">): JobsOfRows {
   const { installationId, prefix } = settings;
   const byId = new Map(jobs.map((job) => [job.id, job]));
-  const byIntent = new Map<string, Job>();
+  const byIntent = new Map<string, BatchJob>();
   for (const job of jobs) {
     const intent = intentOf(job, installationId);
     const known = intent === null ? undefined : byIntent.get(intent);
@@ -56,7 +56,7 @@ export function matchJobs({ settings, replicas, jobs }: Pick<Snapshot, "settings
     if (intent !== null && (known === undefined || (job.live && !known.live))) byIntent.set(intent, job);
   }
   const numbered = new Set(replicas.flatMap(({ job_id }) => job_id ?? []));
-  const own = new Map<string, Job>();
+  const own = new Map<string, BatchJob>();
   for (const replica of replicas) {
     const { id, job_id, intent_id } = replica;
     const named = job_id === null ? undefined : byId.get(job_id);

@@ -3,7 +3,7 @@
  * (docs/rules/managed-models.md#removing-replicas). A job is not cancelled here: the provisioner cancels those that no
  * replica names any more.
  */
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq, inArray, or, sql } from "drizzle-orm";
 import type { Transaction } from "../../db/connect.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { type ModelReplicaRow, modelReplicas } from "../../db/schema/managed-models.ts";
@@ -60,10 +60,18 @@ async function remove(tx: Transaction, journal: WriteJournal, rows: readonly Mod
   if (ids.length === 0) return;
   await tx.delete(modelReplicas).where(inArray(modelReplicas.id, ids));
   const endpoints = rows.flatMap(({ endpoint_id }) => (endpoint_id === null ? [] : [endpoint_id]));
-  if (endpoints.length === 0) return;
+  const models = rows.flatMap(({ model_id }) => (model_id === null ? [] : [model_id]));
+  // a provisioner that dies between making an endpoint and saying so leaves one that only its name connects with the row
+  const isNamed = and(
+    inArray(modelEndpoints.model_id, models),
+    inArray(
+      sql`right(${modelEndpoints.name}, 37)`,
+      ids.map((id) => `-${id}`),
+    ),
+  );
   const removed = await tx
     .delete(modelEndpoints)
-    .where(inArray(modelEndpoints.id, endpoints))
+    .where(or(inArray(modelEndpoints.id, endpoints), isNamed))
     .returning({ id: modelEndpoints.id, modelId: modelEndpoints.model_id, name: modelEndpoints.name });
   for (const { id, modelId, name } of removed)
     journal.audit({

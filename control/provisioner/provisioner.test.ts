@@ -1,0 +1,52 @@
+/** What a tick costs, and what it does in cases that the random histories reach seldom. */
+import { expect, it } from "vitest";
+import { ProvisionerWorld } from "../../test/harness/provisioner-world.ts";
+
+/** Ticks until nothing changes any more, with jobs that start and serve at once. */
+async function settle(world: ProvisionerWorld): Promise<void> {
+  for (let tick = 0; tick < 4; tick += 1) {
+    await world.tick();
+    for (const [index, job] of world.jobs.entries()) {
+      world.start(job, `n${index}`);
+      job.serves = true;
+    }
+  }
+}
+
+it("asks for the four lists and nothing else while 1,000 replicas of 200 specs are well", async () => {
+  const world = new ProvisionerWorld();
+  for (let model = 0; model < 200; model += 1) world.addSpec(model, { target_replicas: 5 });
+  await settle(world);
+  expect([...world.rows.values()].filter(({ state }) => state === "healthy")).toHaveLength(1000);
+  world.calls.length = 0;
+  expect(await world.tick()).toBe("ok");
+  expect(world.calls).toEqual(["settings", "specs", "replicas", "jobs"]);
+  expect(world.broken).toEqual([]);
+});
+
+it("submits a refused row again instead of making new ones, and says once what the scheduler said", async () => {
+  const world = new ProvisionerWorld();
+  world.addSpec(1, { target_replicas: 3 });
+  world.refuses = true;
+  for (let tick = 0; tick < 10; tick += 1) expect(await world.tick()).toBe("ok");
+  expect(world.rows.size).toBe(1);
+  expect(world.calls.filter((call) => call === "reportError")).toHaveLength(1);
+  expect([...world.specs.values()][0]?.provision_error).toBe("Invalid qos specification");
+  world.refuses = false;
+  await world.tick();
+  expect([world.rows.size, world.jobs.length, [...world.specs.values()][0]?.provision_error]).toEqual([3, 3, null]);
+});
+
+it("never submits beyond the failures that a spec allows, until lost rows are gone", async () => {
+  const world = new ProvisionerWorld();
+  world.addSpec(1, { target_replicas: 1, max_job_failures: 2 });
+  for (let tick = 0; tick < 6; tick += 1) {
+    await world.tick();
+    for (const job of world.jobs) world.end(job, "FAILED", false);
+  }
+  expect(world.jobs).toHaveLength(2);
+  expect([...world.specs.values()][0]?.provision_error).toBe("job failed 2 times; clear lost replicas to retry");
+  for (const row of world.rows.values()) world.removeRow(row);
+  await world.tick();
+  expect([world.jobs.length, [...world.specs.values()][0]?.provision_error]).toEqual([3, null]);
+});
