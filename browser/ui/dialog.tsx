@@ -22,7 +22,16 @@ interface DialogProps {
 }
 
 /** A window over the page; Esc and a click beside it close it, and the focus goes back to where it was. */
-export function Dialog({ isOpen, onClose, title, closeLabel, children, footer, place = "middle", isKept = false }: DialogProps) {
+export function Dialog({
+  isOpen,
+  onClose,
+  title,
+  closeLabel,
+  children,
+  footer,
+  place = "middle",
+  isKept = false,
+}: DialogProps) {
   return (
     <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()} disablePointerDismissal={isKept}>
       <BaseDialog.Portal>

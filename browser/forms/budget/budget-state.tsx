@@ -27,13 +27,21 @@ const MINUTE_MS = 60_000;
 /** What is used of the budget of a tenant, or of a key. */
 export function useBudgetUsage(of: "tenant" | "key", id: string) {
   const init = { params: { path: { id } } };
-  const tenant = useQuery(read("/api/v1/tenants/{id}/budget/usage", init, { everyMs: EVERY_MS, enabled: of === "tenant" }));
+  const tenant = useQuery(
+    read("/api/v1/tenants/{id}/budget/usage", init, { everyMs: EVERY_MS, enabled: of === "tenant" }),
+  );
   const key = useQuery(read("/api/v1/keys/{id}/budget/usage", init, { everyMs: EVERY_MS, enabled: of === "key" }));
   return of === "tenant" ? tenant : key;
 }
 
 /** Used, reserved and left of each cap, and when the budget begins anew by the tenant's clock. */
-export function BudgetState({ usage, zone }: { readonly usage: ReturnType<typeof useBudgetUsage>; readonly zone: string }) {
+export function BudgetState({
+  usage,
+  zone,
+}: {
+  readonly usage: ReturnType<typeof useBudgetUsage>;
+  readonly zone: string;
+}) {
   return (
     <Loaded state={usage} texts={stateTexts}>
       {(read) => <Figures usage={read} zone={zone} />}

@@ -43,7 +43,9 @@ export function CreateKey({ tenantId, onClose }: CreateKeyProps) {
 function CreateKeyOf({ tenantId, onClose }: { readonly tenantId: string; readonly onClose: () => void }) {
   const queries = useQueryClient();
   const tenant = useQuery(read("/api/v1/tenants/{id}", { params: { path: { id: tenantId } } }));
-  const [made, setMade] = useState<{ readonly created: Records["CreatedApiKey"]; readonly sinceMs: number } | null>(null);
+  const [made, setMade] = useState<{ readonly created: Records["CreatedApiKey"]; readonly sinceMs: number } | null>(
+    null,
+  );
   if (made !== null)
     return (
       <SecretDialog

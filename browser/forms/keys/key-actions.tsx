@@ -28,20 +28,24 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
   const { id, disabled, tracing_enabled } = apiKey;
   const { role } = useCurrentUser();
   const [asked, setAsked] = useState<"rotate" | "delete" | null>(null);
-  const [rotated, setRotated] = useState<{ readonly created: Records["CreatedApiKey"]; readonly atMs: number } | null>(null);
+  const [rotated, setRotated] = useState<{ readonly created: Records["CreatedApiKey"]; readonly atMs: number } | null>(
+    null,
+  );
   const path = { params: { path: { id } } };
   const failed = (): string => text("changeFailed", { name });
   const disabledText = (isDisabled: boolean): string => text(isDisabled ? "disabledDone" : "enabledDone", { name });
   const tracingText = (isTraced: boolean): string => text(isTraced ? "traceOn" : "traceOff", { name });
   const disabling = useAnnouncedWrite<boolean>({
-    send: async (isDisabled) => await api.PUT("/api/v1/keys/{id}/disabled", { ...path, body: { disabled: isDisabled } }),
+    send: async (isDisabled) =>
+      await api.PUT("/api/v1/keys/{id}/disabled", { ...path, body: { disabled: isDisabled } }),
     touches: KEY_READS,
     done: disabledText,
     failed,
     inverse: (isDisabled) => ({ variables: !isDisabled, done: disabledText(!isDisabled) }),
   });
   const tracing = useAnnouncedWrite<boolean>({
-    send: async (isTraced) => await api.PUT("/api/v1/keys/{id}/tracing", { ...path, body: { tracing_enabled: isTraced } }),
+    send: async (isTraced) =>
+      await api.PUT("/api/v1/keys/{id}/tracing", { ...path, body: { tracing_enabled: isTraced } }),
     touches: KEY_READS,
     done: tracingText,
     failed,

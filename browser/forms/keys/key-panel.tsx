@@ -1,11 +1,10 @@
 /** One key beside a list: its state, what it has used, and everything that can be done with it. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, type LinkProps } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
-import { TargetLink } from "../../explain/target-link.tsx";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
@@ -67,7 +66,11 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
   const [sinceMs] = useState(nowMs - (WEEK_DAYS - 1) * DAY_MS);
   const tenant = useQuery(read("/api/v1/tenants/{id}", { params: { path: { id: tenant_id } } }));
   const use = useQuery(
-    read("/api/v1/keys/{id}/usage", { params: { path: { id }, query: { since_ms: String(sinceMs) } } }, { everyMs: EVERY_MS }),
+    read(
+      "/api/v1/keys/{id}/usage",
+      { params: { path: { id }, query: { since_ms: String(sinceMs) } } },
+      { everyMs: EVERY_MS },
+    ),
   );
   const usage = useBudgetUsage("key", id);
   const zone = tenant.data?.timezone ?? "UTC";
@@ -75,7 +78,13 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
   const isUsed = use.data !== undefined && use.data.last_used_ms > 0;
   return (
     <Stack>
-      <KeyActions apiKey={apiKey} name={name} zone={zone} tenantModels={tenant.data?.allowed_models ?? null} onDeleted={onClose} />
+      <KeyActions
+        apiKey={apiKey}
+        name={name}
+        zone={zone}
+        tenantModels={tenant.data?.allowed_models ?? null}
+        onDeleted={onClose}
+      />
       <OldSecret until={apiKey.previous_secret_until} zone={zone} />
       <Facts
         facts={[
@@ -105,7 +114,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
         ]}
       />
       <Row>
-        <TargetLink target={pageTarget("/logs", { key_id: id })}>{text("reads")}</TargetLink>
+        <Link {...(pageTarget("/logs", { key_id: id }) as LinkProps)}>{text("reads")}</Link>
       </Row>
       <Panel title={text("budgetTitle")}>
         <BudgetState usage={usage} zone={zone} />
@@ -120,15 +129,13 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
           zone={zone}
           sends="changed"
           send={async (body: FieldValues): Answered => await updateKey(id, body)}
-          readNow={async () => await queries.fetchQuery({ ...read("/api/v1/keys/{id}", { params: { path: { id } } }), staleTime: 0 })}
+          readNow={async () =>
+            await queries.fetchQuery({ ...read("/api/v1/keys/{id}", { params: { path: { id } } }), staleTime: 0 })
+          }
           touches={KEY_READS}
           controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}
           note={(values) => (
-            <ChangeMeaning
-              before={apiKey}
-              after={{ ...apiKey, ...values }}
-              usage={usage.data ?? null}
-            />
+            <ChangeMeaning before={apiKey} after={{ ...apiKey, ...values }} usage={usage.data ?? null} />
           )}
         />
       </Panel>

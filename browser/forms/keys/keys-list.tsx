@@ -82,7 +82,11 @@ export function KeysList({ tenantId, newFor, search, onSearch, filters, isFilter
   return (
     <Stack>
       <Row>
-        <SearchField label={text("filter")} value={search.q ?? ""} onSearch={(q) => onSearch({ q: q === "" ? undefined : q })} />
+        <SearchField
+          label={text("filter")}
+          value={search.q ?? ""}
+          onSearch={(q) => onSearch({ q: q === "" ? undefined : q })}
+        />
         <SelectField
           label={text("state")}
           value={search.disabled ?? ""}

@@ -72,7 +72,9 @@ export function RotateKey({ apiKey, name, zone, onRotated, onClose }: RotateKeyP
           onChange={(event) => setGraceSecs(Number(event.target.value))}
           choices={GRACES_SECS.map((secs) => ({ value: String(secs), label: text(`grace${secs}`) }))}
         />
-        <Notice tone={graceSecs === 0 ? "warn" : "neutral"}>{text(graceSecs === 0 ? "rotateNow" : "rotateGrace")}</Notice>
+        <Notice tone={graceSecs === 0 ? "warn" : "neutral"}>
+          {text(graceSecs === 0 ? "rotateNow" : "rotateGrace")}
+        </Notice>
         {olderUntilMs !== null && olderUntilMs > nowMs && (
           <Notice tone="warn">{text("rotateRunning", { instant: formatInstant(zone, olderUntilMs, "minute") })}</Notice>
         )}

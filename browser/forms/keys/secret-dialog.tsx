@@ -44,7 +44,9 @@ export function SecretDialog({ created, tenantModels, sinceMs, onClose }: Secret
   const [shown, setShown] = useState<(typeof EXAMPLES)[number]["id"]>("curl");
   const session = useQuery(sessionQuery);
   const models = useQuery(read("/api/v1/models", { params: { query: { limit: MODELS_MAX } } }));
-  const lists = [tenantModels, key.allowed_models].map((names) => ({ allowed_models: names === null ? null : [...names] }));
+  const lists = [tenantModels, key.allowed_models].map((names) => ({
+    allowed_models: names === null ? null : [...names],
+  }));
   const model = models.data?.find(
     ({ model_name, enabled, model_type }) =>
       enabled !== false && model_type === "chat" && lists.every((list) => isModelPermitted(list, model_name)),

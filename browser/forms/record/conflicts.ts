@@ -13,7 +13,11 @@ export interface FieldChange {
 }
 
 /** The fields of a form that differ between two readings of a record. */
-export function changesBetween(names: readonly string[], before: FieldValues, now: FieldValues): readonly FieldChange[] {
+export function changesBetween(
+  names: readonly string[],
+  before: FieldValues,
+  now: FieldValues,
+): readonly FieldChange[] {
   return names
     .filter((name) => canonical(before[name]) !== canonical(now[name]))
     .map((name) => ({ name, before: before[name], now: now[name] }));
@@ -33,10 +37,7 @@ export function rebased(
   const shownBefore = draftOf(specs, before, zone);
   const shownNow = draftOf(specs, now, zone);
   return Object.fromEntries(
-    specs.map(({ name }) => [
-      name,
-      (isSameTyped(draft[name], shownBefore[name]) ? shownNow[name] : draft[name]) ?? "",
-    ]),
+    specs.map(({ name }) => [name, (isSameTyped(draft[name], shownBefore[name]) ? shownNow[name] : draft[name]) ?? ""]),
   );
 }
 

@@ -83,7 +83,9 @@ export function RecordForm(props: RecordFormProps) {
       setErrors(NO_ERRORS);
     },
     inverse: (body) => ({
-      variables: Object.fromEntries(Object.keys(body).map((field) => [field, edit?.base[field] ?? record[field] ?? null])),
+      variables: Object.fromEntries(
+        Object.keys(body).map((field) => [field, edit?.base[field] ?? record[field] ?? null]),
+      ),
       done: text("undone", { what, name }),
     }),
   });
@@ -96,14 +98,17 @@ export function RecordForm(props: RecordFormProps) {
   const conflicts = edit === null ? [] : changesBetween(names, base, record);
   const type = (field: string, typed: Typed): void => {
     const next = { ...draft, [field]: typed };
-    setEdit(touchedFields(specs, base, next, zone).length === 0 && conflicts.length === 0 ? null : { base, draft: next });
+    setEdit(
+      touchedFields(specs, base, next, zone).length === 0 && conflicts.length === 0 ? null : { base, draft: next },
+    );
     setErrors(({ [field]: _, "": __, ...rest }) => rest);
   };
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (edit === null) return;
     const touched = touchedFields(specs, base, draft, zone);
-    const body = sends === "all" ? values : Object.fromEntries(Object.entries(values).filter(([key]) => touched.includes(key)));
+    const body =
+      sends === "all" ? values : Object.fromEntries(Object.entries(values).filter(([key]) => touched.includes(key)));
     const judged = schema.safeParse(body);
     if (!judged.success) {
       setErrors(errorsOf(judged.error.issues, names));

@@ -44,7 +44,9 @@ export function TenantsPage() {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/tenants" });
   const [isCreating, setCreating] = useState(false);
-  const tenants = useInfiniteQuery(readPages<Tenant>("/api/v1/tenants", { ...search, limit: PAGE_ROWS }, { everyMs: EVERY_MS }));
+  const tenants = useInfiniteQuery(
+    readPages<Tenant>("/api/v1/tenants", { ...search, limit: PAGE_ROWS }, { everyMs: EVERY_MS }),
+  );
   const groups = useQuery(read("/api/v1/fairshare/groups"));
   const columns = useColumns();
   const rows = useMemo(() => tenants.data?.pages.flatMap((page) => page.rows), [tenants.data]);
@@ -177,7 +179,12 @@ function useColumns(): readonly Column<Tenant>[] {
         </>
       ),
     },
-    { id: "tokens", head: text("tokens24h"), align: "right", cell: ({ id }) => formatCount(figure(id, "total_tokens")) },
+    {
+      id: "tokens",
+      head: text("tokens24h"),
+      align: "right",
+      cell: ({ id }) => formatCount(figure(id, "total_tokens")),
+    },
     { id: "cost", head: text("cost24h"), align: "right", cell: ({ id }) => formatUsd(figure(id, "cost_usd")) },
     {
       id: "menu",
@@ -198,5 +205,9 @@ function useColumns(): readonly Column<Tenant>[] {
 
 function BudgetBadge({ kind }: { readonly kind: string | undefined }) {
   if (kind === undefined) return null;
-  return kind === "budget_exhausted" ? <Badge tone="bad">{text("exhausted")}</Badge> : <Badge tone="warn">{text("low")}</Badge>;
+  return kind === "budget_exhausted" ? (
+    <Badge tone="bad">{text("exhausted")}</Badge>
+  ) : (
+    <Badge tone="warn">{text("low")}</Badge>
+  );
 }
