@@ -68,13 +68,13 @@ export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Dr
     specs.flatMap((spec) => {
       const { name } = spec;
       if (!touched.has(name) && Object.hasOwn(base, name)) return [[name, base[name]] as const];
-      const value = valueOf(spec, draft[name] ?? "", zone);
+      const value = saidValue(spec, draft[name] ?? "", zone);
       return value === undefined ? [] : [[name, value] as const];
     }),
   );
 }
 
-function valueOf({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
+function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
   if (typeof typed !== "string") return typed;
   const text = typed.trim();
   if (kind === "lines") {

@@ -1,7 +1,6 @@
 /** Texts of the page of one tenant. */
 export const tenantTexts = {
   tabs: "Parts of the tenant",
-  actions: "Actions",
   profile: "Profile",
   schedule: "Schedule",
   budget: "Budget",

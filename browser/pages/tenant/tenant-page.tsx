@@ -1,18 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { ChevronDown } from "lucide-react";
 import { type ComponentType, lazy, Suspense, useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { StatusBadge, useStatusMenu } from "../../forms/tenant-status.tsx";
+import { StatusBadge, useStatusChanges } from "../../forms/tenant-status.tsx";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
-import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { TENANT_TABS } from "./tenant-search.ts";
@@ -80,12 +78,11 @@ function TenantParts({ tenant }: TenantTabProps) {
   const { role } = useCurrentUser();
   const { tab = "profile" } = route.useSearch();
   const navigate = useNavigate({ from: "/tenants/$tenantId" });
-  const menuOf = useStatusMenu();
+  const changesOf = useStatusChanges();
   const [isDeleting, setDeleting] = useState(false);
   const isAdmin = role === "admin";
   const tabs = TENANT_TABS.filter((one) => isAdmin || !FOR_ADMINS.has(one));
   const Part = PARTS[tab];
-  const items = [...menuOf(tenant), { label: text("delete"), onPress: () => setDeleting(true), isDanger: true }];
   return (
     <>
       <PageHead
@@ -94,11 +91,16 @@ function TenantParts({ tenant }: TenantTabProps) {
         actions={
           <>
             <StatusBadge status={tenant.status} />
+            {isAdmin &&
+              changesOf(tenant).map(({ label, run }) => (
+                <Button key={label} onClick={run}>
+                  {label}
+                </Button>
+              ))}
             {isAdmin && (
-              <Menu
-                trigger={<Button icon={<ChevronDown size={14} aria-hidden />}>{text("actions")}</Button>}
-                items={items}
-              />
+              <Button tone="danger" onClick={() => setDeleting(true)}>
+                {text("delete")}
+              </Button>
             )}
           </>
         }
