@@ -32,7 +32,9 @@ interface StatusChange {
 }
 
 /** What changes the status of a tenant, each with undo. */
-export function useStatusChanges(): (tenant: StatusChange["tenant"]) => readonly { readonly label: string; readonly run: () => void }[] {
+export function useStatusChanges(): (
+  tenant: StatusChange["tenant"],
+) => readonly { readonly label: string; readonly run: () => void }[] {
   const write = useAnnouncedWrite<StatusChange>({
     send: async ({ tenant, status }) =>
       await api.PATCH("/api/v1/tenants/{id}/status", { params: { path: { id: tenant.id } }, body: { status } }),

@@ -27,7 +27,11 @@ const heading =
   async ({ page }: Visit) =>
     await page.getByRole("heading", { level: 1, name }).waitFor();
 
-const PAGES: readonly ListedPage[] = [{ name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") }];
+const PAGES: readonly ListedPage[] = [
+  { name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") },
+  { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
+  { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
+];
 
 const console_ = useConsole();
 
