@@ -31,8 +31,10 @@ interface StatusChange {
   readonly status: TenantStatus;
 }
 
-/** The items of a menu that change the status of a tenant, each with undo. */
-export function useStatusMenu(): (tenant: StatusChange["tenant"]) => readonly { label: string; onPress: () => void }[] {
+/** What changes the status of a tenant, each with undo. */
+export function useStatusChanges(): (
+  tenant: StatusChange["tenant"],
+) => readonly { readonly label: string; readonly run: () => void }[] {
   const write = useAnnouncedWrite<StatusChange>({
     send: async ({ tenant, status }) =>
       await api.PATCH("/api/v1/tenants/{id}/status", { params: { path: { id: tenant.id } }, body: { status } }),
@@ -47,7 +49,7 @@ export function useStatusMenu(): (tenant: StatusChange["tenant"]) => readonly { 
   return (tenant) =>
     STATUSES.filter((status) => status !== tenant.status).map((status) => ({
       label: text(ACTIONS[status]),
-      onPress: () => write.run({ tenant, status }),
+      run: () => write.run({ tenant, status }),
     }));
 }
 

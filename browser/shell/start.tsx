@@ -4,7 +4,6 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
-import { config } from "zod/mini";
 import { ApiError } from "../data/api-error.ts";
 import { SESSION_KEY } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
@@ -22,8 +21,6 @@ const ABOUT_USER = new Set(["signed_out", "account_pending", "account_disabled",
 export function startConsole(): void {
   const root = document.getElementById("root");
   if (root === null) return;
-  // Schemas that compile themselves need what the content security policy refuses.
-  config({ jitless: true });
   applyTheme(storedTheme());
   const onError = (error: unknown): void => {
     if (error instanceof ApiError && ABOUT_USER.has(error.code))

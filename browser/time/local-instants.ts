@@ -2,6 +2,7 @@
  * Points in time as people type them: date and time by the clock of a zone, as `<input type="datetime-local">` has them. Pure.
  * A time that the zone's clocks skip is meant as if they had not yet been changed; of one that comes twice the first is meant.
  */
+import { isCalendarDay } from "../../shared/timestamp.ts";
 import { dayIn } from "../../shared/zone-days.ts";
 import { formatTimeOfDay, isInstant } from "./instants.ts";
 import { usableZone } from "./zones.ts";
@@ -18,7 +19,7 @@ export function localOf(zoneName: string, epochMs: number | null): string {
 
 /** The instant that a zone's clock shows as `local`, epoch ms; null for what is no date and time. */
 export function instantAt(zoneName: string, local: string): number | null {
-  const asUtcMs = LOCAL.test(local) ? Date.parse(`${local}Z`) : Number.NaN;
+  const asUtcMs = LOCAL.test(local) && isCalendarDay(local.slice(0, 10)) ? Date.parse(`${local}Z`) : Number.NaN;
   if (!isInstant(asUtcMs)) return null;
   const zone = usableZone(zoneName);
   const shownMs = (epochMs: number): number => Date.parse(`${localOf(zone, epochMs)}Z`);

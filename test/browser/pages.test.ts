@@ -46,6 +46,8 @@ const PAGES: readonly ListedPage[] = [
     },
   },
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
+  { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
+  { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
 ];
 
 const console_ = useConsole();

@@ -9,10 +9,10 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { CreateForm } from "../record/create-form.tsx";
 import { ModelNames } from "../record/model-names.tsx";
+import { ChooseTenant } from "./choose-tenant.tsx";
 import { CREATE_KEY } from "./key-specs.ts";
 import { KEY_READS } from "./key-writes.ts";
 import { SecretDialog } from "./secret-dialog.tsx";
-import { TenantPicker } from "./tenant-picker.tsx";
 
 const text = texts("keys", keysTexts);
 const stateTexts = {
@@ -31,12 +31,7 @@ interface CreateKeyProps {
 export function CreateKey({ tenantId, onClose }: CreateKeyProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const tenant = tenantId ?? chosen;
-  if (tenant === null)
-    return (
-      <Dialog isOpen onClose={onClose} title={text("chooseTenant")} closeLabel={text("close")}>
-        <TenantPicker onChoose={setChosen} submitLabel={text("next")} />
-      </Dialog>
-    );
+  if (tenant === null) return <ChooseTenant onChoose={setChosen} onClose={onClose} />;
   return <CreateKeyOf tenantId={tenant} onClose={onClose} />;
 }
 

@@ -1,11 +1,10 @@
 /** One key beside a list: its state, what it has used, and everything that can be done with it. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, type LinkProps } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
-import { TargetLink } from "../../links/target-link.tsx";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
@@ -115,7 +114,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
         ]}
       />
       <Row>
-        <TargetLink target={pageTarget("/logs", { key_id: id })}>{text("reads")}</TargetLink>
+        <Link {...(pageTarget("/logs", { key_id: id }) as LinkProps)}>{text("reads")}</Link>
       </Row>
       <Panel title={text("budgetTitle")}>
         <BudgetState usage={usage} zone={zone} />

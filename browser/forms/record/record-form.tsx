@@ -3,6 +3,7 @@
  * lost when saving fails, and what somebody else has saved meanwhile is shown before it is overwritten
  * (docs/rules/console.md#forms).
  */
+import "./no-code-from-texts.ts";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type * as z from "zod";
 import type { ReadPath } from "../../data/reads.ts";

@@ -30,7 +30,6 @@ export const keysTexts = {
   create: "Create key",
   createTitle: "Create a key for {tenant}",
   chooseTenant: "For which tenant?",
-  next: "Next",
   choose: "Choose",
   ofTenant: "Of one tenant …",
   notOfTenant: "Of {tenant}: show all",

@@ -26,7 +26,7 @@ export const tenantsTexts = {
   perLifetime: "{cap} in all",
   exhausted: "Used up",
   low: "Low",
-  actions: "Actions for {name}",
+  change: "Change",
   activate: "Activate",
   suspend: "Suspend",
   archive: "Archive",

@@ -1,3 +1,4 @@
+import "../../forms/record/no-code-from-texts.ts";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type * as z from "zod";
 import type { useUndoableWrite } from "../../forms/use-undoable-write.ts";

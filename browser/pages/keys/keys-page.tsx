@@ -9,13 +9,12 @@ import { keysTexts } from "../../messages/en/keys.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 
 const text = texts("keys", keysTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/keys");
-const TenantPicker = lazy(async () => ({ default: (await import("../../forms/keys/tenant-picker.tsx")).TenantPicker }));
+const ChooseTenant = lazy(async () => ({ default: (await import("../../forms/keys/choose-tenant.tsx")).ChooseTenant }));
 
 /** All keys, or those of one tenant. A `user` has those of the own tenant. */
 export function KeysPage() {
@@ -47,19 +46,17 @@ export function KeysPage() {
           )
         }
       />
-      {isChoosing && (
-        <Dialog isOpen onClose={() => setChoosing(false)} title={text("chooseTenant")} closeLabel={text("close")}>
-          <Suspense fallback={null}>
-            <TenantPicker
-              submitLabel={text("choose")}
-              onChoose={(chosen) => {
-                setChoosing(false);
-                change({ tenant_id: chosen }, true);
-              }}
-            />
-          </Suspense>
-        </Dialog>
-      )}
+      <Suspense fallback={null}>
+        {isChoosing && (
+          <ChooseTenant
+            onClose={() => setChoosing(false)}
+            onChoose={(chosen) => {
+              setChoosing(false);
+              change({ tenant_id: chosen }, true);
+            }}
+          />
+        )}
+      </Suspense>
     </Stack>
   );
 }

@@ -1,21 +1,20 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { MoreHorizontal, Plus } from "lucide-react";
+import { Plus } from "lucide-react";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { read, readPages } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { SearchField } from "../../forms/search-field.tsx";
-import { StatusBadge, useStatusMenu } from "../../forms/tenant-status.tsx";
+import { StatusBadge, useStatusChanges } from "../../forms/tenant-status.tsx";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantsTexts } from "../../messages/en/tenants.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
-import { Button, IconButton } from "../../ui/button.tsx";
+import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatUsd } from "../../ui/format.ts";
 import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
-import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { budgetCaps } from "./budget-caps.ts";
@@ -124,7 +123,7 @@ export function TenantsPage() {
 }
 
 function useColumns(): readonly Column<Tenant>[] {
-  const menuOf = useStatusMenu();
+  const changesOf = useStatusChanges();
   const used = useQuery(
     read("/api/v1/usage", { params: { query: { group_by: "tenant", limit: USED_MAX } } }, { everyMs: EVERY_MS }),
   );
@@ -187,18 +186,16 @@ function useColumns(): readonly Column<Tenant>[] {
     },
     { id: "cost", head: text("cost24h"), align: "right", cell: ({ id }) => formatUsd(figure(id, "cost_usd")) },
     {
-      id: "menu",
-      head: "",
-      cell: (tenant) => (
-        <Menu
-          trigger={
-            <IconButton label={text("actions", { name: tenant.name })}>
-              <MoreHorizontal size={16} aria-hidden />
-            </IconButton>
-          }
-          items={menuOf(tenant)}
-        />
-      ),
+      id: "change",
+      head: text("change"),
+      cell: (tenant) => {
+        const [first] = changesOf(tenant);
+        return first === undefined ? null : (
+          <Button tone="quiet" aria-label={`${first.label}: ${tenant.name}`} onClick={first.run}>
+            {first.label}
+          </Button>
+        );
+      },
     },
   ];
 }

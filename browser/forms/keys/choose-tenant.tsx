@@ -4,20 +4,20 @@ import { read } from "../../data/reads.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Stack } from "../../ui/layout.tsx";
 
 const text = texts("keys", keysTexts);
 const FOUND_MAX = "20";
 
-/** Chooses a tenant among any number of them, by typing a part of its name. */
-export function TenantPicker({
-  onChoose,
-  submitLabel,
-}: {
+interface ChooseTenantProps {
   readonly onChoose: (tenantId: string) => void;
-  readonly submitLabel: string;
-}) {
+  readonly onClose: () => void;
+}
+
+/** Chooses a tenant among any number of them, by typing a part of its name. */
+export function ChooseTenant({ onChoose, onClose }: ChooseTenantProps) {
   const [typed, setTyped] = useState("");
   const [error, setError] = useState<string>();
   const list = useId();
@@ -31,30 +31,32 @@ export function TenantPicker({
     else onChoose(tenant.id);
   };
   return (
-    <form onSubmit={choose}>
-      <Stack>
-        <TextField
-          label={text("tenant")}
-          hint={text("tenantHint")}
-          error={error}
-          list={list}
-          dir="auto"
-          autoComplete="off"
-          value={typed}
-          onChange={(event) => {
-            setTyped(event.target.value);
-            setError(undefined);
-          }}
-        />
-        <datalist id={list}>
-          {found.data?.map(({ id, name }) => (
-            <option key={id} value={name} />
-          ))}
-        </datalist>
-        <Button type="submit" tone="primary">
-          {submitLabel}
-        </Button>
-      </Stack>
-    </form>
+    <Dialog isOpen onClose={onClose} title={text("chooseTenant")} closeLabel={text("close")}>
+      <form onSubmit={choose}>
+        <Stack>
+          <TextField
+            label={text("tenant")}
+            hint={text("tenantHint")}
+            error={error}
+            list={list}
+            dir="auto"
+            autoComplete="off"
+            value={typed}
+            onChange={(event) => {
+              setTyped(event.target.value);
+              setError(undefined);
+            }}
+          />
+          <datalist id={list}>
+            {found.data?.map(({ id, name }) => (
+              <option key={id} value={name} />
+            ))}
+          </datalist>
+          <Button type="submit" tone="primary">
+            {text("choose")}
+          </Button>
+        </Stack>
+      </form>
+    </Dialog>
   );
 }
