@@ -5,7 +5,7 @@ import fieldClasses from "./fields.module.css";
 import { Field } from "./fields.tsx";
 import classes from "./search-select.module.css";
 
-export interface FoundChoice {
+interface FoundChoice {
   readonly value: string;
   readonly label: string;
   /** What tells equal labels apart. */

@@ -41,7 +41,8 @@ describe("the list of requests", () => {
   it("holds the rows in sight alone, goes on as it is scrolled, and follows traffic at its top", async () => {
     const minted = await mint();
     await send(minted, MANY, true);
-    const { page, problems } = await fixture.open({ as: "admin" });
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
     await page.goto(`/logs?tenant_id=${minted.tenant.id}`);
     await totals(page).getByText(`${MANY} requests`).waitFor();
     const table = page.getByRole("table", { name: "Requests, newest first" });
@@ -75,14 +76,15 @@ describe("the list of requests", () => {
     await totals(page)
       .getByText(`${MANY + 5} requests`)
       .waitFor();
-    expect(problems()).toEqual([]);
+    expect(visit.problems()).toEqual([]);
   });
 
   it("keeps filters and the open request in its address, over reload and Back, by keys alone", async () => {
     const minted = await mint();
     await send(minted, 2);
     await send(minted, 2, true);
-    const { page, problems } = await fixture.open({ as: "admin" });
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
     await page.goto(`/logs?tenant_id=${minted.tenant.id}&status=error`);
     await totals(page).getByText("2 requests").waitFor();
     await rowsIn(page).nth(1).waitFor();
@@ -111,7 +113,7 @@ describe("the list of requests", () => {
     await page.keyboard.press("Enter");
     await totals(page).getByText("1 request", { exact: true }).waitFor();
     await tabTo(page, "Status");
-    expect(problems()).toEqual([]);
+    expect(visit.problems()).toEqual([]);
   });
 
   it("says that a request is gone, or not the reader's", async () => {
@@ -132,7 +134,8 @@ describe("the list of requests", () => {
     const minted = await mint();
     await send(minted, 3);
     await send(minted, 2, true);
-    const { page, context, problems } = await fixture.open({ as: "admin", timezoneId: zone });
+    const visit = await fixture.open({ as: "admin", timezoneId: zone });
+    const { page, context } = visit;
     const days = new Set((await fixture.gateway.allRows(minted.tenant.id)).map(({ ts_ms }) => dayIn(zone, ts_ms)));
     const [first, last] = [[...days].at(-1), [...days][0]];
     await page.goto(`/logs?tenant_id=${minted.tenant.id}&zone=browser&period=${first}..${last}`);
@@ -151,12 +154,12 @@ describe("the list of requests", () => {
       sums.total_tokens,
     ]);
     await totals(page).getByText(`${sums.total_tokens} tokens`).waitFor();
-    expect(problems()).toEqual([]);
+    expect(visit.problems()).toEqual([]);
   });
 
   it("shows names from outside as text, and a user what a user may see", async () => {
     const visit = await fixture.open({ as: "user", width: 390 });
-    const { page, tenant, problems } = visit;
+    const { page, tenant } = visit;
     const { gateway, upstream } = fixture;
     const minted = await gateway.mint(upstream.url);
     const { key, secret } = await gateway.must<Pick<Minted, "key" | "secret">>("POST", `/tenants/${tenant?.id}/keys`, {
@@ -174,6 +177,6 @@ describe("the list of requests", () => {
     const csv = await (await visit.context.request.get(`${url}/api/live/usage/logs?format=csv`)).text();
     expect(csv).toContain(id);
     expect(csv.split("\r\n")[0]).not.toMatch(/cell|endpoint/);
-    expect(problems()).toEqual([]);
+    expect(visit.problems()).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { oneLine } from "../../../shared/printable.ts";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
+import { errorName } from "../../explain/explain-error.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
@@ -116,16 +117,11 @@ export function Status({ row }: { readonly row: SeenLog }) {
   const { status_code: status, error_code: code = "" } = row;
   if (status === undefined) return formatText(undefined);
   return (
-    <span className={classes["status"]} title={errorWords(code)}>
+    <span className={classes["status"]} title={errorName(oneLine(code))}>
       <Badge tone={toneOf(status)}>{status === 0 ? formatText("") : status}</Badge>
-      {code !== "" && <span className={classes["code"]}>{errorWords(code)}</span>}
+      {code !== "" && <span className={classes["code"]}>{errorName(oneLine(code))}</span>}
     </span>
   );
-}
-
-/** An error code as words; codes of other versions are shown as they are. */
-export function errorWords(code: string): string {
-  return oneLine(code).replaceAll("_", " ");
 }
 
 /** What kind of request it was. */

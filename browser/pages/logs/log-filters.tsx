@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
-import { ERROR_TABLE } from "../../../shared/errors.ts";
 import { dayIn } from "../../../shared/zone-days.ts";
 import { read } from "../../data/reads.ts";
+import { errorName, ROW_ERROR_CODES } from "../../explain/explain-error.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { periodBounds, periodLabel, periodParam, periodProblem } from "../../time/periods.ts";
@@ -11,7 +11,6 @@ import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CheckField, type Choice, SelectField, TextField } from "../../ui/fields.tsx";
 import { SearchSelect } from "../../ui/search-select.tsx";
-import { errorWords } from "./log-columns.tsx";
 import classes from "./logs-page.module.css";
 import { FILTERS, type FilterName, filtersOf, periodOf } from "./logs-query.ts";
 import { ADMISSION_TEXTS, CACHE_TEXTS, type LogsSearch, type SearchChanges, TYPE_TEXTS } from "./logs-search.ts";
@@ -31,7 +30,7 @@ const STATUSES: readonly Choice[] = [
 ];
 const ERROR_CODES: readonly Choice[] = [
   ALL,
-  ...["client_gone", ...Object.keys(ERROR_TABLE)].toSorted().map((code) => ({ value: code, label: errorWords(code) })),
+  ...ROW_ERROR_CODES.toSorted().map((code) => ({ value: code, label: errorName(code) })),
 ];
 const ADMISSIONS = choicesOf(ADMISSION_TEXTS);
 const CACHES = choicesOf(CACHE_TEXTS);
@@ -156,7 +155,7 @@ function choicesOf(names: Readonly<Record<string, keyof typeof logsTexts>>): rea
 /** The choices, and the one of an address that is not among them. */
 function withOwn(choices: readonly Choice[], value: string | undefined): readonly Choice[] {
   if (value === undefined || choices.some((choice) => choice.value === value)) return choices;
-  return [...choices, { value, label: errorWords(value) }];
+  return [...choices, { value, label: errorName(value) }];
 }
 
 interface DraftProps {
