@@ -6,9 +6,10 @@
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING = new Set([0x7b, 0x5b]);
-const CLOSING = new Set([0x7d, 0x5d]);
+const OBJECT = 0x7b;
 const LIST = 0x5b;
+const OBJECT_END = 0x7d;
+const LIST_END = 0x5d;
 const COMMA = 0x2c;
 const NAME_MAX_BYTES = 100;
 const ENTRY_DEPTH = 2;
@@ -53,11 +54,11 @@ export class JsonLists {
       } else if (byte === QUOTE) {
         this.#inString = true;
         if (this.#depth === 1) this.#text = [];
-      } else if (OPENING.has(byte)) {
+      } else if (byte === OBJECT || byte === LIST) {
         if (this.#depth === 0 && this.#ended) throw new JsonListError("more than one object");
         this.#depth += 1;
         if (this.#depth === ENTRY_DEPTH && byte === LIST && this.#opens()) from = at + 1;
-      } else if (CLOSING.has(byte)) {
+      } else if (byte === OBJECT_END || byte === LIST_END) {
         this.#depth -= 1;
         if (this.#depth < 0) throw new JsonListError("not JSON");
         this.#ended = this.#depth === 0;

@@ -6,7 +6,7 @@ import { setupWith } from "../harness/global-setup.ts";
 import { SlurmCluster } from "./cluster.ts";
 
 /** The stack's provisioner; short times, so that tests wait for what happens and not for the clock. */
-export const PROVISIONER_VARIABLES = {
+const PROVISIONER_VARIABLES = {
   GATEWAY_PROVISIONER_INTERVAL_SECS: "1",
   GATEWAY_PROVISIONER_DRAIN_SECS: "1",
   GATEWAY_PROVISIONER_LOST_RETENTION_SECS: "600",
