@@ -31,7 +31,10 @@ export const api: Client<paths, "application/json"> = createClient<paths, "appli
   fetch: async (request: Request) => {
     const url = new URL(request.url);
     url.pathname = livePath(url.pathname);
-    return await send(new Request(url, request));
+    const { method, headers, signal } = request;
+    // As a stream the body would need HTTP/2, which a server without TLS does not speak.
+    const body = request.body === null ? {} : { body: await request.arrayBuffer() };
+    return await send(new Request(url, { method, headers, signal, ...body }));
   },
 });
 
