@@ -17,12 +17,23 @@ interface DialogProps {
   readonly footer?: ReactNode;
   /** `side`: at the right edge, over the whole height, for details of a row. */
   readonly place?: "middle" | "side";
+  /** A click beside it does not close it: it shows what cannot be shown again. */
+  readonly isKept?: boolean;
 }
 
 /** A window over the page; Esc and a click beside it close it, and the focus goes back to where it was. */
-export function Dialog({ isOpen, onClose, title, closeLabel, children, footer, place = "middle" }: DialogProps) {
+export function Dialog({
+  isOpen,
+  onClose,
+  title,
+  closeLabel,
+  children,
+  footer,
+  place = "middle",
+  isKept = false,
+}: DialogProps) {
   return (
-    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()} disablePointerDismissal={isKept}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={classes["backdrop"]} />
         <BaseDialog.Popup className={classNames(classes["popup"], classes[place])}>

@@ -1,5 +1,4 @@
 /** Says what happened, at the corner of the page. */
-import { Toast } from "@base-ui/react/toast";
 
 export interface ToastText {
   /** What happened, and to what. */
@@ -10,18 +9,17 @@ export interface ToastText {
   readonly action?: { readonly label: string; readonly onPress: () => void } | undefined;
 }
 
-/** Between {@link toast} and the place where toasts appear. */
-export const toastManager = Toast.createToastManager();
 const SEEN_MS = 6000;
 
 /** Shows a toast; it is read out at once when something failed. */
 export function toast({ title, detail, tone = "good", action }: ToastText): void {
-  toastManager.add({
+  const content = {
     title,
     ...(detail === undefined ? {} : { description: detail }),
     type: tone,
-    priority: tone === "bad" ? "high" : "low",
+    priority: tone === "bad" ? ("high" as const) : ("low" as const),
     timeout: tone === "bad" ? 2 * SEEN_MS : SEEN_MS,
     ...(action === undefined ? {} : { actionProps: { children: action.label, onClick: action.onPress } }),
-  });
+  };
+  void import("./toast-manager.ts").then(({ toastManager }) => toastManager.add(content));
 }

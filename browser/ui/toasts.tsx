@@ -2,7 +2,7 @@ import { Toast } from "@base-ui/react/toast";
 import { X } from "lucide-react";
 import { IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
-import { toastManager } from "./toast.ts";
+import { toastManager } from "./toast-manager.ts";
 import classes from "./toasts.module.css";
 
 /** Where toasts appear; once on a page. */
