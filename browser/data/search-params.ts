@@ -38,3 +38,8 @@ export function searchParams<P extends Params>(params: P): (search: Readonly<Rec
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Search<P>;
   };
 }
+
+/** Parameters with a change; undefined takes one away. */
+export function changedSearch<S extends object>(before: S, change: { readonly [N in keyof S]?: S[N] | undefined }): S {
+  return Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined)) as S;
+}

@@ -20,6 +20,8 @@ const sessionSchema = z.object({
   providers: z.array(z.object({ id: z.string(), name: z.string() })),
   /** Of the files that the server hands out now; null: it has none. */
   build: z.nullable(z.string()),
+  /** Where clients reach the data plane, without a slash at its end; null: nobody has signed in. */
+  proxy_base_url: z.nullable(z.string()),
 });
 
 export type SessionUser = z.infer<typeof userSchema>;

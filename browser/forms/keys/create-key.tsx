@@ -1,0 +1,88 @@
+/** Creating a key: its fields, and then its secret, once. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answerValue, api, type Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import { keysTexts } from "../../messages/en/keys.ts";
+import { texts } from "../../messages/texts.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { CreateForm } from "../record/create-form.tsx";
+import { ModelNames } from "../record/model-names.tsx";
+import { ChooseTenant } from "./choose-tenant.tsx";
+import { CREATE_KEY } from "./key-specs.ts";
+import { KEY_READS } from "./key-writes.ts";
+import { SecretDialog } from "./secret-dialog.tsx";
+
+const text = texts("keys", keysTexts);
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("failed"),
+  stale: text("stale"),
+  retry: text("retry"),
+};
+
+interface CreateKeyProps {
+  /** Null: it is asked first. */
+  readonly tenantId: string | null;
+  readonly onClose: () => void;
+}
+
+export function CreateKey({ tenantId, onClose }: CreateKeyProps) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const tenant = tenantId ?? chosen;
+  if (tenant === null) return <ChooseTenant onChoose={setChosen} onClose={onClose} />;
+  return <CreateKeyOf tenantId={tenant} onClose={onClose} />;
+}
+
+function CreateKeyOf({ tenantId, onClose }: { readonly tenantId: string; readonly onClose: () => void }) {
+  const queries = useQueryClient();
+  const tenant = useQuery(read("/api/v1/tenants/{id}", { params: { path: { id: tenantId } } }));
+  const [made, setMade] = useState<{ readonly created: Records["CreatedApiKey"]; readonly sinceMs: number } | null>(
+    null,
+  );
+  if (made !== null)
+    return (
+      <SecretDialog
+        created={made.created}
+        sinceMs={made.sinceMs}
+        tenantModels={tenant.data?.allowed_models ?? null}
+        onClose={onClose}
+      />
+    );
+  return (
+    <Dialog
+      isOpen
+      isKept
+      onClose={onClose}
+      title={text("createTitle", { tenant: tenant.data?.name ?? text("unknown") })}
+      closeLabel={text("close")}
+    >
+      <Loaded state={tenant} texts={stateTexts}>
+        {({ timezone }) => (
+          <CreateForm
+            specs={CREATE_KEY.specs}
+            schema={CREATE_KEY.schema}
+            initial={{}}
+            zone={timezone}
+            submitLabel={text("create")}
+            controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}
+            onSubmit={async (body, idempotencyKey) => {
+              const sinceMs = Date.now() - CLOCKS_DIFFER_MS;
+              // Not through the cache of writes, which would keep the secret.
+              const answered = await api.POST("/api/v1/tenants/{id}/keys", {
+                params: { path: { id: tenantId }, header: { "idempotency-key": idempotencyKey } },
+                body: body as Records["CreateApiKey"],
+              });
+              setMade({ created: answerValue(answered), sinceMs });
+              for (const path of KEY_READS) void queries.invalidateQueries({ queryKey: [path] });
+            }}
+          />
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+/** How much the browser's clock may be ahead of the gateway's. */
+const CLOCKS_DIFFER_MS = 600_000;

@@ -1,0 +1,110 @@
+import { lazy, Suspense, useState } from "react";
+import { api, type Records } from "../../data/api.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { keysTexts } from "../../messages/en/keys.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { Row } from "../../ui/layout.tsx";
+import { useAnnouncedWrite } from "../record/use-announced-write.ts";
+import { KEY_READS } from "./key-writes.ts";
+import { SecretDialog } from "./secret-dialog.tsx";
+
+const text = texts("keys", keysTexts);
+const RotateKey = lazy(async () => ({ default: (await import("./rotate-key.tsx")).RotateKey }));
+
+interface KeyActionsProps {
+  readonly apiKey: Records["ApiKey"];
+  /** What people call the key. */
+  readonly name: string;
+  readonly zone: string;
+  /** The tenant's list of models; null: all. */
+  readonly tenantModels: readonly string[] | null;
+  readonly onDeleted: () => void;
+}
+
+/** Disabling and tracing with undo, rotation with the new secret, deletion after a question. */
+export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyActionsProps) {
+  const { id, disabled, tracing_enabled } = apiKey;
+  const { role } = useCurrentUser();
+  const [asked, setAsked] = useState<"rotate" | "delete" | null>(null);
+  const [rotated, setRotated] = useState<{ readonly created: Records["CreatedApiKey"]; readonly atMs: number } | null>(
+    null,
+  );
+  const path = { params: { path: { id } } };
+  const failed = (): string => text("changeFailed", { name });
+  const disabledText = (isDisabled: boolean): string => text(isDisabled ? "disabledDone" : "enabledDone", { name });
+  const tracingText = (isTraced: boolean): string => text(isTraced ? "traceOn" : "traceOff", { name });
+  const disabling = useAnnouncedWrite<boolean>({
+    send: async (isDisabled) =>
+      await api.PUT("/api/v1/keys/{id}/disabled", { ...path, body: { disabled: isDisabled } }),
+    touches: KEY_READS,
+    done: disabledText,
+    failed,
+    inverse: (isDisabled) => ({ variables: !isDisabled, done: disabledText(!isDisabled) }),
+  });
+  const tracing = useAnnouncedWrite<boolean>({
+    send: async (isTraced) =>
+      await api.PUT("/api/v1/keys/{id}/tracing", { ...path, body: { tracing_enabled: isTraced } }),
+    touches: KEY_READS,
+    done: tracingText,
+    failed,
+    inverse: (isTraced) => ({ variables: !isTraced, done: tracingText(!isTraced) }),
+  });
+  const deleting = useAnnouncedWrite<null>({
+    send: async () => await api.DELETE("/api/v1/keys/{id}", path),
+    touches: KEY_READS,
+    done: () => text("deleted", { name }),
+    failed: () => text("deleteFailed", { name }),
+    onDone: onDeleted,
+  });
+  return (
+    <Row>
+      <Button onClick={() => setAsked("rotate")}>{text("rotate")}</Button>
+      <Button isBusy={disabling.isBusy} onClick={() => disabling.run(!disabled)}>
+        {text(disabled ? "enable" : "disable")}
+      </Button>
+      {role === "admin" && (
+        <Button aria-pressed={tracing_enabled} isBusy={tracing.isBusy} onClick={() => tracing.run(!tracing_enabled)}>
+          {text(tracing_enabled ? "untrace" : "trace")}
+        </Button>
+      )}
+      <Button tone="danger" onClick={() => setAsked("delete")}>
+        {text("delete")}
+      </Button>
+      <Confirm
+        isOpen={asked === "delete"}
+        onCancel={() => setAsked(null)}
+        onConfirm={() => deleting.run(null)}
+        title={text("deleteTitle", { name })}
+        confirmLabel={text("delete")}
+        cancelLabel={text("cancel")}
+        isBusy={deleting.isBusy}
+      >
+        {text("deleteText")}
+      </Confirm>
+      <Suspense fallback={null}>
+        {asked === "rotate" && (
+          <RotateKey
+            apiKey={apiKey}
+            name={name}
+            zone={zone}
+            onClose={() => setAsked(null)}
+            onRotated={(created) => {
+              setAsked(null);
+              setRotated({ created, atMs: Date.now() });
+            }}
+          />
+        )}
+      </Suspense>
+      {rotated !== null && (
+        <SecretDialog
+          created={rotated.created}
+          sinceMs={rotated.atMs}
+          tenantModels={tenantModels}
+          onClose={() => setRotated(null)}
+        />
+      )}
+    </Row>
+  );
+}

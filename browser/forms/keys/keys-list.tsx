@@ -1,0 +1,194 @@
+/** Keys of one tenant or of all, and the one that is open beside them. Its search is the address of the page. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
+import type { Records } from "../../data/api.ts";
+import { read, readPages } from "../../data/reads.ts";
+import { keysTexts } from "../../messages/en/keys.ts";
+import { texts } from "../../messages/texts.ts";
+import { Age, useNow } from "../../time/use-clock.tsx";
+import { Button } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { Panel, Row, Stack } from "../../ui/layout.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { SearchField } from "../search-field.tsx";
+import { KeyBadge } from "./key-badge.tsx";
+
+const text = texts("keys", keysTexts);
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("failed"),
+  stale: text("stale"),
+  retry: text("retry"),
+};
+const KeyPanel = lazy(async () => ({ default: (await import("./key-panel.tsx")).KeyPanel }));
+const CreateKey = lazy(async () => ({ default: (await import("./create-key.tsx")).CreateKey }));
+
+const EVERY_MS = 20_000;
+const DAY_MS = 86_400_000;
+const WEEK_DAYS = 7;
+const PAGE_ROWS = "100";
+const USED_MAX = "10000";
+
+type ListedKey = Records["ListedApiKey"];
+type KeySummary = Records["KeySummary"];
+
+/** What of the address belongs to the list. */
+interface KeysSearch {
+  readonly q?: string | undefined;
+  readonly disabled?: "true" | "false" | undefined;
+  /** The key that is open. */
+  readonly key_id?: string | undefined;
+}
+
+interface KeysListProps {
+  /** Null: of all tenants. */
+  readonly tenantId: string | null;
+  /** Whose keys a new one is; null: it is asked. */
+  readonly newFor: string | null;
+  readonly search: KeysSearch;
+  readonly onSearch: (change: KeysSearch) => void;
+  /** Further filters. */
+  readonly filters?: ReactNode;
+  readonly isFiltered?: boolean;
+  readonly onClear: () => void;
+}
+
+export function KeysList({ tenantId, newFor, search, onSearch, filters, isFiltered = false, onClear }: KeysListProps) {
+  const [isCreating, setCreating] = useState(false);
+  const keys = useInfiniteQuery(
+    readPages<ListedKey>(
+      "/api/v1/keys",
+      { tenant_id: tenantId ?? undefined, q: search.q, disabled: search.disabled, limit: PAGE_ROWS },
+      { everyMs: EVERY_MS },
+    ),
+  );
+  const used = useLastUses(tenantId);
+  const rows = useMemo(() => keys.data?.pages.flatMap((page) => page.rows), [keys.data]);
+  const columns = useMemo(() => columnsOf(tenantId === null, used), [tenantId, used]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = keys;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const create = (
+    <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+      {text("create")}
+    </Button>
+  );
+  const isNarrowed = isFiltered || search.q !== undefined || search.disabled !== undefined;
+  return (
+    <Stack>
+      <Row>
+        <SearchField
+          label={text("filter")}
+          value={search.q ?? ""}
+          onSearch={(q) => onSearch({ q: q === "" ? undefined : q })}
+        />
+        <SelectField
+          label={text("state")}
+          value={search.disabled ?? ""}
+          onChange={({ target }) =>
+            onSearch({ disabled: target.value === "true" || target.value === "false" ? target.value : undefined })
+          }
+          choices={[
+            { value: "", label: text("stateAll") },
+            { value: "false", label: text("stateEnabled") },
+            { value: "true", label: text("stateDisabled") },
+          ]}
+        />
+        {filters}
+        {create}
+      </Row>
+      <Panel isFlush>
+        <Loaded state={{ ...keys, data: rows }} texts={stateTexts}>
+          {(shown) => (
+            <Table
+              label={text("list")}
+              columns={columns}
+              rows={shown}
+              rowKey={({ id }) => id}
+              onOpen={({ id }) => onSearch({ key_id: id })}
+              openKey={search.key_id}
+              onEnd={onEnd}
+              empty={
+                isNarrowed ? (
+                  <Empty title={text("noMatch")} action={<Button onClick={onClear}>{text("clear")}</Button>}>
+                    {text("noMatchText")}
+                  </Empty>
+                ) : (
+                  <Empty title={text("empty")}>{text("emptyText")}</Empty>
+                )
+              }
+            />
+          )}
+        </Loaded>
+      </Panel>
+      <Suspense fallback={null}>
+        {search.key_id !== undefined && (
+          <KeyPanel key={search.key_id} keyId={search.key_id} onClose={() => onSearch({ key_id: undefined })} />
+        )}
+        {isCreating && <CreateKey tenantId={newFor} onClose={() => setCreating(false)} />}
+      </Suspense>
+    </Stack>
+  );
+}
+
+/** What keys have used within a week, by id; undefined while it is not known. */
+function useLastUses(tenantId: string | null): ReadonlyMap<string, KeySummary> | undefined {
+  const dayMs = useNow(DAY_MS);
+  const query = {
+    since_ms: String(dayMs - (WEEK_DAYS - 1) * DAY_MS),
+    limit: USED_MAX,
+    ...(tenantId === null ? {} : { tenant_id: tenantId }),
+  };
+  const { data } = useQuery(read("/api/v1/usage/keys/summary", { params: { query } }, { everyMs: EVERY_MS }));
+  return useMemo(() => (data === undefined ? undefined : new Map(data.map((row) => [row.key_id, row]))), [data]);
+}
+
+function columnsOf(
+  hasTenant: boolean,
+  used: ReadonlyMap<string, KeySummary> | undefined,
+): readonly Column<ListedKey>[] {
+  const columns: readonly (Column<ListedKey> | null)[] = [
+    {
+      id: "name",
+      head: text("name"),
+      isWide: true,
+      cell: ({ name }) => (name === "" ? text("unnamed") : <bdi title={name}>{name}</bdi>),
+    },
+    hasTenant
+      ? {
+          id: "tenant",
+          head: text("tenant"),
+          isWide: true,
+          cell: ({ tenant_id, tenant_name }) => (
+            <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }} title={tenant_name}>
+              <bdi>{tenant_name}</bdi>
+            </Link>
+          ),
+        }
+      : null,
+    { id: "prefix", head: text("prefix"), cell: ({ key_prefix }) => <code>{key_prefix}…</code> },
+    { id: "state", head: text("state"), cell: (key) => <KeyBadge apiKey={key} /> },
+    {
+      id: "used",
+      head: <span title={text("lastUseNote")}>{text("lastUse")}</span>,
+      cell: ({ id }) => <Age at={positive(used?.get(id)?.last_used_ms)} />,
+    },
+    {
+      id: "tokens",
+      head: text("tokens7d"),
+      align: "right",
+      cell: ({ id }) => formatCount(used === undefined ? null : (used.get(id)?.total_tokens ?? 0)),
+    },
+    { id: "created", head: text("created"), cell: ({ created_at }) => <Age at={created_at} /> },
+  ];
+  return columns.filter((column) => column !== null);
+}
+
+function positive(ms: number | undefined): number | null {
+  return ms === undefined || ms <= 0 ? null : ms;
+}

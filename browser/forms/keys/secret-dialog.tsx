@@ -1,0 +1,99 @@
+/**
+ * The secret of a key, shown once (docs/rules/console.md#secrets): it is in this window's state alone, neither in a cache nor in
+ * an address, and gone when the window closes or the page is left.
+ */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { isModelPermitted } from "../../../shared/access-window.ts";
+import type { Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import { sessionQuery } from "../../data/session.ts";
+import { keysTexts } from "../../messages/en/keys.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { Code } from "../../ui/copy.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Notice } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { curlExample, pythonExample, typescriptExample } from "./call-examples.ts";
+import { FirstRequest } from "./first-request.tsx";
+import classes from "./secret-dialog.module.css";
+
+const text = texts("keys", keysTexts);
+/** Where the gateway, or a model that may be used, is not known. */
+const SOME_GATEWAY = "https://gateway.example";
+const SOME_MODEL = "model-name";
+const MODELS_MAX = "200";
+const EXAMPLES = [
+  { id: "curl", example: curlExample },
+  { id: "python", example: pythonExample },
+  { id: "typescript", example: typescriptExample },
+] as const;
+
+interface SecretDialogProps {
+  readonly created: Records["CreatedApiKey"];
+  /** The tenant's list of models; null: all. */
+  readonly tenantModels: readonly string[] | null;
+  /** When the secret was made, epoch ms. */
+  readonly sinceMs: number;
+  readonly onClose: () => void;
+}
+
+export function SecretDialog({ created, tenantModels, sinceMs, onClose }: SecretDialogProps) {
+  const { key, secret } = created;
+  const [shown, setShown] = useState<(typeof EXAMPLES)[number]["id"]>("curl");
+  const session = useQuery(sessionQuery);
+  const models = useQuery(read("/api/v1/models", { params: { query: { limit: MODELS_MAX } } }));
+  const lists = [tenantModels, key.allowed_models].map((names) => ({
+    allowed_models: names === null ? null : [...names],
+  }));
+  const model = models.data?.find(
+    ({ model_name, enabled, model_type }) =>
+      enabled !== false && model_type === "chat" && lists.every((list) => isModelPermitted(list, model_name)),
+  );
+  const call = {
+    baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY,
+    secret,
+    model: model?.model_name ?? SOME_MODEL,
+  };
+  useEffect(() => {
+    // A browser may keep the whole page in memory when it is left, and show it again.
+    addEventListener("pagehide", onClose);
+    addEventListener("popstate", onClose);
+    return () => {
+      removeEventListener("pagehide", onClose);
+      removeEventListener("popstate", onClose);
+    };
+  }, [onClose]);
+  return (
+    <Dialog
+      isOpen
+      isKept
+      onClose={onClose}
+      title={text("secretTitle", { name: key.name === "" ? key.key_prefix : key.name })}
+      closeLabel={text("close")}
+      footer={
+        <Button tone="primary" onClick={onClose}>
+          {text("done")}
+        </Button>
+      }
+    >
+      <Notice tone="warn">{text("secretOnce")}</Notice>
+      <Code text={secret} label={text("copySecret")} doneLabel={text("copied")} />
+      <div className={classes["stack"]}>
+        <h3>{text("firstCall")}</h3>
+        <Tabs
+          label={text("examples")}
+          chosen={shown}
+          onChoose={(id) => setShown(EXAMPLES.find((one) => one.id === id)?.id ?? "curl")}
+          tabs={EXAMPLES.map(({ id, example }) => ({
+            id,
+            label: text(id),
+            content: <Code text={example(call)} label={text("copyExample")} doneLabel={text("copied")} />,
+          }))}
+        />
+        <FirstRequest keyId={key.id} sinceMs={sinceMs} />
+      </div>
+    </Dialog>
+  );
+}

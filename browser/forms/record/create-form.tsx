@@ -1,0 +1,97 @@
+/** Making a new record: its fields, judged by the schema that the server uses, and nothing typed is lost when it fails. */
+import { type FormEvent, type ReactNode, useRef, useState } from "react";
+import type * as z from "zod";
+import { ApiError } from "../../data/api-error.ts";
+import { Button } from "../../ui/button.tsx";
+import { Notice } from "../../ui/states.tsx";
+import {
+  bodyOf,
+  type Draft,
+  draftOf,
+  errorsOf,
+  errorsWithout,
+  type FieldErrors,
+  type FieldValues,
+  serverErrors,
+  type Typed,
+} from "./drafts.ts";
+import { FormFields, type OwnControl } from "./field-control.tsx";
+import type { FieldSpec } from "./field-specs.ts";
+import classes from "./record-form.module.css";
+
+interface CreateFormProps<B> {
+  readonly specs: readonly FieldSpec[];
+  readonly schema: z.ZodType<B>;
+  /** What the controls show at first. */
+  readonly initial: FieldValues;
+  readonly zone: string;
+  readonly submitLabel: string;
+  /**
+   * Makes it. `idempotencyKey` stays the same until something else is typed, so that a request whose answer was lost can be
+   * sent again. Throws ApiError.
+   */
+  readonly onSubmit: (body: B, idempotencyKey: string) => Promise<void>;
+  readonly offered?: Readonly<Record<string, readonly string[]>>;
+  readonly controls?: Readonly<Record<string, OwnControl>>;
+  readonly children?: ReactNode;
+}
+
+const NO_ERRORS: FieldErrors = {};
+
+export function CreateForm<B>(props: CreateFormProps<B>) {
+  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, children } = props;
+  const [draft, setDraft] = useState<Draft>(() => draftOf(specs, initial, zone));
+  const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
+  const [isBusy, setBusy] = useState(false);
+  const sent = useRef<string>(null);
+  const names = specs.map((spec) => spec.name);
+  const type = (field: string, typed: Typed): void => {
+    sent.current = null;
+    setDraft({ ...draft, [field]: typed });
+    setErrors((before) => errorsWithout(before, field));
+  };
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const judged = schema.safeParse(bodyOf(specs, initial, draft, zone));
+    if (!judged.success) {
+      setErrors(errorsOf(judged.error.issues, names));
+      return;
+    }
+    setBusy(true);
+    sent.current ??= idempotencyKey();
+    try {
+      await onSubmit(judged.data, sent.current);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setErrors(serverErrors(error.param, `${error.message} (${error.code})`, names));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const general = errors[""];
+  return (
+    <form className={classes["form"]} onSubmit={(event) => void submit(event)} noValidate>
+      <FormFields
+        specs={specs}
+        draft={draft}
+        errors={errors}
+        onType={type}
+        zone={zone}
+        offered={offered}
+        controls={controls}
+      />
+      {children}
+      {general !== undefined && <Notice tone="bad">{general}</Notice>}
+      <div className={classes["footer"]}>
+        <Button type="submit" tone="primary" isBusy={isBusy}>
+          {submitLabel}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Of 128 bits of chance; `crypto.randomUUID` is only there under https. */
+function idempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

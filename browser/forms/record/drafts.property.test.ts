@@ -1,0 +1,97 @@
+/** A form that nobody has touched says what the record says, and what is typed comes out as it was meant. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { KEY_FIELDS } from "../../../shared/fields/key-fields.ts";
+import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
+import { updateTenantSchema } from "../../../shared/schema/tenant.ts";
+import { changesBetween, rebased } from "./conflicts.ts";
+import { bodyOf, draftOf, errorsOf, serverErrors, touchedFields } from "./drafts.ts";
+import { fieldSpecs, objectSpecs } from "./field-specs.ts";
+
+const zone = fc.constantFrom("UTC", "Asia/Kolkata", "America/Los_Angeles", "Atlantis/Nowhere");
+const SPECS = fieldSpecs(Object.keys(KEY_FIELDS), KEY_FIELDS);
+const instant = fc
+  .integer({ min: Date.UTC(2000, 0, 1), max: Date.UTC(2049, 11, 31) })
+  .map((epochMs) => new Date(epochMs).toISOString());
+const record = fc.record({
+  name: fc.string(),
+  description: fc.string(),
+  disabled: fc.boolean(),
+  expires_at: fc.option(instant),
+  allowed_models: fc.option(fc.array(fc.string())),
+  budget_tokens: fc.option(fc.maxSafeNat()),
+  budget_cost_usd: fc.option(fc.double({ min: 0, noNaN: true })),
+  budget_period: fc.option(fc.constantFrom("lifetime", "monthly", "term")),
+  budget_started_at: fc.option(instant),
+});
+const specs = SPECS.filter(({ name }) => ["id", "tenant_id"].every((one) => one !== name));
+
+describe("a form", () => {
+  it("keeps every value that nobody touches to the last digit", () => {
+    fc.assert(
+      fc.property(record, zone, (stored, name) => {
+        const draft = draftOf(specs, stored, name);
+        expect(touchedFields(specs, stored, draft, name)).toEqual([]);
+        expect(bodyOf(specs, stored, draft, name)).toMatchObject(stored);
+      }),
+    );
+  });
+
+  it("keeps what was typed on top of a newer record, and takes the rest from it", () => {
+    fc.assert(
+      fc.property(record, record, zone, fc.string({ minLength: 1 }), (before, now, name, typed) => {
+        const draft = { ...draftOf(specs, before, name), name: `${before.name}${typed}` };
+        const after = rebased(specs, draft, before, now, name);
+        expect(bodyOf(specs, now, after, name)).toMatchObject({ ...now, name: `${before.name}${typed}` });
+      }),
+    );
+  });
+
+  it("has a control for every plain field of a body", () => {
+    const names = Object.keys(updateTenantSchema.shape);
+    expect(fieldSpecs(names, TENANT_FIELDS).map(({ name }) => name)).toEqual(names);
+    const kinds = objectSpecs(TENANT_FIELDS.guardrails_policy.value.unwrap()).map(({ name, kind }) => [name, kind]);
+    expect(Object.fromEntries(kinds)).toEqual({
+      action: "choice",
+      input_scanners: "choices",
+      output_scanners: "choices",
+      guard_model: "text",
+      ban_keywords: "lines",
+      fail_open: "flag",
+    });
+  });
+
+  it.each([
+    ["", null],
+    ["12", 12],
+    ["1e3", 1000],
+    ["1,000", "1,000"],
+    ["0x10", "0x10"],
+    ["many", "many"],
+  ])("reads the number %j as %j", (typed, value) => {
+    const [spec] = fieldSpecs(["budget_tokens"], TENANT_FIELDS);
+    if (spec === undefined) throw new Error("the field is gone");
+    expect(bodyOf([spec], {}, { budget_tokens: typed }, "UTC")).toEqual({ budget_tokens: value });
+  });
+
+  it("shows an error at its field, and elsewhere what concerns no field", () => {
+    const judged = updateTenantSchema.safeParse({ name: "", timezone: "Nowhere" });
+    const issues = judged.success ? [] : judged.error.issues;
+    expect(errorsOf(issues, ["name"])).toEqual({
+      name: "must not be blank",
+      "": "timezone must be an IANA time zone name",
+    });
+    expect(serverErrors("policy.guard_model", "is required", ["guard_model"])).toEqual({ guard_model: "is required" });
+    expect(serverErrors("__proto__", "no", ["name"])).toEqual({ "": "no" });
+    expect(serverErrors(null, "no", ["name"])).toEqual({ "": "no" });
+  });
+});
+
+describe("changesBetween", () => {
+  it("names what is different, whatever the order of members", () => {
+    const before = { a: 1, b: { x: 1, y: [1, 2] }, c: null };
+    expect(changesBetween(["a", "b", "c"], before, { c: 0, b: { y: [1, 2], x: 1 }, a: 1 })).toEqual([
+      { name: "c", before: null, now: 0 },
+    ]);
+  });
+});

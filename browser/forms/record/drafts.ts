@@ -1,0 +1,114 @@
+/**
+ * What is typed into a form, and what it says as the body of a request. A field that nobody has touched keeps its value to
+ * the last digit, whatever its control can show. Pure.
+ */
+import type * as z from "zod";
+import { instantOf } from "../../time/instants.ts";
+import { instantAt, localOf } from "../../time/local-instants.ts";
+import type { FieldSpec } from "./field-specs.ts";
+
+/** The contents of one control: text; on or off; the chosen ones of several; of kind `value` the value itself. */
+export type Typed = unknown;
+/** The contents of a form's controls, by field. */
+export type Draft = Readonly<Record<string, Typed>>;
+/** A record, or a body, by field. */
+export type FieldValues = Readonly<Record<string, unknown>>;
+/** What is wrong with each field; under the empty name what concerns no field of the form. */
+export type FieldErrors = Readonly<Record<string, string>>;
+
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+
+/** The controls as they show a record; a field that it lacks is empty. Times are those of `zone`'s clock. */
+export function draftOf(specs: readonly FieldSpec[], record: FieldValues, zone: string): Draft {
+  return Object.fromEntries(specs.map((spec) => [spec.name, typedOf(spec, record[spec.name], zone)]));
+}
+
+function typedOf({ kind }: FieldSpec, value: unknown, zone: string): Typed {
+  switch (kind) {
+    case "value":
+      return value;
+    case "flag":
+      return value === true;
+    case "choices":
+      return Array.isArray(value) ? value.map(String) : [];
+    case "lines":
+      return Array.isArray(value) ? value.map(String).join("\n") : "";
+    case "instant":
+      return localOf(zone, typeof value === "string" ? instantOf(value) : null);
+    case "text":
+    case "long text":
+    case "number":
+    case "choice":
+      return typeof value === "string" || typeof value === "number" ? String(value) : "";
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** True when two contents of a control are the same. */
+export function isSameTyped(one: Typed, other: Typed): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The names of the fields whose controls show something else than `base` says. */
+export function touchedFields(
+  specs: readonly FieldSpec[],
+  base: FieldValues,
+  draft: Draft,
+  zone: string,
+): readonly string[] {
+  const shown = draftOf(specs, base, zone);
+  return specs.map(({ name }) => name).filter((name) => !isSameTyped(draft[name], shown[name]));
+}
+
+/** The values that the controls say, before they are judged: what is no number or no time stays what no schema accepts. */
+export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Draft, zone: string): FieldValues {
+  const touched = new Set(touchedFields(specs, base, draft, zone));
+  return Object.fromEntries(
+    specs.flatMap((spec) => {
+      const { name } = spec;
+      if (!touched.has(name) && Object.hasOwn(base, name)) return [[name, base[name]] as const];
+      const value = saidValue(spec, draft[name] ?? "", zone);
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
+  if (typeof typed !== "string") return typed;
+  const text = typed.trim();
+  if (kind === "lines") {
+    const lines = text.split("\n").map((line) => line.trim());
+    const kept = lines.filter((line) => line !== "");
+    return kept.length === 0 && isNullable ? null : kept;
+  }
+  if (text === "" && isNullable) return null;
+  if (kind === "number") return text === "" ? undefined : NUMBER.test(text) ? Number(text) : text;
+  if (kind === "choice") return text === "" ? undefined : text;
+  if (kind !== "instant") return typed;
+  const epochMs = instantAt(zone, text);
+  return epochMs === null ? text : new Date(epochMs).toISOString();
+}
+
+/** The first error of each field. Errors of fields that the form does not show stand under the empty name, with their field. */
+export function errorsOf(issues: readonly z.core.$ZodIssue[], shown: readonly string[]): FieldErrors {
+  const errors = new Map<string, string>();
+  for (const { path, message } of issues) {
+    const name = String(path[0] ?? "");
+    const at = shown.includes(name) ? name : "";
+    const text = at === "" && path.length > 0 ? `${path.join(".")} ${message}` : message;
+    if (!errors.has(at)) errors.set(at, text);
+  }
+  return Object.fromEntries(errors);
+}
+
+/** The error that a server has told, at its field; `param` is a path such as `policy.guard_model`. */
+export function serverErrors(param: string | null, message: string, shown: readonly string[]): FieldErrors {
+  const names = (param ?? "").split(/[.[\]]/);
+  return { [names.find((name) => shown.includes(name)) ?? ""]: message };
+}
+
+/** The errors that are left once a field is typed into again; what concerns no field is left out too. */
+export function errorsWithout(errors: FieldErrors, field: string): FieldErrors {
+  return Object.fromEntries(Object.entries(errors).filter(([name]) => name !== field && name !== ""));
+}

@@ -1,0 +1,159 @@
+import { type ReactNode, useId } from "react";
+import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
+import type { Draft, FieldErrors, Typed } from "./drafts.ts";
+import type { FieldSpec } from "./field-specs.ts";
+import { choiceLabel, fieldHint, fieldLabel } from "./field-words.ts";
+import classes from "./record-form.module.css";
+
+interface FieldControlProps {
+  readonly spec: FieldSpec;
+  readonly typed: Typed;
+  readonly error: string | undefined;
+  readonly onType: (typed: Typed) => void;
+  /** By whose clock times are typed. */
+  readonly zone: string;
+  /** Values that are offered while typing; others can be typed too. */
+  readonly offered?: readonly string[] | undefined;
+}
+
+/** A control that a form brings along for one of its fields. */
+export type OwnControl = (own: {
+  readonly typed: Typed;
+  readonly onType: (typed: Typed) => void;
+  readonly error: string | undefined;
+}) => ReactNode;
+
+interface FormFieldsProps {
+  readonly specs: readonly FieldSpec[];
+  readonly draft: Draft;
+  readonly errors: FieldErrors;
+  readonly onType: (field: string, typed: Typed) => void;
+  readonly zone: string;
+  /** Values that are offered while typing, by field. */
+  readonly offered?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly controls?: Readonly<Record<string, OwnControl>> | undefined;
+}
+
+/** The controls of all fields of a form. */
+export function FormFields({ specs, draft, errors, onType, zone, offered, controls }: FormFieldsProps) {
+  return (
+    <div className={classes["fields"]}>
+      {specs.map((spec) => {
+        const { name } = spec;
+        const own = {
+          typed: draft[name],
+          error: errors[name],
+          onType: (typed: Typed): void => onType(name, typed),
+        };
+        const control = controls?.[name];
+        return control === undefined ? (
+          <FieldControl key={name} spec={spec} {...own} zone={zone} offered={offered?.[name]} />
+        ) : (
+          <div key={name} className={classes["whole"]}>
+            {control(own)}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function FieldControl({ spec, typed, error, onType, zone, offered }: FieldControlProps) {
+  const { name, kind, choices, isNullable } = spec;
+  const list = useId();
+  const label = fieldLabel(name);
+  const hint = fieldHint(name);
+  const shared = { label, ...(hint === undefined ? {} : { hint }), error, name };
+  const value = typeof typed === "string" ? typed : "";
+  switch (kind) {
+    case "flag":
+      return (
+        <CheckField
+          label={label}
+          {...(hint === undefined ? {} : { hint })}
+          checked={typed === true}
+          onChange={(event) => onType(event.target.checked)}
+        />
+      );
+    case "choice":
+      return (
+        <SelectField
+          {...shared}
+          value={value}
+          onChange={(event) => onType(event.target.value)}
+          choices={(isNullable ? ["", ...choices] : choices).map((one) => ({ value: one, label: choiceLabel(one) }))}
+        />
+      );
+    case "choices": {
+      const chosen = Array.isArray(typed) ? (typed as readonly string[]) : [];
+      return (
+        <fieldset className={classes["choices"]}>
+          <legend>{label}</legend>
+          {choices.map((one) => (
+            <CheckField
+              key={one}
+              label={choiceLabel(one)}
+              checked={chosen.includes(one)}
+              onChange={(event) =>
+                onType(choices.filter((each) => (each === one ? event.target.checked : chosen.includes(each))))
+              }
+            />
+          ))}
+          {error !== undefined && <p role="alert">{error}</p>}
+        </fieldset>
+      );
+    }
+    case "lines":
+    case "long text":
+      return (
+        <TextArea
+          {...shared}
+          rows={kind === "lines" ? 6 : 3}
+          spellCheck={kind === "long text"}
+          dir="auto"
+          value={value}
+          onChange={(event) => onType(event.target.value)}
+        />
+      );
+    case "instant":
+      return (
+        <Field {...shared} hint={hint === undefined ? zone : `${hint} (${zone})`}>
+          {(control) => (
+            <input
+              {...control}
+              className={classes["instant"]}
+              type="datetime-local"
+              step={1}
+              value={value}
+              onChange={(event) => onType(event.target.value)}
+            />
+          )}
+        </Field>
+      );
+    case "value":
+      return null;
+    case "text":
+    case "number":
+      return (
+        <>
+          <TextField
+            {...shared}
+            {...(kind === "number" ? { inputMode: "decimal" as const } : { dir: "auto" })}
+            autoComplete="off"
+            list={offered === undefined ? undefined : list}
+            value={value}
+            onChange={(event) => onType(event.target.value)}
+          />
+          {offered !== undefined && (
+            <datalist id={list}>
+              {offered.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
+      );
+    default:
+      return kind satisfies never;
+  }
+}

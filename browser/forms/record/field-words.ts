@@ -1,0 +1,46 @@
+/** Names and values of a record's fields as people read them. */
+import { fieldTexts } from "../../messages/en/fields.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatInstant, instantOf } from "../../time/instants.ts";
+
+const text = texts("fields", fieldTexts);
+
+type FieldText = keyof typeof fieldTexts;
+const isText = (id: string): id is FieldText => Object.hasOwn(fieldTexts, id);
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+const SHOWN_MAX = 300;
+
+/** The name of a field; one without a text of its own is called as the API calls it, in words. */
+export function fieldLabel(name: string): string {
+  if (isText(name)) return text(name);
+  const words = name.replaceAll("_", " ").trim();
+  return words === "" ? name : `${words[0]?.toUpperCase()}${words.slice(1)}`;
+}
+
+/** What one should know before typing; undefined: the name says enough. */
+export function fieldHint(name: string): string | undefined {
+  const id = `${name}_hint`;
+  return isText(id) ? text(id) : undefined;
+}
+
+/** The name of a choice; empty for none. */
+export function choiceLabel(choice: string): string {
+  const id = choice === "" ? "choice_none" : `choice_${choice}`;
+  return isText(id) ? text(id) : choice;
+}
+
+/** Any value in one line: times by the zone's clock, lists with commas, at most 300 characters. What is not there is a dash. */
+export function valueText(value: unknown, zone: string): string {
+  if (value === null || value === undefined) return text("unknown");
+  if (typeof value === "boolean") return text(value ? "yes" : "no");
+  if (value === "") return text("emptyText");
+  if (typeof value === "string" && INSTANT.test(value)) return formatInstant(zone, instantOf(value));
+  const said =
+    Array.isArray(value) && value.every((item) => typeof item === "string")
+      ? value.join(", ")
+      : typeof value === "string"
+        ? value
+        : JSON.stringify(value);
+  return said.length > SHOWN_MAX ? `${said.slice(0, SHOWN_MAX)}…` : said === "" ? text("unknown") : said;
+}

@@ -1,0 +1,177 @@
+/**
+ * Editing of some fields of a record: validation by the schema that the server uses, errors at their fields, nothing typed is
+ * lost when saving fails, and what somebody else has saved meanwhile is shown before it is overwritten
+ * (docs/rules/console.md#forms).
+ */
+import { type FormEvent, type ReactNode, useState } from "react";
+import type * as z from "zod";
+import type { ReadPath } from "../../data/reads.ts";
+import { fieldTexts } from "../../messages/en/fields.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { Facts } from "../../ui/layout.tsx";
+import { Notice } from "../../ui/states.tsx";
+import { ConflictNotice } from "./conflict-notice.tsx";
+import { changesBetween, rebased } from "./conflicts.ts";
+import {
+  bodyOf,
+  type Draft,
+  draftOf,
+  errorsOf,
+  errorsWithout,
+  type FieldErrors,
+  type FieldValues,
+  serverErrors,
+  type Typed,
+  touchedFields,
+} from "./drafts.ts";
+import { FormFields, type OwnControl } from "./field-control.tsx";
+import type { FieldSpec } from "./field-specs.ts";
+import { fieldLabel, valueText } from "./field-words.ts";
+import classes from "./record-form.module.css";
+import { type Answered, complain, useAnnouncedWrite } from "./use-announced-write.ts";
+
+const text = texts("fields", fieldTexts);
+
+interface RecordFormProps {
+  /** What is edited, such as "Budget", and of whom; for messages. */
+  readonly what: string;
+  readonly name: string;
+  readonly specs: readonly FieldSpec[];
+  /** Judges the body before it is sent. */
+  readonly schema: z.ZodType;
+  /** As it was read last. */
+  readonly record: FieldValues;
+  /** By whose clock times are typed and shown. */
+  readonly zone: string;
+  /** Whether a body names every field of the form, or only those that were changed. */
+  readonly sends: "all" | "changed";
+  readonly send: (body: FieldValues) => Answered;
+  /** Reads the record again, to see whether somebody else has changed it. */
+  readonly readNow: () => Promise<FieldValues>;
+  readonly touches: readonly ReadPath[];
+  /** Values are shown, and cannot be changed. */
+  readonly isReadOnly?: boolean;
+  /** Values that are offered while typing, by field. */
+  readonly offered?: Readonly<Record<string, readonly string[]>>;
+  readonly controls?: Readonly<Record<string, OwnControl>>;
+  /** Stands above the button: what the change means, from the record and the values that would be saved. */
+  readonly note?: (values: FieldValues) => ReactNode;
+}
+
+interface Edit {
+  /** The record as it was when editing began. */
+  readonly base: FieldValues;
+  readonly draft: Draft;
+}
+
+const NO_ERRORS: FieldErrors = {};
+
+export function RecordForm(props: RecordFormProps) {
+  const { what, name, specs, schema, record, zone, sends, send, readNow, touches, note } = props;
+  const [edit, setEdit] = useState<Edit | null>(null);
+  const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
+  const [isReading, setReading] = useState(false);
+  const names = specs.map((spec) => spec.name);
+  const write = useAnnouncedWrite<FieldValues>({
+    send,
+    touches,
+    done: () => text("saved", { what, name }),
+    failed: () => text("undoFailed", { what, name }),
+    onFailed: (error) => setErrors(serverErrors(error.param, `${error.message} (${error.code})`, names)),
+    onDone: () => {
+      setEdit(null);
+      setErrors(NO_ERRORS);
+    },
+    inverse: (body) => ({
+      variables: Object.fromEntries(
+        Object.keys(body).map((field) => [field, edit?.base[field] ?? record[field] ?? null]),
+      ),
+      done: text("undone", { what, name }),
+    }),
+  });
+  if (props.isReadOnly === true)
+    return <Facts facts={names.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
+
+  const base = edit?.base ?? record;
+  const draft = edit?.draft ?? draftOf(specs, record, zone);
+  const values = bodyOf(specs, base, draft, zone);
+  const conflicts = edit === null ? [] : changesBetween(names, base, record);
+  const type = (field: string, typed: Typed): void => {
+    const next = { ...draft, [field]: typed };
+    setEdit(
+      touchedFields(specs, base, next, zone).length === 0 && conflicts.length === 0 ? null : { base, draft: next },
+    );
+    setErrors((before) => errorsWithout(before, field));
+  };
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (edit === null) return;
+    const touched = touchedFields(specs, base, draft, zone);
+    const body =
+      sends === "all" ? values : Object.fromEntries(Object.entries(values).filter(([key]) => touched.includes(key)));
+    const judged = schema.safeParse(body);
+    if (!judged.success) {
+      setErrors(errorsOf(judged.error.issues, names));
+      return;
+    }
+    setReading(true);
+    try {
+      const now = await readNow();
+      if (changesBetween(names, base, now).length === 0) write.run(judged.data as FieldValues);
+    } catch (error) {
+      complain(text("saveFailed", { what, reason: "" }), error);
+    } finally {
+      setReading(false);
+    }
+  };
+  const general = errors[""];
+  return (
+    <form className={classes["form"]} onSubmit={(event) => void submit(event)} noValidate>
+      {conflicts.length > 0 && (
+        <ConflictNotice
+          changes={conflicts}
+          yours={values}
+          zone={zone}
+          onKeep={() => setEdit({ base: record, draft: rebased(specs, draft, base, record, zone) })}
+          onTake={() => setEdit(null)}
+        />
+      )}
+      <FormFields
+        specs={specs}
+        draft={draft}
+        errors={errors}
+        onType={type}
+        zone={zone}
+        offered={props.offered}
+        controls={props.controls}
+      />
+      {note?.(values)}
+      {general !== undefined && <Notice tone="bad">{general}</Notice>}
+      <div className={classes["footer"]}>
+        <Button
+          type="submit"
+          tone={edit === null ? "plain" : "primary"}
+          disabled={edit === null || conflicts.length > 0}
+          isBusy={isReading || write.isBusy}
+        >
+          {text("save")}
+        </Button>
+        {edit !== null && (
+          <>
+            <Button
+              tone="quiet"
+              onClick={() => {
+                setEdit(null);
+                setErrors(NO_ERRORS);
+              }}
+            >
+              {text("discard")}
+            </Button>
+            <span className={classes["unsaved"]}>{text("unsaved")}</span>
+          </>
+        )}
+      </div>
+    </form>
+  );
+}

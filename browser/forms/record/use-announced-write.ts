@@ -1,0 +1,77 @@
+/** A write that tells how it went at the corner of the page, and offers to take it back where it has an inverse. */
+import { ApiError } from "../../data/api-error.ts";
+import type { ReadPath } from "../../data/reads.ts";
+import { useWrite } from "../../data/writes.ts";
+import { fieldTexts } from "../../messages/en/fields.ts";
+import { texts } from "../../messages/texts.ts";
+import { toast } from "../../ui/toast.ts";
+
+const text = texts("fields", fieldTexts);
+
+/** What openapi-fetch resolves to, of any path. */
+export type Answered = Promise<{ readonly data?: unknown; readonly error?: unknown; readonly response: Response }>;
+
+interface AnnouncedWriteOptions<V> {
+  readonly send: (variables: V) => Answered;
+  readonly touches: readonly ReadPath[];
+  /** What has happened, in words. */
+  readonly done: (variables: V) => string;
+  /** That it has not happened, in words; why is added. */
+  readonly failed: (variables: V) => string;
+  /** Absent: a failure is shown by the caller, at the field that it names. */
+  readonly onFailed?: (error: ApiError, variables: V) => void;
+  readonly onDone?: (variables: V) => void;
+  /** What takes it back, as variables of the same write; null: nothing does. */
+  readonly inverse?: (variables: V) => { readonly variables: V; readonly done: string } | null;
+}
+
+/** The write; `isBusy` while it is under way. */
+export function useAnnouncedWrite<V>({
+  send,
+  touches,
+  done,
+  failed,
+  onFailed,
+  onDone,
+  inverse,
+}: AnnouncedWriteOptions<V>): { readonly run: (variables: V) => void; readonly isBusy: boolean } {
+  const undo = useWrite<unknown, { readonly variables: V; readonly done: string }>({
+    send: async ({ variables }) => await send(variables),
+    touches,
+    onDone: ({ isPending }, back) => announce(back.done, isPending),
+    onFailed: (error, back) => complain(failed(back.variables), error),
+  });
+  const write = useWrite<unknown, V>({
+    send,
+    touches,
+    onDone: ({ isPending }, variables) => {
+      const back = inverse?.(variables) ?? null;
+      announce(
+        done(variables),
+        isPending,
+        back === null ? undefined : { label: text("undo"), onPress: () => undo.mutate(back) },
+      );
+      onDone?.(variables);
+    },
+    onFailed: (error, variables) => {
+      if (onFailed === undefined) complain(failed(variables), error);
+      else onFailed(error, variables);
+    },
+  });
+  return { run: write.mutate, isBusy: write.isPending };
+}
+
+function announce(title: string, isPending: boolean, action?: { label: string; onPress: () => void }): void {
+  toast({
+    title,
+    tone: isPending ? "warn" : "good",
+    ...(isPending ? { detail: text("pending") } : {}),
+    ...(action === undefined ? {} : { action }),
+  });
+}
+
+/** Tells that something failed, with what the server said. */
+export function complain(title: string, error: unknown): void {
+  const detail = error instanceof ApiError ? `${error.message} (${error.code})` : undefined;
+  toast({ title, tone: "bad", ...(detail === undefined ? {} : { detail }) });
+}
