@@ -15,8 +15,11 @@ import { bundleWorker } from "./local/workerd/bundle.ts";
  */
 const GZIP_BUDGET_BYTES = 247_000;
 
-/** The console's compressed sizes: what the first page needs, what a page adds, all scripts, and the stylesheet. */
-const CONSOLE_BUDGET_BYTES = { first: 170_000, page: 30_000, all: 400_000, style: 20_000 };
+/**
+ * The console's compressed sizes: what the first page needs, what a page adds, what a part of a page adds that is loaded when it
+ * is opened (a form brings the schemas that judge it), all scripts, and the stylesheet.
+ */
+const CONSOLE_BUDGET_BYTES = { first: 170_000, page: 30_000, part: 60_000, all: 400_000, style: 20_000 };
 
 const DIST = join(import.meta.dirname, "../dist");
 
@@ -46,7 +49,7 @@ async function buildAndCheckConsole(): Promise<void> {
     check(
       `console, ${entry}`,
       sizeOf(scripts, new Set(firstLoad(files, name).filter((part) => !first.has(part)))),
-      CONSOLE_BUDGET_BYTES.page,
+      entry?.endsWith("-page.tsx") === true ? CONSOLE_BUDGET_BYTES.page : CONSOLE_BUDGET_BYTES.part,
     );
   check("console, all scripts", sizeOf(scripts, new Set(manifest.files)), CONSOLE_BUDGET_BYTES.all);
   check("console, stylesheet", sizeOf(files, new Set([manifest.style])), CONSOLE_BUDGET_BYTES.style);

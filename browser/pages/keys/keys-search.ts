@@ -1,4 +1,10 @@
 /** Search parameters of the page `keys`. */
-import { searchParams } from "../../data/search-params.ts";
+import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
 
-export const keysSearch = searchParams({});
+export const keysSearch = searchParams({
+  q: textParam(200),
+  disabled: choiceParam(["true", "false"]),
+  tenant_id: textParam(40),
+  /** The key that is open beside the list. */
+  key_id: textParam(40),
+});

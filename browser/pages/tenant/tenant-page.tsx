@@ -1,9 +1,126 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { type ComponentType, lazy, Suspense, useState } from "react";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+import { changedSearch } from "../../data/search-params.ts";
+import { StatusBadge, useStatusChanges } from "../../forms/tenant-status.tsx";
 import { pageTexts } from "../../messages/en/pages.ts";
+import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
-import { PageHead } from "../../ui/layout.tsx";
+import { Button } from "../../ui/button.tsx";
+import { PageHead, Stack } from "../../ui/layout.tsx";
+import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { TENANT_TABS } from "./tenant-search.ts";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
+const text = texts("tenant", tenantTexts);
 const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/tenants/$tenantId");
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("failed"),
+  stale: text("stale"),
+  retry: text("retry"),
+};
+const EVERY_MS = 20_000;
 
+type TenantTab = (typeof TENANT_TABS)[number];
+
+/** Each part is loaded when it is opened. */
+const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
+  profile: lazy(async () => ({ default: (await import("./profile-tab.tsx")).ProfileTab })),
+  schedule: lazy(async () => ({ default: (await import("./schedule-tab.tsx")).ScheduleTab })),
+  budget: lazy(async () => ({ default: (await import("./budget-tab.tsx")).BudgetTab })),
+  models: lazy(async () => ({ default: (await import("./models-tab.tsx")).ModelsTab })),
+  guardrails: lazy(async () => ({ default: (await import("./guardrails-tab.tsx")).GuardrailsTab })),
+  compression: lazy(async () => ({ default: (await import("./compression-tab.tsx")).CompressionTab })),
+  keys: lazy(async () => ({ default: (await import("./keys-tab.tsx")).KeysTab })),
+  usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
+  history: lazy(async () => ({ default: (await import("./history-tab.tsx")).HistoryTab })),
+};
+/** What only admins may read. */
+const FOR_ADMINS: ReadonlySet<TenantTab> = new Set(["history"]);
+const DeleteTenant = lazy(async () => ({ default: (await import("./delete-tenant.tsx")).DeleteTenant }));
+
+/** One tenant. A `user` sees the own one, and changes its keys alone. */
 export function TenantPage() {
-  return <PageHead title={pageText("tenants")} question={pageText("tenantsQuestion")} />;
+  const { tenantId } = route.useParams();
+  const { role } = useCurrentUser();
+  const tenant = useQuery(read("/api/v1/tenants/{id}", { params: { path: { id: tenantId } } }, { everyMs: EVERY_MS }));
+  const shown = tenant.data?.id === tenantId.toLowerCase() ? tenant.data : undefined;
+  const status = tenant.error?.status;
+  const isGone = status === 404 || status === 400;
+  if (isGone && shown === undefined)
+    return (
+      <Empty title={text("gone")} action={role === "admin" ? <Link to="/tenants">{text("back")}</Link> : undefined}>
+        {text("goneText")}
+      </Empty>
+    );
+  return (
+    <Loaded state={{ ...tenant, data: shown, error: isGone ? null : tenant.error }} texts={stateTexts}>
+      {(one) => (
+        <Stack>
+          {isGone && <Notice tone="bad">{text("goneNow")}</Notice>}
+          <TenantParts key={one.id} tenant={one} />
+        </Stack>
+      )}
+    </Loaded>
+  );
+}
+
+function TenantParts({ tenant }: TenantTabProps) {
+  const { role } = useCurrentUser();
+  const { tab = "profile" } = route.useSearch();
+  const navigate = useNavigate({ from: "/tenants/$tenantId" });
+  const changesOf = useStatusChanges();
+  const [isDeleting, setDeleting] = useState(false);
+  const isAdmin = role === "admin";
+  const tabs = TENANT_TABS.filter((one) => isAdmin || !FOR_ADMINS.has(one));
+  const Part = PARTS[tab];
+  return (
+    <>
+      <PageHead
+        title={<bdi>{tenant.name}</bdi>}
+        question={tenant.description === "" ? pageText("tenantsQuestion") : <bdi>{tenant.description}</bdi>}
+        actions={
+          <>
+            <StatusBadge status={tenant.status} />
+            {isAdmin &&
+              changesOf(tenant).map(({ label, run }) => (
+                <Button key={label} onClick={run}>
+                  {label}
+                </Button>
+              ))}
+            {isAdmin && (
+              <Button tone="danger" onClick={() => setDeleting(true)}>
+                {text("delete")}
+              </Button>
+            )}
+          </>
+        }
+      />
+      <Tabs
+        label={text("tabs")}
+        chosen={tab}
+        onChoose={(id) =>
+          void navigate({ search: (before) => changedSearch(before, { tab: TENANT_TABS.find((one) => one === id) }) })
+        }
+        tabs={tabs.map((id) => ({
+          id,
+          label: text(id),
+          content:
+            id === tab ? (
+              <Suspense fallback={null}>
+                <Part tenant={tenant} />
+              </Suspense>
+            ) : null,
+        }))}
+      />
+      <Suspense fallback={null}>
+        {isDeleting && <DeleteTenant tenant={tenant} onClose={() => setDeleting(false)} />}
+      </Suspense>
+    </>
+  );
 }

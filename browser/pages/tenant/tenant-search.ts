@@ -1,6 +1,25 @@
 /** Search parameters of the page of one tenant. */
-import { searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+
+/** The parts of the page, in their order. */
+export const TENANT_TABS = [
+  "profile",
+  "schedule",
+  "budget",
+  "models",
+  "guardrails",
+  "compression",
+  "keys",
+  "usage",
+  "history",
+] as const;
 
 export const tenantSearch = searchParams({
-  tab: textParam(40),
+  tab: choiceParam(TENANT_TABS),
+  /** Of the list of keys. */
+  q: textParam(200),
+  disabled: choiceParam(["true", "false"]),
+  key_id: textParam(40),
+  /** Of the usage, in days. */
+  days: choiceParam(["7", "30"]),
 });

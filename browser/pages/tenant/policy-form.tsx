@@ -1,0 +1,87 @@
+/** The policy of a tenant: not set, or set with its fields, which follow from the table of a tenant's fields. */
+import { useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type * as z from "zod";
+import type { Records } from "../../data/api.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+import type { FieldValues } from "../../forms/record/drafts.ts";
+import type { FieldSpec } from "../../forms/record/field-specs.ts";
+import { RecordForm } from "../../forms/record/record-form.tsx";
+import { type Answered, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { TENANT_READS } from "../../forms/tenant-status.tsx";
+import { tenantTexts } from "../../messages/en/tenant.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { Panel, Row } from "../../ui/layout.tsx";
+import { Notice } from "../../ui/states.tsx";
+
+const text = texts("tenant", tenantTexts);
+
+interface PolicyFormProps {
+  readonly tenant: Records["Tenant"];
+  readonly field: "guardrails_policy" | "compression_policy";
+  readonly title: string;
+  /** What holds without a policy. */
+  readonly offText: string;
+  readonly specs: readonly FieldSpec[];
+  readonly schema: z.ZodType;
+  /** The policy that is set first. */
+  readonly first: FieldValues;
+  readonly send: (policy: FieldValues | null) => Answered;
+  readonly note?: (values: FieldValues) => ReactNode;
+}
+
+export function PolicyForm({ tenant, field, title, offText, specs, schema, first, send, note }: PolicyFormProps) {
+  const { id, name, timezone } = tenant;
+  const isReadOnly = useCurrentUser().role === "user";
+  const queries = useQueryClient();
+  const policy = tenant[field];
+  const doneText = (set: FieldValues | null): string => text(set === null ? "policyRemoved" : "policySet", { name });
+  const turning = useAnnouncedWrite<FieldValues | null>({
+    send,
+    touches: TENANT_READS,
+    done: doneText,
+    failed: () => text("policyFailed", { name }),
+    inverse: () => ({ variables: policy, done: doneText(policy) }),
+  });
+  return (
+    <Panel
+      title={title}
+      actions={
+        !isReadOnly && (
+          <Row>
+            <Button isBusy={turning.isBusy} onClick={() => turning.run(policy === null ? first : null)}>
+              {text(policy === null ? "turnOn" : "turnOff")}
+            </Button>
+          </Row>
+        )
+      }
+    >
+      {policy === null ? (
+        <Notice>{offText}</Notice>
+      ) : (
+        <RecordForm
+          what={text("policy")}
+          name={name}
+          specs={specs}
+          schema={schema}
+          record={policy}
+          zone={timezone}
+          sends="all"
+          send={send}
+          readNow={async () => {
+            const now = await queries.fetchQuery({
+              ...read("/api/v1/tenants/{id}", { params: { path: { id } } }),
+              staleTime: 0,
+            });
+            return now[field] ?? {};
+          }}
+          touches={TENANT_READS}
+          isReadOnly={isReadOnly}
+          {...(note === undefined ? {} : { note })}
+        />
+      )}
+    </Panel>
+  );
+}

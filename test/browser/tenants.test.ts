@@ -1,0 +1,105 @@
+/** Tenants and their keys in a real browser: from nothing to a first request, and what two people do at the same time. */
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { useConsole } from "../harness/browser/use-console.ts";
+
+const fixture = useConsole();
+const run = promisify(execFile);
+
+const newTenant = async (fields: object = {}): Promise<Tenant> =>
+  await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `t-${randomUUID()}`, ...fields });
+const tenantNow = async ({ id }: Tenant): Promise<Tenant> =>
+  await fixture.gateway.must<Tenant>("GET", `/tenants/${id}`);
+
+describe("from nothing to a first request", () => {
+  it("takes a form, a form and the curl line of the page; the secret is gone afterwards", async () => {
+    const { page, problems } = await fixture.open({ as: "admin" });
+    const name = `new-${randomUUID()}`;
+    await page.goto("/tenants");
+    await page.getByRole("button", { name: "Create tenant" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill(name);
+    await dialog.getByLabel("Weight").fill("0");
+    await dialog.getByRole("button", { name: "Create tenant" }).click();
+    await dialog.getByText("must be a whole number from 1 to 1000000").waitFor();
+    await dialog.getByLabel("Weight").fill("50");
+    await dialog.getByRole("button", { name: "Create tenant" }).click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+
+    await page.getByRole("tab", { name: "Keys" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
+    await dialog.getByLabel("Name", { exact: true }).fill("first");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("Waiting for your first request").waitFor();
+    const curl = (await page.locator("pre", { hasText: "curl" }).textContent()) ?? "";
+    const secret = /sk_[0-9a-f]{48}/.exec(curl)?.[0] ?? "";
+    expect(secret).not.toBe("");
+    await run("sh", ["-c", `${curl} --silent --max-time 30`]);
+    await page.getByText("Your request has arrived").waitFor();
+    expect(await page.getByRole("link", { name: "See the request" }).getAttribute("href")).toMatch(/\/logs\?open=/);
+
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("cell", { name: "first" }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await page.goBack();
+    await page.goForward();
+    await page.reload();
+    await page.getByRole("cell", { name: "first" }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(problems()).toEqual([]);
+  });
+});
+
+describe("two admins", () => {
+  it("who edit one tenant: the second is shown what the first has saved, and loses nothing", async () => {
+    const tenant = await newTenant({ organization: "before" });
+    const { page } = await fixture.open({ as: "admin" });
+    await page.goto(`/tenants/${tenant.id}`);
+    await page.getByLabel("Organization").fill("mine");
+    await fixture.gateway.must("PUT", `/tenants/${tenant.id}`, { organization: "theirs" });
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText("Somebody else has changed this since you began").waitFor();
+    expect((await tenantNow(tenant)).organization).toBe("theirs");
+    await page.getByRole("button", { name: "Keep what I typed" }).click();
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText(`Details of ${tenant.name} saved`).waitFor();
+    expect((await tenantNow(tenant)).organization).toBe("mine");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText(`Details of ${tenant.name} is as before`).waitFor();
+    expect((await tenantNow(tenant)).organization).toBe("theirs");
+  });
+});
+
+describe("a tenant", () => {
+  it("shows budget, schedule, policies, usage and changes, and says when it is deleted meanwhile", async () => {
+    const tenant = await newTenant({ timezone: "Asia/Kolkata" });
+    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, {
+      budget_tokens: 10,
+      budget_period: "monthly",
+    });
+    const { page, problems } = await fixture.open({ as: "admin" });
+    await page.goto(`/tenants/${tenant.id}?tab=budget`);
+    await page.getByText("Asia/Kolkata (UTC+05:30)").first().waitFor();
+    await page.getByText(/Begins anew on 1 \w+ \d{4}, 00:00/).waitFor();
+    await page.getByLabel("Budget in tokens").fill("0");
+    await page.getByText("A cap of 0 tokens refuses every request").waitFor();
+    for (const [tab, words] of [
+      ["Schedule", "Served now"],
+      ["Models", "Models that may be used"],
+      ["Guardrails", "No policy: nothing is looked for."],
+      ["Compression", "No policy: the settings of the gateway hold."],
+      ["Usage", "By day"],
+      ["What changed", "create tenant"],
+    ] as const) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByText(words).first().waitFor();
+    }
+    expect(problems()).toEqual([]);
+    await fixture.gateway.must("DELETE", `/tenants/${tenant.id}`);
+    await page.goto(`/tenants/${tenant.id}`);
+    await page.getByText("There is no such tenant").waitFor();
+  });
+});
