@@ -7,7 +7,7 @@ import { useAnnouncedWrite } from "./record/use-announced-write.ts";
 
 const text = texts("tenants", tenantsTexts);
 
-export type TenantStatus = Records["Tenant"]["status"];
+type TenantStatus = Records["Tenant"]["status"];
 
 /** What shows tenants. */
 export const TENANT_READS: readonly ReadPath[] = [

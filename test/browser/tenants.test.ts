@@ -34,7 +34,7 @@ describe("from nothing to a first request", () => {
     await dialog.getByLabel("Name", { exact: true }).fill("first");
     await dialog.getByRole("button", { name: "Create key" }).click();
     await page.getByText("Waiting for your first request").waitFor();
-    const curl = await page.locator("pre", { hasText: "curl" }).innerText();
+    const curl = (await page.locator("pre", { hasText: "curl" }).textContent()) ?? "";
     const secret = /sk_[0-9a-f]{48}/.exec(curl)?.[0] ?? "";
     expect(secret).not.toBe("");
     await run("sh", ["-c", `${curl} --silent --max-time 30`]);

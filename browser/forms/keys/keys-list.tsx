@@ -37,7 +37,7 @@ type ListedKey = Records["ListedApiKey"];
 type KeySummary = Records["KeySummary"];
 
 /** What of the address belongs to the list. */
-export interface KeysSearch {
+interface KeysSearch {
   readonly q?: string | undefined;
   readonly disabled?: "true" | "false" | undefined;
   /** The key that is open. */

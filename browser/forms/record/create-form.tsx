@@ -10,6 +10,7 @@ import {
   type Draft,
   draftOf,
   errorsOf,
+  errorsWithout,
   type FieldErrors,
   type FieldValues,
   serverErrors,
@@ -48,7 +49,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
   const type = (field: string, typed: Typed): void => {
     sent.current = null;
     setDraft({ ...draft, [field]: typed });
-    setErrors(({ [field]: _, "": __, ...rest }) => rest);
+    setErrors((before) => errorsWithout(before, field));
   };
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();

@@ -68,13 +68,13 @@ export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Dr
     specs.flatMap((spec) => {
       const { name } = spec;
       if (!touched.has(name) && Object.hasOwn(base, name)) return [[name, base[name]] as const];
-      const value = typedValue(spec, draft[name] ?? "", zone);
+      const value = saidValue(spec, draft[name] ?? "", zone);
       return value === undefined ? [] : [[name, value] as const];
     }),
   );
 }
 
-function typedValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
+function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
   if (typeof typed !== "string") return typed;
   const text = typed.trim();
   if (kind === "lines") {
@@ -106,4 +106,9 @@ export function errorsOf(issues: readonly z.core.$ZodIssue[], shown: readonly st
 export function serverErrors(param: string | null, message: string, shown: readonly string[]): FieldErrors {
   const names = (param ?? "").split(/[.[\]]/);
   return { [names.find((name) => shown.includes(name)) ?? ""]: message };
+}
+
+/** The errors that are left once a field is typed into again; what concerns no field is left out too. */
+export function errorsWithout(errors: FieldErrors, field: string): FieldErrors {
+  return Object.fromEntries(Object.entries(errors).filter(([name]) => name !== field && name !== ""));
 }

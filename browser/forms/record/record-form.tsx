@@ -19,6 +19,7 @@ import {
   type Draft,
   draftOf,
   errorsOf,
+  errorsWithout,
   type FieldErrors,
   type FieldValues,
   serverErrors,
@@ -102,7 +103,7 @@ export function RecordForm(props: RecordFormProps) {
     setEdit(
       touchedFields(specs, base, next, zone).length === 0 && conflicts.length === 0 ? null : { base, draft: next },
     );
-    setErrors(({ [field]: _, "": __, ...rest }) => rest);
+    setErrors((before) => errorsWithout(before, field));
   };
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();

@@ -4,7 +4,7 @@ import { budgetTexts } from "../../messages/en/budget.ts";
 import { texts } from "../../messages/texts.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { TenantForm } from "./tenant-form.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("budget", budgetTexts);
 

@@ -6,7 +6,7 @@ import { objectSpecs } from "../../forms/record/field-specs.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { PolicyForm } from "./policy-form.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 const SPECS = objectSpecs(TENANT_FIELDS.compression_policy.value.unwrap());

@@ -8,7 +8,7 @@ import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { GuardrailsTrial } from "./guardrails-trial.tsx";
 import { PolicyForm } from "./policy-form.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 const SPECS = objectSpecs(TENANT_FIELDS.guardrails_policy.value.unwrap());

@@ -10,7 +10,7 @@ import { zoneLabel } from "../../time/zones.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 const stateTexts = {

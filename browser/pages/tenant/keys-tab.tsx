@@ -1,7 +1,7 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { changedSearch } from "../../data/search-params.ts";
 import { KeysList } from "../../forms/keys/keys-list.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const route = getRouteApi("/signed-in/tenants/$tenantId");
 

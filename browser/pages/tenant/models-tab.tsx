@@ -3,7 +3,7 @@ import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { TenantForm } from "./tenant-form.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 

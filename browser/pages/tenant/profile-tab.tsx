@@ -10,7 +10,7 @@ import { texts } from "../../messages/texts.ts";
 import { CheckField } from "../../ui/fields.tsx";
 import { Grid, Panel } from "../../ui/layout.tsx";
 import { TenantForm } from "./tenant-form.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")];

@@ -10,7 +10,7 @@ import { Facts, Panel } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
 import { servedNow } from "./served-now.ts";
 import { TenantForm } from "./tenant-form.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 const MINUTE_MS = 60_000;

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { type ComponentType, lazy, Suspense, useState } from "react";
-import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
@@ -14,6 +13,7 @@ import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { TENANT_TABS } from "./tenant-search.ts";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 const pageText = texts("pages", pageTexts);
@@ -26,11 +26,7 @@ const stateTexts = {
 };
 const EVERY_MS = 20_000;
 
-type Tenant = Records["Tenant"];
 type TenantTab = (typeof TENANT_TABS)[number];
-export interface TenantTabProps {
-  readonly tenant: Tenant;
-}
 
 /** Each part is loaded when it is opened. */
 const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {

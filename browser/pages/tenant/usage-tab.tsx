@@ -18,7 +18,7 @@ import { formatCount, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import type { TenantTabProps } from "./tenant-page.tsx";
+import type { TenantTabProps } from "./tenant-tab.ts";
 import { usageTotals } from "./usage-totals.ts";
 
 const text = texts("tenant", tenantTexts);

@@ -156,18 +156,11 @@ function useColumns(): readonly Column<Tenant>[] {
     },
     { id: "status", head: text("status"), cell: ({ status }) => <StatusBadge status={status} /> },
     { id: "group", head: text("group"), cell: ({ fairshare_group }) => <bdi>{fairshare_group}</bdi> },
-    { id: "weight", head: text("weight"), align: "right", cell: ({ weight }) => formatCount(weight) },
     {
       id: "tokens_per_minute",
       head: text("tokensPerMinute"),
       align: "right",
       cell: ({ tokens_per_minute: limit }) => (limit === 0 ? text("noLimit") : formatCount(limit)),
-    },
-    {
-      id: "in_flight",
-      head: text("inFlight"),
-      align: "right",
-      cell: ({ max_in_flight: cap }) => (cap === null ? text("noCap") : formatCount(cap)),
     },
     {
       id: "budget",
