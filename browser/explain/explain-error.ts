@@ -45,6 +45,12 @@ export const ROW_ERROR_CODES: readonly string[] = [
   "client_gone",
 ];
 
+/** A code in two or three words, for a cell of a table: `Api key expired`. */
+export function errorName(code: string): string {
+  const words = code.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** True for a code of the gateway's own table. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERROR_TABLE, code);
