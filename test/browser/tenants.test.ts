@@ -16,7 +16,8 @@ const tenantNow = async ({ id }: Tenant): Promise<Tenant> =>
 
 describe("from nothing to a first request", () => {
   it("takes a form, a form and the curl line of the page; the secret is gone afterwards", async () => {
-    const { page, problems } = await fixture.open({ as: "admin" });
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
     const name = `new-${randomUUID()}`;
     await page.goto("/tenants");
     await page.getByRole("button", { name: "Create tenant" }).click();
@@ -49,7 +50,7 @@ describe("from nothing to a first request", () => {
     await page.reload();
     await page.getByRole("cell", { name: "first" }).waitFor();
     expect(await page.content()).not.toContain(secret);
-    expect(problems()).toEqual([]);
+    expect(visit.problems()).toEqual([]);
   });
 });
 
@@ -80,7 +81,8 @@ describe("a tenant", () => {
       budget_tokens: 10,
       budget_period: "monthly",
     });
-    const { page, problems } = await fixture.open({ as: "admin" });
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
     await page.goto(`/tenants/${tenant.id}?tab=budget`);
     await page.getByText("Asia/Kolkata (UTC+05:30)").first().waitFor();
     await page.getByText(/Begins anew on 1 \w+ \d{4}, 00:00/).waitFor();
@@ -97,7 +99,7 @@ describe("a tenant", () => {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();
     }
-    expect(problems()).toEqual([]);
+    expect(visit.problems()).toEqual([]);
     await fixture.gateway.must("DELETE", `/tenants/${tenant.id}`);
     await page.goto(`/tenants/${tenant.id}`);
     await page.getByText("There is no such tenant").waitFor();
