@@ -16,7 +16,7 @@ type ReadValue<P extends ReadPath> = NonNullable<
   FetchResponse<ApiPaths[P]["get"] & Record<string | number, unknown>, ReadInit<P>, "application/json">["data"]
 >;
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Milliseconds between two reads while the tab is seen; absent: read once, and again when the page is opened. */
   readonly everyMs?: number;
   readonly enabled?: boolean;
@@ -50,7 +50,7 @@ export function read<P extends ReadPath>(path: P, init?: ReadInit<P>, { everyMs,
 }
 
 /** One page of a list. */
-export interface Page<T> {
+interface Page<T> {
   readonly rows: readonly T[];
   /** The address of the next page; null: this is the last. */
   readonly next: string | null;

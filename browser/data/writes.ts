@@ -4,7 +4,7 @@ import { answerValue } from "./api.ts";
 import type { ApiError } from "./api-error.ts";
 import type { ReadPath } from "./reads.ts";
 
-export interface Written<T> {
+interface Written<T> {
   readonly value: T;
   /** True: stored, and still on its way to the cells (docs/rules/management-api.md#synchronization). */
   readonly isPending: boolean;

@@ -6,7 +6,7 @@
  * `#` is the number, with the categories of CLDR's plural rules.
  */
 
-export type Catalogue = Readonly<Record<string, string>>;
+type Catalogue = Readonly<Record<string, string>>;
 type Values = Readonly<Record<string, string | number>>;
 type Translations = Readonly<Record<string, Catalogue>>;
 

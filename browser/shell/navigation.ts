@@ -1,7 +1,7 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
 import { Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
 
-export interface NavigationEntry {
+interface NavigationEntry {
   readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys";
   /** Identifier of its text in the catalogue of pages. */
   readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys";

@@ -34,11 +34,6 @@ interface PeriodBounds {
   readonly days: { readonly first: string; readonly last: string } | null;
 }
 
-/** What usage reads ask for: instants, or days of a zone. */
-type PeriodQuery =
-  | { readonly since_ms: string; readonly until_ms: string }
-  | { readonly start_day: string; readonly end_day: string; readonly timezone: string };
-
 /** Which field of an own period is wrong, and what to do. */
 interface PeriodProblem {
   readonly field: "from" | "to";
@@ -66,19 +61,6 @@ export function periodBounds(period: Period, zoneName: string, nowMs: number): P
     default:
       return kind satisfies never;
   }
-}
-
-/** The query of a usage read for a period; the last 24 hours are asked for by instants. */
-export function periodQuery(period: Period, zoneName: string, nowMs: number): PeriodQuery {
-  const { fromMs, toMs, days } = periodBounds(period, zoneName, nowMs);
-  if (days === null) return { since_ms: String(fromMs), until_ms: String(toMs) };
-  return { start_day: days.first, end_day: days.last, timezone: usableZone(zoneName) };
-}
-
-/** The first instant of the month after the one that `nowMs` is in, epoch ms: when monthly budgets begin anew. */
-export function nextMonthMs(zoneName: string, nowMs: number): number {
-  const zone = usableZone(zoneName);
-  return dayStartMs(zone, dayAfter(lastOfMonth(dayIn(zone, nowMs))));
 }
 
 /** What is wrong with an own period; null when nothing is. */

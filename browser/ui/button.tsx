@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from "react";
 import classes from "./button.module.css";
 import { classNames } from "./class-names.ts";
 
-export interface ButtonProps extends ComponentProps<"button"> {
+interface ButtonProps extends ComponentProps<"button"> {
   /** `primary` once a view at most; `danger` for what takes something away. */
   readonly tone?: "primary" | "plain" | "quiet" | "danger";
   readonly icon?: ReactNode;

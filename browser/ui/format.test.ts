@@ -1,9 +1,9 @@
 /** Numbers read as people write them, whatever the number. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatBytes, formatCount, formatMs, formatShare, formatShortCount, formatText, formatUsd } from "./format.ts";
+import { formatCount, formatMs, formatShare, formatShortCount, formatText, formatUsd } from "./format.ts";
 
-const ALL = { formatBytes, formatCount, formatMs, formatShare, formatShortCount, formatUsd };
+const ALL = { formatCount, formatMs, formatShare, formatShortCount, formatUsd };
 
 describe.each(Object.entries(ALL))("%s", (_, format) => {
   it("shows what is not known as a dash", () => {
@@ -58,22 +58,13 @@ it.each([
   expect(formatMs(ms)).toBe(text);
 });
 
-it.each([
-  [0, "0 B"],
-  [1023, "1,023 B"],
-  [1024, "1 KiB"],
-  [1_572_864, "1.5 MiB"],
-])("formats %s bytes as %s", (bytes, text) => {
-  expect(formatBytes(bytes)).toBe(text);
-});
-
 it("shows a text, or the dash", () => {
   expect([formatText("acme"), formatText(""), formatText(null)]).toEqual(["acme", "–", "–"]);
 });
 
 it("shows numbers that no figure has in a few characters", () => {
   const shown = [1e308, -1e308, 1e15, Number.MAX_SAFE_INTEGER].flatMap((amount) =>
-    [formatCount, formatShortCount, formatUsd, formatMs, formatBytes].map((format) => format(amount)),
+    [formatCount, formatShortCount, formatUsd, formatMs].map((format) => format(amount)),
   );
   expect(shown.filter((text) => text.length > 24)).toEqual([]);
 });

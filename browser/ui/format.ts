@@ -75,15 +75,6 @@ export function formatMs(ms: Amount): string {
   return `${seconds < 0 ? "-" : ""}${said.filter((part) => !part.startsWith("0 ")).join(" ")}`;
 }
 
-/** 10.5 KiB */
-export function formatBytes(bytes: Amount): string {
-  if (!known(bytes)) return UNKNOWN;
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10)));
-  const amount = bytes / 1024 ** step;
-  return `${(Math.abs(amount) >= HUGE_FROM ? huge : step === 0 ? whole : decimal).format(amount)} ${units[step]}`;
-}
-
 /** A text, or the dash where there is none. */
 export function formatText(text: string | null | undefined): string {
   return text === null || text === undefined || text === "" ? UNKNOWN : text;

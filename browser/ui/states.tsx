@@ -6,14 +6,14 @@ import classes from "./states.module.css";
 const LOADING_AFTER_MS = 200;
 
 /** A read as a page has it: the shape of a query's result. */
-export interface ReadState<T> {
+interface ReadState<T> {
   readonly data: T | undefined;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly isFetching: boolean;
   readonly refetch: () => unknown;
 }
 
-export interface StateTexts {
+interface StateTexts {
   readonly loading: string;
   /** The title of a failure, such as "Models could not be loaded". */
   readonly failed: string;
@@ -23,7 +23,7 @@ export interface StateTexts {
 }
 
 /** True once something has taken so long that a person should see that it is under way. */
-export function useIsSlow(isUnderWay: boolean): boolean {
+function useIsSlow(isUnderWay: boolean): boolean {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
     if (!isUnderWay) {

@@ -17,7 +17,7 @@ export interface Column<T> {
   readonly isWide?: boolean;
 }
 
-export interface Sort {
+interface Sort {
   readonly column: string;
   readonly isDescending: boolean;
 }

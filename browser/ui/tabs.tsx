@@ -2,7 +2,7 @@ import { Tabs as BaseTabs } from "@base-ui/react/tabs";
 import type { ReactNode } from "react";
 import classes from "./tabs.module.css";
 
-export interface Tab {
+interface Tab {
   readonly id: string;
   readonly label: string;
   /** Drawn only while the tab is chosen. */

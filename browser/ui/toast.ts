@@ -1,6 +1,6 @@
 /** Says what happened, at the corner of the page. What shows it is loaded apart from the pages. */
 
-export interface ToastText {
+interface ToastText {
   /** What happened, and to what. */
   readonly title: string;
   readonly detail?: string | undefined;

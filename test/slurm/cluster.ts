@@ -12,6 +12,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -70,7 +71,7 @@ export class SlurmCluster {
   async down(): Promise<void> {
     await this.#cancelAll();
     this.stop();
-    for (const folder of ["dev", "proc"]) spawnSync("umount", [join(this.root, folder)]);
+    this.#unmount();
   }
 
   /** A command inside the folder: squeue, scancel, scontrol. */
@@ -109,11 +110,8 @@ export class SlurmCluster {
       const file = this.#file(`${daemon}.pid`);
       if (!existsSync(file)) continue;
       const pid = Number(readFileSync(file, "utf8"));
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // it has ended by itself
-      }
+      // The number may be another process's by now, which does not have this folder for its root.
+      if (rootOf(pid) === this.root) process.kill(pid, "SIGKILL");
       rmSync(file);
     }
   }
@@ -149,10 +147,18 @@ export class SlurmCluster {
     const policy = spawnSync("apt-cache", ["policy"], { encoding: "utf8" }).stdout;
     const mirrors = [...policy.matchAll(/(https?:\/\/\S+) [a-z]+\/main/g)].map(([, url]) => url ?? "");
     const mirror = mirrors.find((url) => !url.includes("security")) ?? "http://deb.debian.org/debian";
+    // Below a mounted folder lie the machine's own devices.
+    this.#unmount();
     rmSync(this.root, { recursive: true, force: true });
     must("debootstrap", "--variant=minbase", `--include=${PACKAGES.join(",")}`, RELEASE, this.root, mirror);
     must("chroot", this.root, "useradd", "-r", "slurmrest");
     writeFileSync(join(this.root, ".installed"), "");
+  }
+
+  /** Takes the machine's folders out of the root. Throws while one of them is in use. */
+  #unmount(): void {
+    for (const folder of ["dev", "proc"].map((name) => join(this.root, name)))
+      if (isMounted(folder)) must("umount", folder);
   }
 
   #configure(): void {
@@ -163,7 +169,7 @@ export class SlurmCluster {
       ["proc", "-t", "proc", "proc"],
       ["dev", "--bind", "/dev"],
     ] as const) {
-      if (spawnSync("mountpoint", ["-q", at(folder)]).status !== 0) must("mount", ...how, at(folder));
+      if (!isMounted(at(folder))) must("mount", ...how, at(folder));
     }
     copyFileSync("/etc/hosts", at("etc/hosts"));
     appendFileSync(at("etc/hosts"), `\n127.0.0.1 ${this.host}\n`);
@@ -219,6 +225,19 @@ export class SlurmCluster {
       "PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:16",
       "PartitionName=short Nodes=ALL MaxTime=10 State=UP OverSubscribe=FORCE:16",
     ];
+  }
+}
+
+function isMounted(folder: string): boolean {
+  return existsSync(folder) && spawnSync("mountpoint", ["-q", folder]).status === 0;
+}
+
+/** The root folder of a process; null: there is no such process. */
+function rootOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/root`);
+  } catch {
+    return null;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Sentences about requests, queues, budgets, health, and what needs attention. */
+/** Sentences about requests, queues, budgets, and what needs attention. */
 export const explainTexts = {
   served: "Served in {whole}.",
   servedFromCache: "Answered from the response cache in {whole}: no upstream was called, and it cost nothing.",
@@ -111,16 +111,4 @@ export const explainTexts = {
   budgetUncapped: "There is no cap; {tokens, plural, one {# token} other {# tokens}} and {usd} are used.",
   budgetTokens: "{used} of {cap} tokens are used ({share}), {reserved} are reserved, {left} are left.",
   budgetUsd: "{used} of {cap} are used ({share}), {reserved} are reserved, {left} are left.",
-  health_healthy: "Healthy",
-  health_healthy_text: "The last check found it working.",
-  health_degraded: "Degraded",
-  health_degraded_text: "It answers, but not as it should; requests are still sent to it.",
-  health_unhealthy: "Down",
-  health_unhealthy_text: "{count, plural, one {# check has} other {# checks have}} failed in a row.",
-  health_unknown: "Not known",
-  health_unknown_text: "It was not checked yet, or the check could not tell.",
-  health_disabled: "Not checked",
-  health_disabled_text: "Health checks are switched off, or the model is disabled.",
-  healthMaintenance: "In maintenance",
-  healthMaintenanceText: "In maintenance until {instant}: no checks and no alerts.",
 } as const;
