@@ -145,7 +145,7 @@ describe("endpoints of a model that is here and not in the scene.file", () => {
   it("are restored at their old address, or where the file has a MAC for the stored credential", async () => {
     await scene.restored(scene.file);
     expect((await scene.restored(only(scene.endpoint("heir"), scene.endpoint("owner")))).warnings).toEqual([]);
-    await scene.to.connection.db.execute(sql`TRUNCATE model_endpoints`);
+    await scene.to.connection.db.execute(sql`TRUNCATE model_endpoints CASCADE`);
     expect((await scene.restored(only(scene.endpoint("heir"), scene.endpoint("owner")))).warnings).toEqual([]);
     expect(await scene.held()).toEqual(ALL);
   });

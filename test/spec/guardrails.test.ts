@@ -239,6 +239,8 @@ describe("an answer", () => {
   });
 });
 
+const HARM_ALERTS = { input: "guardrails_input_harm", output: "guardrails_output_harm" };
+
 describe("harm", () => {
   const policy = (side: string, minted: Minted, more: object) => ({
     policy: { [`${side}_scanners`]: ["harm"], guard_model: minted.model.model_name, ...more },
@@ -267,7 +269,7 @@ describe("harm", () => {
       (found) => found.length >= 6,
     );
     expect(rows[0]).toMatchObject({ admission: "boon", status_code: 200, input_tokens: 11, output_tokens: 22 });
-    causedAlert(`guardrails_${side}_harm`, minted, `harm on ${side}, action block`, "UNSAFE");
+    causedAlert(HARM_ALERTS[side], minted, `harm on ${side}, action block`, "UNSAFE");
   });
 });
 
