@@ -246,7 +246,7 @@ describe("harm", () => {
     policy: { [`${side}_scanners`]: ["harm"], guard_model: minted.model.model_name, ...more },
   });
 
-  it.each(["input", "output"])("on %s: block, redact, log_only, and a failing guard model", async (side) => {
+  it.each(["input", "output"] as const)("on %s: block, redact, log_only, and a failing guard model", async (side) => {
     said = "fine";
     const minted = await gateway.mint(upstream.url);
     for (const [action, judged, fail_open, status] of [
