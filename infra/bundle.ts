@@ -45,7 +45,7 @@ async function buildAndCheckConsole(): Promise<void> {
   const scripts = files.filter(({ name }) => name !== manifest.style);
   const first = new Set(firstLoad(files, manifest.script, ...manifest.preload));
   check("console, first load", sizeOf(scripts, first), CONSOLE_BUDGET_BYTES.first);
-  for (const { name, entry } of scripts.filter((file) => /^browser\/pages\/.*-page\.tsx$/.test(file.entry ?? "")))
+  for (const { name, entry } of scripts.filter((file) => file.entry?.startsWith("browser/pages/")))
     check(
       `console, ${entry}`,
       sizeOf(scripts, new Set(firstLoad(files, name).filter((part) => !first.has(part)))),

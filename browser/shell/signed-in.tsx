@@ -25,7 +25,7 @@ export function SignedIn() {
   const session = useQuery(sessionQuery);
   const [last, setLast] = useState<SessionUser | null>(null);
   const user = session.data?.user ?? null;
-  const { href } = useLocation();
+  const { href, pathname } = useLocation();
   useEffect(() => {
     if (user !== null) setLast(user);
   }, [user]);
@@ -36,6 +36,8 @@ export function SignedIn() {
       </Loaded>
     );
   const shown = user ?? last;
+  // Under way already: going again would never end.
+  if (shown === null && pathname === "/sign-in") return null;
   if (shown === null) return <Navigate to="/sign-in" search={{ return_to: href }} replace />;
   return (
     <CurrentUser value={shown}>

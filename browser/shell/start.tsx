@@ -5,7 +5,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "../data/api-error.ts";
-import { SESSION_KEY } from "../data/session.ts";
+import { SESSION_KEY, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
 import { consoleRouter } from "./router.tsx";
@@ -33,6 +33,8 @@ export function startConsole(): void {
       queries: { refetchOnWindowFocus: true, refetchIntervalInBackground: false, networkMode: "always" },
     },
   });
+  // Asked for while the page's part is loaded, which every page but the first waits for.
+  void queries.prefetchQuery(sessionQuery);
   const router = consoleRouter(queries);
   createRoot(root).render(
     <StrictMode>

@@ -7,6 +7,8 @@ import type { Page } from "playwright-core";
 
 /** A slow mobile line: 1.6 Mbit/s with 150 ms for a round trip. */
 const LINE = { bytesPerMs: 200, roundTripMs: 150 } as const;
+/** A delay beside which a page's own work between two requests is short. */
+const DELAY_MS = 800;
 /** How much slower the processor of a cheap phone is. */
 const PROCESSOR_SLOWDOWN = 4;
 
@@ -68,7 +70,7 @@ export async function vitalsOf(page: Page): Promise<Vitals> {
 
 /**
  * When the largest part would be there over a slow line, in ms: a round trip for each request that had to wait for another
- * one (and two for the connection), and the time for all bytes that came before.
+ * one (and two for the connection), and the time for all bytes that came before. Of a tab whose requests were delayed.
  */
 export function slowPaintMs({ largestPaintMs, resources }: Vitals): number {
   const before = resources
@@ -84,6 +86,21 @@ export function slowPaintMs({ largestPaintMs, resources }: Vitals): number {
   }
   const bytes = before.reduce((sum, resource) => sum + resource.bytes, 0);
   return (waves + 2) * LINE.roundTripMs + bytes / LINE.bytesPerMs;
+}
+
+/**
+ * Makes every request of a tab take so long that those which wait for no other one are seen to run beside each other, however
+ * busy this machine is: what {@link slowPaintMs} needs.
+ */
+export async function delayRequests(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", {
+    offline: false,
+    latency: DELAY_MS,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
 }
 
 /** Makes the line and the processor of a tab as slow as a cheap phone's. */
