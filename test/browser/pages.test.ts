@@ -11,7 +11,8 @@ import { delayRequests, slowDown, slowPaintMs, vitalsOf } from "../harness/brows
 interface ListedPage {
   readonly name: string;
   readonly as: Role;
-  readonly path: string;
+  /** Where it is; of what belongs to a visitor it depends on who that is. */
+  readonly path: string | ((visit: Visit) => string);
   /** Resolves when the page shows its content. */
   readonly isThere: (visit: Visit) => Promise<void>;
 }
@@ -48,22 +49,27 @@ const PAGES: readonly ListedPage[] = [
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
+  {
+    name: "tenant, with its week",
+    as: "user",
+    path: ({ tenant }) => `/tenants/${tenant?.id}?tab=schedule`,
+    isThere: async ({ page }) => await page.getByRole("tab", { name: "Schedule" }).waitFor(),
+  },
 ];
 
 const console_ = useConsole();
 
 describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {
-  const opened = async (opening: Parameters<typeof console_.open>[0]): Promise<Visit> => {
-    const visit = await console_.open({ as, ...opening });
-    await visit.page.goto(path);
+  const goTo = async (visit: Visit): Promise<void> => {
+    await visit.page.goto(typeof path === "string" ? path : path(visit));
     await isThere(visit);
-    return visit;
   };
 
   it.each((["light", "dark"] as const).flatMap((colorScheme) => [1280, 390].map((width) => ({ colorScheme, width }))))(
     "can be used in $colorScheme at $width pixels",
     async ({ colorScheme, width }) => {
-      const visit = await opened({ colorScheme, width });
+      const visit = await console_.open({ as, colorScheme, width });
+      await goTo(visit);
       expect({
         accessibility: await accessibilityProblems(visit.page),
         sideways: await sidewaysPixels(visit.page),
@@ -76,16 +82,14 @@ describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {
   it("is there soon over a slow line, with few requests, and shifts nothing", async () => {
     const visit = await console_.open({ as });
     await slowDown(visit.page);
-    await visit.page.goto(path);
-    await isThere(visit);
+    await goTo(visit);
     const requests = visit.requests.filter((request) => !request.includes("/assets/"));
     expect(requests.length, requests.join("\n")).toBeLessThanOrEqual(REQUESTS_MAX);
     expect((await vitalsOf(visit.page)).layoutShift).toBeLessThanOrEqual(LAYOUT_SHIFT_MAX);
     expect(visit.problems()).toEqual([]);
     const delayed = await console_.open({ as });
     await delayRequests(delayed.page);
-    await delayed.page.goto(path);
-    await isThere(delayed);
+    await goTo(delayed);
     expect(slowPaintMs(await vitalsOf(delayed.page))).toBeLessThanOrEqual(SLOW_PAINT_MAX_MS);
   });
 });
