@@ -13,7 +13,13 @@ const SEEN_MS = 6000;
 
 /** Shows a toast; it is read out at once when something failed. */
 export function toast(said: ToastText): void {
-  void import("./toast-manager.ts").then(({ toastManager }) => toastManager.add(optionsOf(said)));
+  void add(said);
+}
+
+async function add(said: ToastText): Promise<void> {
+  const { toastManager, toastsReady } = await import("./toast-manager.ts");
+  await toastsReady;
+  toastManager.add(optionsOf(said));
 }
 
 function optionsOf({ title, detail, tone = "good", action }: ToastText) {

@@ -1,12 +1,15 @@
 import { Toast } from "@base-ui/react/toast";
 import { X } from "lucide-react";
+import { useEffect } from "react";
 import { IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
-import { toastManager } from "./toast-manager.ts";
+import { toastManager, toastsAreReady } from "./toast-manager.ts";
 import classes from "./toasts.module.css";
 
 /** Where toasts appear; once on a page. */
 export function Toasts({ closeLabel }: { readonly closeLabel: string }) {
+  // After the effect of the provider, which listens from then on.
+  useEffect(toastsAreReady, []);
   return (
     <Toast.Provider toastManager={toastManager}>
       <Toast.Portal>

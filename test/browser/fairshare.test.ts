@@ -107,6 +107,25 @@ describe("weights", () => {
     expect(await weight()).toBe(120);
     expect(problems()).toEqual([]);
   });
+
+  it("are told as set, also when the part that tells it comes late", async () => {
+    const { gateway } = fixture;
+    const name = `group-${randomUUID()}`;
+    await gateway.must("POST", "/fairshare/groups", { name, weight: 120 });
+    const { page } = await fixture.open({ as: "admin" });
+    const late = Promise.withResolvers<void>();
+    await page.route("**/assets/toasts-*.js", async (route) => {
+      await late.promise;
+      await route.continue();
+    });
+    await page.goto("/fairshare");
+    await page.getByLabel(`Weight of ${name}`).fill("360");
+    const set = page.waitForResponse((response) => response.request().method() === "PATCH");
+    await page.getByRole("button", { name: "Set 1 weight" }).click();
+    await set;
+    late.resolve();
+    await page.getByText(`Weight of ${name}: 120 became 360`).waitFor();
+  });
 });
 
 describe("a cell", () => {
