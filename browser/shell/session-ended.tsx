@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import type { Session, SessionUser } from "../data/session.ts";
+import type { Session } from "../data/session.ts";
 import { SignInForm } from "../forms/sign-in-form.tsx";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
@@ -8,21 +8,16 @@ import { Dialog } from "../ui/dialog.tsx";
 const text = texts("shell", shellTexts);
 
 /** Asks to sign in again, over a page that stays as it is. */
-export function SessionEnded({ session, expected }: { readonly session: Session; readonly expected: SessionUser }) {
+export function SessionEnded({ session }: { readonly session: Session }) {
   const queries = useQueryClient();
   const leave = (): void => location.assign("/sign-in");
-  const signedIn = async (user: SessionUser): Promise<void> => {
-    // Another person must not go on with what this one has typed.
-    if (user.id !== expected.id) location.assign("/");
-    await queries.invalidateQueries();
-  };
   return (
     <Dialog isOpen onClose={leave} title={text("sessionEndedTitle")} closeLabel={text("close")}>
       <p>{text("sessionEndedText")}</p>
       <SignInForm
         providers={session.providers}
         returnTo={`${location.pathname}${location.search}`}
-        onSignedIn={signedIn}
+        onSignedIn={async () => await queries.invalidateQueries()}
         opensWindow
       />
     </Dialog>

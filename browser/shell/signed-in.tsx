@@ -26,9 +26,13 @@ export function SignedIn() {
   const [last, setLast] = useState<SessionUser | null>(null);
   const user = session.data?.user ?? null;
   const { href, pathname } = useLocation();
+  // What one person has read and typed must not be there for another one, who may have signed in in another window.
+  const isAnother = user !== null && last !== null && user.id !== last.id;
   useEffect(() => {
-    if (user !== null) setLast(user);
-  }, [user]);
+    if (isAnother) location.assign("/");
+    else if (user !== null) setLast(user);
+  }, [user, isAnother]);
+  if (isAnother) return null;
   if (session.data === undefined)
     return (
       <Loaded state={session} texts={stateTexts}>
@@ -44,7 +48,7 @@ export function SignedIn() {
       <Frame user={shown} build={session.data.build}>
         <Admitted user={shown} />
       </Frame>
-      <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} expected={shown} />}</Suspense>
+      <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} />}</Suspense>
     </CurrentUser>
   );
 }

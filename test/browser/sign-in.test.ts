@@ -138,4 +138,15 @@ describe("a session", () => {
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
   });
+
+  it("of another person begins anew, with nothing of the one before", async () => {
+    const { page, context } = await fixture.open({ as: "admin" });
+    await page.clock.install();
+    await page.goto("/tenants?q=typed-by-the-admin");
+    await page.getByRole("heading", { level: 1, name: "Tenants" }).waitFor();
+    await fixture.signInAtProvider(context, newPerson());
+    await page.clock.fastForward(61_000);
+    await page.getByText("Your account waits for approval").waitFor();
+    expect(new URL(page.url()).search).toBe("");
+  });
 });
