@@ -1,10 +1,10 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
-import { Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
+import { Boxes, Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
 
 interface NavigationEntry {
-  readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys";
+  readonly to: "/" | "/fairshare" | "/logs" | "/models" | "/tenants" | "/keys";
   /** Identifier of its text in the catalogue of pages. */
-  readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys";
+  readonly text: "overview" | "fairshare" | "logs" | "models" | "tenants" | "keys";
   readonly icon: LucideIcon;
   /** Who sees it. */
   readonly roles: readonly ("admin" | "user")[];
@@ -14,6 +14,7 @@ const NAVIGATION: readonly NavigationEntry[] = [
   { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
   { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
   { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
+  { to: "/models", text: "models", icon: Boxes, roles: ["admin"] },
   { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
   { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
 ];
