@@ -1,5 +1,5 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
-import { Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
+import { Box, Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
 import type { pageTexts } from "../messages/en/pages.ts";
 
 interface NavigationEntry {
@@ -11,13 +11,14 @@ interface NavigationEntry {
   readonly roles: readonly ("admin" | "user")[];
 }
 
-/** Groups, which are set apart: traffic, what serves it, who sends it. */
+/** Groups, which are set apart: traffic, what serves it, who sends it, what calls by hand, the gateway itself. */
 const NAVIGATION = [
   [
     { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
   ],
+  [{ to: "/models", text: "models", icon: Box, roles: ["admin"] }],
   [
     { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
     { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },

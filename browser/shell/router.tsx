@@ -7,6 +7,7 @@ import { createRootRouteWithContext, createRoute, createRouter, lazyRouteCompone
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
+import { modelSearch, modelsSearch } from "../pages/models/models-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
@@ -54,6 +55,20 @@ const logs = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/logs/logs-page.tsx"), "LogsPage"),
 });
 
+const models = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/models",
+  validateSearch: modelsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/models/models-page.tsx"), "ModelsPage"),
+});
+
+const model = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/models/$modelId",
+  validateSearch: modelSearch,
+  component: lazyRouteComponent(async () => await import("../pages/models/model-page.tsx"), "ModelPage"),
+});
+
 const tenants = createRoute({
   getParentRoute: () => forAdmins,
   path: "/tenants",
@@ -77,7 +92,7 @@ const keys = createRoute({
 
 const routeTree = root.addChildren([
   signIn,
-  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants]), logs, tenant, keys]),
+  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, models, model, tenants]), logs, tenant, keys]),
 ]);
 
 /** The router; pages are loaded when a link to them is about to be used. */

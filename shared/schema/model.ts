@@ -24,7 +24,7 @@ import {
 } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
-const BOONS = ["vision", "structured_output", "compression"] as const;
+export const BOONS = ["vision", "structured_output", "compression"] as const;
 
 /** Filters of GET /models besides paging (docs/rules/management-api.md#searches). */
 export const modelFilterSchema = z.object({

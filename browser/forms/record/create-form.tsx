@@ -26,7 +26,7 @@ interface CreateFormProps<B> {
   /** What the controls show at first. */
   readonly initial: FieldValues;
   readonly zone: string;
-  readonly submitLabel: string;
+  readonly submitLabel: string | ((values: FieldValues) => string);
   /**
    * Makes it. `idempotencyKey` stays the same until something else is typed, so that a request whose answer was lost can be
    * sent again. Throws ApiError.
@@ -35,12 +35,14 @@ interface CreateFormProps<B> {
   readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly controls?: Readonly<Record<string, OwnControl>>;
   readonly children?: ReactNode;
+  /** Stands above the button: what the values that would be sent mean. */
+  readonly note?: (values: FieldValues) => ReactNode;
 }
 
 const NO_ERRORS: FieldErrors = {};
 
 export function CreateForm<B>(props: CreateFormProps<B>) {
-  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, children } = props;
+  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, children, note } = props;
   const [draft, setDraft] = useState<Draft>(() => draftOf(specs, initial, zone));
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isBusy, setBusy] = useState(false);
@@ -69,6 +71,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
       setBusy(false);
     }
   };
+  const values = bodyOf(specs, initial, draft, zone);
   const general = errors[""];
   return (
     <form className={classes["form"]} onSubmit={(event) => void submit(event)} noValidate>
@@ -82,10 +85,11 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
         controls={controls}
       />
       {children}
+      {note?.(values)}
       {general !== undefined && <Notice tone="bad">{general}</Notice>}
       <div className={classes["footer"]}>
         <Button type="submit" tone="primary" isBusy={isBusy}>
-          {submitLabel}
+          {typeof submitLabel === "string" ? submitLabel : submitLabel(values)}
         </Button>
       </div>
     </form>

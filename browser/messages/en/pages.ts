@@ -8,6 +8,8 @@ export const pageTexts = {
   logsQuestion: "Why was this slow or refused?",
   tenants: "Tenants",
   tenantsQuestion: "Who may use what, and what is left?",
+  models: "Models",
+  modelsQuestion: "Which models serve, and how well?",
   keys: "Keys",
   keysQuestion: "Which key calls, and when did it last?",
 } as const;

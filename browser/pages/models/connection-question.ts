@@ -1,0 +1,26 @@
+/** What an upstream is asked before a model is saved (docs/rules/models.md#validation). Pure. */
+import type { Records } from "../../data/api.ts";
+import { textOf } from "../../data/untyped.ts";
+import type { FieldValues } from "../../forms/record/drafts.ts";
+
+export type ConnectionQuestion = Records["ValidateModel"];
+
+/** The question that a form asks; null: it lacks the address or a name. A blank upstream model is the model's name. */
+export function questionOf(values: FieldValues): ConnectionQuestion | null {
+  const text = (name: string): string => (textOf(values[name]) ?? "").trim();
+  const api_base = text("api_base");
+  const upstream_model = text("upstream_model") || text("model_name");
+  if (api_base === "" || upstream_model === "") return null;
+  const key = text("api_key");
+  return { api_base, upstream_model, ...(key === "" ? {} : { api_key: key }) };
+}
+
+/** True when the answer to one is the answer to the other. */
+export function isSameQuestion(one: ConnectionQuestion, other: ConnectionQuestion | null): boolean {
+  return (
+    other !== null &&
+    one.api_base === other.api_base &&
+    one.upstream_model === other.upstream_model &&
+    one.api_key === other.api_key
+  );
+}

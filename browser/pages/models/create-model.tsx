@@ -1,0 +1,92 @@
+import "../../forms/record/no-code-from-texts.ts";
+import { useQueryClient } from "@tanstack/react-query";
+import * as z from "zod";
+import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
+import { type CreateModel as CreateModelBody, createModelSchema } from "../../../shared/schema/model.ts";
+import { answerValue, api, type Records } from "../../data/api.ts";
+import { CreateForm } from "../../forms/record/create-form.tsx";
+import { fieldSpecs } from "../../forms/record/field-specs.ts";
+import { fieldLabel } from "../../forms/record/field-words.ts";
+import { modelsTexts } from "../../messages/en/models.ts";
+import { texts } from "../../messages/texts.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { TextField } from "../../ui/fields.tsx";
+import { toast } from "../../ui/toast.ts";
+import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
+import { MODEL_READS } from "./model-reads.ts";
+import { SecretField } from "./secret-field.tsx";
+
+const text = texts("models", modelsTexts);
+/** What is left empty is left out, so that it gets its default. */
+const SPECS = fieldSpecs(
+  [
+    "model_name",
+    "model_type",
+    "api_base",
+    "upstream_model",
+    "api_key",
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "description",
+  ],
+  MODEL_FIELDS,
+).map((spec) => (spec.name === "upstream_model" ? { ...spec, isNullable: true } : spec));
+const SCHEMA = z.preprocess(withoutNulls, createModelSchema) as z.ZodType<CreateModelBody>;
+
+/** A new model. Its connection is tested before it is made; what was found wrong is shown first, and hinders nobody. */
+export function CreateModel({
+  onCreated,
+  onClose,
+}: {
+  readonly onCreated: (id: string) => void;
+  readonly onClose: () => void;
+}) {
+  const queries = useQueryClient();
+  const test = useConnectionTest();
+  return (
+    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")} closeLabel={text("close")}>
+      <CreateForm
+        specs={SPECS}
+        schema={SCHEMA}
+        initial={{ model_type: "chat", input_cost_per_token: 0, output_cost_per_token: 0 }}
+        zone="UTC"
+        submitLabel={(values) => text((test.answerTo(values)?.warnings.length ?? 0) > 0 ? "createAnyway" : "create")}
+        controls={{
+          upstream_model: ({ typed, onType, error }) => (
+            <TextField
+              label={fieldLabel("upstream_model")}
+              hint={text("upstreamHint")}
+              error={error}
+              dir="auto"
+              autoComplete="off"
+              value={String(typed)}
+              onChange={({ target }) => onType(target.value)}
+            />
+          ),
+          api_key: ({ typed, onType, error }) => (
+            <SecretField label={text("key")} error={error} value={String(typed)} onChange={onType} />
+          ),
+        }}
+        note={(values) => <ConnectionTest values={values} test={test} />}
+        onSubmit={async (body, idempotencyKey) => {
+          if (test.answerTo(body) === null && ((await test.ask(body))?.warnings.length ?? 0) > 0) return;
+          const made = answerValue(
+            await api.POST("/api/v1/models", {
+              params: { header: { "idempotency-key": idempotencyKey } },
+              body: body as Records["CreateModel"],
+            }),
+          );
+          toast({ title: text("createdName", { name: made.model_name }) });
+          for (const path of MODEL_READS) void queries.invalidateQueries({ queryKey: [path] });
+          onCreated(made.id);
+        }}
+      />
+    </Dialog>
+  );
+}
+
+function withoutNulls(body: unknown): unknown {
+  return typeof body === "object" && body !== null
+    ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+    : body;
+}

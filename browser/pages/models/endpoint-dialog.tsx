@@ -1,0 +1,161 @@
+import "../../forms/record/no-code-from-texts.ts";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ENDPOINT_FIELDS } from "../../../shared/fields/endpoint-fields.ts";
+import { createModelEndpointSchema, updateModelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
+import { answerValue, api, type Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import { CreateForm } from "../../forms/record/create-form.tsx";
+import type { FieldValues } from "../../forms/record/drafts.ts";
+import { fieldSpecs } from "../../forms/record/field-specs.ts";
+import { RecordForm } from "../../forms/record/record-form.tsx";
+import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { modelsTexts } from "../../messages/en/models.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Stack } from "../../ui/layout.tsx";
+import { toast } from "../../ui/toast.ts";
+import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
+import { MODEL_READS } from "./model-reads.ts";
+import { SecretField } from "./secret-field.tsx";
+import { UpstreamKey } from "./upstream-key.tsx";
+
+const text = texts("models", modelsTexts);
+const NAMES = ["name", "api_base", "weight", "priority", "enabled"] as const;
+const EDIT_SPECS = fieldSpecs(NAMES, ENDPOINT_FIELDS);
+/** A blank key is the model's. */
+const CREATE_SPECS = fieldSpecs(["name", "api_base", "api_key", "weight", "priority", "enabled"], ENDPOINT_FIELDS);
+
+interface EndpointDialogProps {
+  readonly model: Records["Model"];
+  /** Null: a new one. */
+  readonly endpoint: Records["ModelEndpoint"] | null;
+  readonly onClose: () => void;
+}
+
+/** A new endpoint, or one that is there. */
+export function EndpointDialog({ model, endpoint, onClose }: EndpointDialogProps) {
+  const title = endpoint === null ? text("endpointAdd") : text("endpointTitle", { name: endpoint.name });
+  return (
+    <Dialog isOpen isKept={endpoint === null} onClose={onClose} title={<bdi>{title}</bdi>} closeLabel={text("close")}>
+      {endpoint === null ? (
+        <CreateEndpoint model={model} onDone={onClose} />
+      ) : (
+        <EditEndpoint model={model} endpoint={endpoint} onDeleted={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+function CreateEndpoint({
+  model: { id, upstream_model },
+  onDone,
+}: {
+  readonly model: Records["Model"];
+  readonly onDone: () => void;
+}) {
+  const queries = useQueryClient();
+  const test = useConnectionTest();
+  const asked = (values: FieldValues): FieldValues => ({ ...values, upstream_model });
+  return (
+    <CreateForm
+      specs={CREATE_SPECS}
+      schema={createModelEndpointSchema}
+      initial={{ weight: 100, priority: 100, enabled: true }}
+      zone="UTC"
+      submitLabel={text("endpointAdd")}
+      controls={{
+        api_key: ({ typed, onType, error }) => (
+          <SecretField
+            label={text("key")}
+            hint={text("keyInherited")}
+            error={error}
+            value={String(typed)}
+            onChange={onType}
+          />
+        ),
+      }}
+      note={(values) => <ConnectionTest values={asked(values)} test={test} />}
+      onSubmit={async (body, idempotencyKey) => {
+        const made = answerValue(
+          await api.POST("/api/v1/models/{id}/endpoints", {
+            params: { path: { id }, header: { "idempotency-key": idempotencyKey } },
+            body: body as Records["CreateModelEndpoint"],
+          }),
+        );
+        toast({ title: text("endpointAdded", { name: made.name }) });
+        for (const path of MODEL_READS) void queries.invalidateQueries({ queryKey: [path] });
+        onDone();
+      }}
+    />
+  );
+}
+
+function EditEndpoint({
+  model: { id, upstream_model },
+  endpoint,
+  onDeleted,
+}: {
+  readonly model: Records["Model"];
+  readonly endpoint: Records["ModelEndpoint"];
+  readonly onDeleted: () => void;
+}) {
+  const queries = useQueryClient();
+  const test = useConnectionTest();
+  const [isDeleting, setDeleting] = useState(false);
+  const path = { params: { path: { id, endpoint_id: endpoint.id } } };
+  const { name } = endpoint;
+  const deleting = useAnnouncedWrite<null>({
+    send: async () => await api.DELETE("/api/v1/models/{id}/endpoints/{endpoint_id}", path),
+    touches: MODEL_READS,
+    done: () => text("endpointDeleted", { name }),
+    failed: () => text("endpointDeleteFailed", { name }),
+    onDone: onDeleted,
+  });
+  return (
+    <Stack>
+      <RecordForm
+        what={text("endpoint")}
+        name={name}
+        specs={EDIT_SPECS}
+        schema={updateModelEndpointSchema}
+        record={endpoint}
+        zone="UTC"
+        sends="changed"
+        send={async (body) =>
+          await api.PUT("/api/v1/models/{id}/endpoints/{endpoint_id}", {
+            ...path,
+            body: body as Records["UpdateModelEndpoint"],
+          })
+        }
+        readNow={async () => {
+          const now = await queries.fetchQuery({
+            ...read("/api/v1/models/{id}/endpoints", { params: { path: { id }, query: { limit: "1000" } } }),
+            staleTime: 0,
+          });
+          return now.find((one) => one.id === endpoint.id) ?? {};
+        }}
+        touches={MODEL_READS}
+        note={(values) => <ConnectionTest values={{ ...values, upstream_model }} test={test} />}
+      />
+      <UpstreamKey owner={{ kind: "endpoint", endpoint }} />
+      <div>
+        <Button tone="danger" onClick={() => setDeleting(true)}>
+          {text("endpointDelete")}
+        </Button>
+      </div>
+      <Confirm
+        isOpen={isDeleting}
+        onCancel={() => setDeleting(false)}
+        onConfirm={() => deleting.run(null)}
+        title={text("endpointDeleteTitle", { name })}
+        confirmLabel={text("endpointDelete")}
+        cancelLabel={text("cancel")}
+        isBusy={deleting.isBusy}
+      >
+        {text("endpointDeleteText")}
+      </Confirm>
+    </Stack>
+  );
+}

@@ -1,0 +1,132 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { TimeChart } from "../../charts/time-chart.tsx";
+import { api, type Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import { explainHealth } from "../../explain/explain-health.ts";
+import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { modelsTexts } from "../../messages/en/models.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatInstant, instantOf } from "../../time/instants.ts";
+import { Age, useNow } from "../../time/use-clock.tsx";
+import { useZone } from "../../time/zone-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { formatCount, formatMs, formatText } from "../../ui/format.ts";
+import { Facts, Grid, Panel } from "../../ui/layout.tsx";
+import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { HealthBadge } from "./health-badge.tsx";
+import { type CheckRow, checkLatencies, checkRows } from "./health-checks.ts";
+import { ModelForm } from "./model-form.tsx";
+import { MODEL_READS } from "./model-reads.ts";
+import type { ModelTabProps } from "./model-tab.ts";
+
+const text = texts("models", modelsTexts);
+const EVERY_MS = 15_000;
+const MINUTE_MS = 60_000;
+
+/** What checks have found, how they are made, and one now (docs/rules/health.md). */
+export function HealthTab({ model }: ModelTabProps) {
+  const { id, model_name: name } = model;
+  const path = { params: { path: { id } } };
+  const health = useQuery(read("/api/v1/models/{id}/health", path, { everyMs: EVERY_MS }));
+  const check = useAnnouncedWrite<null>({
+    send: async () => await api.POST("/api/v1/models/{id}/health/check", path),
+    touches: MODEL_READS,
+    done: () => text("checked", { name }),
+    failed: () => text("checkFailed", { name }),
+  });
+  return (
+    <>
+      <Grid minWidth="wide">
+        <Panel
+          title={text("health")}
+          actions={
+            <Button isBusy={check.isBusy} onClick={() => check.run(null)}>
+              {text("check")}
+            </Button>
+          }
+        >
+          <Loaded state={health} texts={STATE_TEXTS}>
+            {({ summary }) => <Summary summary={summary} />}
+          </Loaded>
+        </Panel>
+        <Panel title={text("checksSettings")}>
+          <ModelForm form="health" what={text("checksSettings")} model={model} />
+        </Panel>
+      </Grid>
+      <Loaded state={health} texts={STATE_TEXTS}>
+        {(detail) => <Checks detail={detail} />}
+      </Loaded>
+    </>
+  );
+}
+
+function Summary({ summary }: { readonly summary: Records["ModelHealthSummary"] }) {
+  const { zone } = useZone();
+  const { tone, title, sentence } = explainHealth(summary, zone, useNow(MINUTE_MS));
+  const { consecutive_failures, last_checked_at, last_latency_ms, last_http_status, last_message, next_check_at } =
+    summary;
+  return (
+    <>
+      <Notice tone={tone}>
+        <strong>{title}.</strong> {sentence}
+      </Notice>
+      <Facts
+        facts={[
+          [text("lastCheck"), <Age key="last" at={last_checked_at} />],
+          [text("latency"), formatMs(last_latency_ms)],
+          [text("http"), formatText(last_http_status === null ? null : String(last_http_status))],
+          [text("message"), <bdi key="message">{formatText(last_message)}</bdi>],
+          [text("failures"), formatCount(consecutive_failures)],
+          [text("nextCheck"), <Age key="next" at={next_check_at} />],
+        ]}
+      />
+    </>
+  );
+}
+
+function Checks({ detail }: { readonly detail: Records["ModelHealthDetail"] }) {
+  const { zone, label } = useZone();
+  const rows = useMemo(() => checkRows(detail), [detail]);
+  const chart = useMemo(() => checkLatencies(rows), [rows]);
+  const columns = useMemo(() => columnsOf(zone), [zone]);
+  return (
+    <>
+      {rows.length > 1 && (
+        <Panel>
+          <TimeChart title={text("latencyChart")} {...chart} kind="line" format={formatMs} />
+        </Panel>
+      )}
+      <Panel isFlush title={text("checks")} note={label}>
+        <Table
+          label={text("checks")}
+          columns={columns}
+          rows={rows}
+          rowKey={({ id }) => id}
+          empty={<Empty title={text("checksEmpty")} />}
+        />
+      </Panel>
+    </>
+  );
+}
+
+function columnsOf(zone: string): readonly Column<CheckRow>[] {
+  return [
+    { id: "when", head: text("when"), cell: ({ checked_at }) => formatInstant(zone, instantOf(checked_at)) },
+    { id: "of", head: text("what"), cell: ({ of }) => <bdi>{of}</bdi> },
+    { id: "status", head: text("status"), cell: ({ status }) => <HealthBadge status={status} /> },
+    { id: "latency", head: text("latency"), align: "right", cell: ({ latency_ms }) => formatMs(latency_ms) },
+    { id: "http", head: text("http"), align: "right", cell: ({ http_status }) => formatCount(http_status) },
+    {
+      id: "message",
+      head: text("message"),
+      isWide: true,
+      cell: ({ message, response_excerpt }) => (
+        <bdi title={response_excerpt ?? message ?? undefined}>{formatText(message)}</bdi>
+      ),
+    },
+    { id: "trigger", head: text("trigger"), cell: ({ trigger }) => text(`trigger_${trigger}`) },
+  ];
+}

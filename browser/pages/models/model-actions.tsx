@@ -1,0 +1,40 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
+import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { modelsTexts } from "../../messages/en/models.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { MODEL_READS } from "./model-reads.ts";
+import type { ModelTabProps } from "./model-tab.ts";
+import { updateModel } from "./update-model.ts";
+
+const text = texts("models", modelsTexts);
+const DeleteModel = lazy(async () => ({ default: (await import("./delete-model.tsx")).DeleteModel }));
+
+/** Switches a model off and on, with undo, and deletes it. */
+export function ModelActions({ model }: ModelTabProps) {
+  const { id, model_name: name, enabled } = model;
+  const [isDeleting, setDeleting] = useState(false);
+  const queries = useQueryClient();
+  const doneText = (isOn: boolean): string => text(isOn ? "enabledDone" : "disabledDone", { name });
+  const switching = useAnnouncedWrite<boolean>({
+    send: async (isOn) => await updateModel(queries, id, { enabled: isOn }),
+    touches: MODEL_READS,
+    done: doneText,
+    failed: () => text("switchFailed", { name }),
+    inverse: (isOn) => ({ variables: !isOn, done: doneText(!isOn) }),
+  });
+  return (
+    <>
+      <Button isBusy={switching.isBusy} onClick={() => switching.run(!enabled)}>
+        {text(enabled ? "disable" : "enable")}
+      </Button>
+      <Button tone="danger" onClick={() => setDeleting(true)}>
+        {text("delete")}
+      </Button>
+      <Suspense fallback={null}>
+        {isDeleting && <DeleteModel model={model} onClose={() => setDeleting(false)} />}
+      </Suspense>
+    </>
+  );
+}

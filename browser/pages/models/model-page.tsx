@@ -1,0 +1,140 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, Navigate, useNavigate } from "@tanstack/react-router";
+import { type ComponentType, lazy, Suspense } from "react";
+import { read } from "../../data/reads.ts";
+import { changedSearch } from "../../data/search-params.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { modelsTexts } from "../../messages/en/models.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { texts } from "../../messages/texts.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { ZoneProvider } from "../../time/zone-context.tsx";
+import { Badge } from "../../ui/badge.tsx";
+import { PageHead, Stack } from "../../ui/layout.tsx";
+import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { HealthBadge } from "./health-badge.tsx";
+import { shownHealth } from "./model-rows.ts";
+import type { ModelTabProps } from "./model-tab.ts";
+import { MODEL_TABS } from "./models-search.ts";
+
+const text = texts("models", modelsTexts);
+const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/admin/models/$modelId");
+const EVERY_MS = 20_000;
+const HOUR_MS = 3_600_000;
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const keepZone = (): void => undefined;
+
+type ModelTab = (typeof MODEL_TABS)[number];
+
+/** Each part is loaded when it is opened. */
+const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
+  connection: lazy(async () => ({ default: (await import("./connection-tab.tsx")).ConnectionTab })),
+  reliability: lazy(async () => ({ default: (await import("./form-tabs.tsx")).ReliabilityTab })),
+  capacity: lazy(async () => ({ default: (await import("./capacity-tab.tsx")).CapacityTab })),
+  cache: lazy(async () => ({ default: (await import("./form-tabs.tsx")).CacheTab })),
+  boons: lazy(async () => ({ default: (await import("./form-tabs.tsx")).BoonsTab })),
+  guardrails: lazy(async () => ({ default: (await import("./guardrails-tab.tsx")).GuardrailsTab })),
+  health: lazy(async () => ({ default: (await import("./health-tab.tsx")).HealthTab })),
+  usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
+  history: lazy(async () => ({ default: (await import("./history-tab.tsx")).HistoryTab })),
+};
+const ModelActions = lazy(async () => ({ default: (await import("./model-actions.tsx")).ModelActions }));
+
+/** One model, by its id; the name of a model leads to it too. */
+export function ModelPage() {
+  const { modelId } = route.useParams();
+  return (
+    <ZoneProvider
+      tenantZone={null}
+      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
+      choice={null}
+      onChoose={keepZone}
+      nowMs={useNow(HOUR_MS)}
+    >
+      {ID.test(modelId) ? <ModelOfId modelId={modelId} /> : <ModelOfName name={modelId} />}
+    </ZoneProvider>
+  );
+}
+
+function ModelOfName({ name }: { readonly name: string }) {
+  const found = useQuery(read("/api/v1/models", { params: { query: { q: name, limit: "1000" } } }));
+  const search = route.useSearch();
+  return (
+    <Loaded state={found} texts={STATE_TEXTS}>
+      {(models) => {
+        const model = models.find(({ model_name }) => model_name === name);
+        return model === undefined ? (
+          <Gone />
+        ) : (
+          <Navigate to="/models/$modelId" params={{ modelId: model.id }} search={search} replace />
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function Gone() {
+  return (
+    <Empty title={text("gone")} action={<Link to="/models">{text("back")}</Link>}>
+      {text("goneText")}
+    </Empty>
+  );
+}
+
+function ModelOfId({ modelId }: { readonly modelId: string }) {
+  const model = useQuery(read("/api/v1/models/{id}", { params: { path: { id: modelId } } }, { everyMs: EVERY_MS }));
+  const shown = model.data?.id === modelId.toLowerCase() ? model.data : undefined;
+  const isGone = model.error?.status === 404;
+  if (isGone && shown === undefined) return <Gone />;
+  return (
+    <Loaded state={{ ...model, data: shown, error: isGone ? null : model.error }} texts={STATE_TEXTS}>
+      {(one) => (
+        <Stack>
+          {isGone && <Notice tone="bad">{text("goneNow")}</Notice>}
+          <ModelParts key={one.id} model={one} />
+        </Stack>
+      )}
+    </Loaded>
+  );
+}
+
+function ModelParts({ model }: ModelTabProps) {
+  const { tab = "connection" } = route.useSearch();
+  const navigate = useNavigate({ from: "/models/$modelId" });
+  const Part = PARTS[tab];
+  return (
+    <>
+      <PageHead
+        title={<bdi>{model.model_name}</bdi>}
+        question={model.description === "" ? pageText("modelsQuestion") : <bdi>{model.description}</bdi>}
+        actions={
+          <>
+            {model.enabled ? <HealthBadge status={shownHealth(model)} /> : <Badge>{text("off")}</Badge>}
+            <Suspense fallback={null}>
+              <ModelActions model={model} />
+            </Suspense>
+          </>
+        }
+      />
+      <Tabs
+        label={text("tabs")}
+        chosen={tab}
+        onChoose={(id) =>
+          void navigate({ search: (before) => changedSearch(before, { tab: MODEL_TABS.find((one) => one === id) }) })
+        }
+        tabs={MODEL_TABS.map((id) => ({
+          id,
+          label: text(id),
+          content:
+            id === tab ? (
+              <Suspense fallback={null}>
+                <Part model={model} />
+              </Suspense>
+            ) : null,
+        }))}
+      />
+    </>
+  );
+}

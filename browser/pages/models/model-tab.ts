@@ -1,0 +1,7 @@
+/** What each part of a model's page gets. */
+import type { Records } from "../../data/api.ts";
+
+export interface ModelTabProps {
+  /** As it was read last. */
+  readonly model: Records["Model"];
+}
