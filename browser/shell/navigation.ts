@@ -1,10 +1,20 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
-import { Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
+import {
+  ChartColumn,
+  Gauge,
+  History,
+  KeyRound,
+  type LucideIcon,
+  Scale,
+  ScrollText,
+  UserCog,
+  Users,
+} from "lucide-react";
 
 interface NavigationEntry {
-  readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys";
+  readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys" | "/users" | "/reports" | "/audit";
   /** Identifier of its text in the catalogue of pages. */
-  readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys";
+  readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys" | "users" | "reports" | "audit";
   readonly icon: LucideIcon;
   /** Who sees it. */
   readonly roles: readonly ("admin" | "user")[];
@@ -16,6 +26,9 @@ const NAVIGATION: readonly NavigationEntry[] = [
   { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
   { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
   { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
+  { to: "/users", text: "users", icon: UserCog, roles: ["admin"] },
+  { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin"] },
+  { to: "/audit", text: "audit", icon: History, roles: ["admin"] },
 ];
 
 /** What a role can go to. */
