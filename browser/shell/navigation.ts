@@ -1,5 +1,16 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
-import { Box, Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
+import {
+  Box,
+  ChartColumn,
+  Gauge,
+  History,
+  KeyRound,
+  type LucideIcon,
+  Scale,
+  ScrollText,
+  UserCog,
+  Users,
+} from "lucide-react";
 import type { pageTexts } from "../messages/en/pages.ts";
 
 interface NavigationEntry {
@@ -17,12 +28,15 @@ const NAVIGATION = [
     { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
+    { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin"] },
   ],
   [{ to: "/models", text: "models", icon: Box, roles: ["admin"] }],
   [
     { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
     { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
+    { to: "/users", text: "users", icon: UserCog, roles: ["admin"] },
   ],
+  [{ to: "/audit", text: "audit", icon: History, roles: ["admin"] }],
 ] as const satisfies readonly (readonly NavigationEntry[])[];
 
 type Entry = (typeof NAVIGATION)[number][number];

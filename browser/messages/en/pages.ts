@@ -11,5 +11,11 @@ export const pageTexts = {
   models: "Models",
   modelsQuestion: "Which models serve, and how well?",
   keys: "Keys",
+  users: "Users",
+  usersQuestion: "Who may sign in, and to what?",
+  reports: "Reports",
+  reportsQuestion: "What was used, and what did it cost?",
+  audit: "Audit",
+  auditQuestion: "Who changed what, and from where?",
   keysQuestion: "Which key calls, and when did it last?",
 } as const;
