@@ -1,0 +1,22 @@
+/** Texts of what one tenant has used. */
+export const tenantUsageTexts = {
+  period: "Period",
+  requests: "Requests",
+  errors: "Errors",
+  tokens: "Tokens",
+  cost: "Cost",
+  cacheHits: "Cache hits",
+  byDay: "By day",
+  byModel: "By model",
+  byKey: "By key",
+  model: "Model",
+  key: "Key",
+  keyGone: "A deleted key ({id})",
+  inputTokens: "Input",
+  outputTokens: "Output",
+  totalsIn: "Days of {zone}, {first} to {last}",
+  none: "No requests in this time",
+  noneText: "Usage appears some seconds after a request has ended.",
+  chart: "Tokens by day",
+  csvOf: "{what} as CSV",
+} as const;
