@@ -8,12 +8,13 @@ import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
+import { guideSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
 import { tenantsSearch } from "../pages/tenants/tenants-search.ts";
 import { Crashed } from "./crashed.tsx";
 import { NotFound } from "./not-found.tsx";
-import { AdminOnly, SignedIn } from "./signed-in.tsx";
+import { AdminOnly, SignedIn, UserOnly } from "./signed-in.tsx";
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: NotFound,
@@ -75,9 +76,45 @@ const keys = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 
+/** Pages of a tenant's people about their own tenant. */
+const forUsers = createRoute({ getParentRoute: () => signedIn, id: "users", component: UserOnly });
+
+const portal = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal",
+  component: lazyRouteComponent(async () => await import("../pages/portal/portal-page.tsx"), "PortalPage"),
+});
+
+const portalModels = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/models",
+  validateSearch: portalModelsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/models-page.tsx"), "PortalModelsPage"),
+});
+
+const portalUsage = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/usage",
+  validateSearch: portalUsageSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/usage-page.tsx"), "PortalUsagePage"),
+});
+
+const portalGuide = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/guide",
+  validateSearch: guideSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/guide-page.tsx"), "GuidePage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
-  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants]), logs, tenant, keys]),
+  signedIn.addChildren([
+    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
+    forAdmins.addChildren([overview, fairshare, tenants]),
+    logs,
+    tenant,
+    keys,
+  ]),
 ]);
 
 /** The router; pages are loaded when a link to them is about to be used. */
