@@ -92,9 +92,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, publisher, log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
-  const context = (actor: string): VerbContext => ({
+  const context = (actor: string, address = ""): VerbContext => ({
     db,
     actor,
+    address,
     now: () => new Date(),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,

@@ -58,6 +58,11 @@ export function Row({ children, isEnd = false }: { readonly children: ReactNode;
   return <div className={classNames(classes["row"], isEnd && classes["end"])}>{children}</div>;
 }
 
+/** What a list can be narrowed by, in equal parts. */
+export function Filters({ children }: { readonly children: ReactNode }) {
+  return <div className={classes["filters"]}>{children}</div>;
+}
+
 /** Things below one another. */
 export function Stack({ children }: { readonly children: ReactNode }) {
   return <div className={classes["stack"]}>{children}</div>;

@@ -4,7 +4,7 @@
  * (docs/rules/storage-layouts.md#usage-quarter). Rows are always summed again, because both tables merge their parts at a
  * time of their own choice.
  */
-import type { DailyGroup, DailyUsage, UsageDailyQuery } from "../../shared/schema/usage-reads.ts";
+import type { DailyGroup, DailySums, UsageDailyQuery } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
 import { daysBetween, isUtc } from "../../shared/zone-days.ts";
 import { dayPeriod } from "./day-period.ts";
@@ -42,8 +42,8 @@ const SUMS = `sum(u.requests) AS requests,
        ${usd("sum(u.energy_cost_usd)")} AS energy_cost_usd,
        ${physical("sum(u.co2_g)")} AS co2_g`;
 
-type Group = Pick<DailyUsage, GroupField>;
-type Percentiles = Pick<DailyUsage, Extract<keyof DailyUsage, `p${number}_${string}`>>;
+type Group = Pick<DailySums, GroupField>;
+type Percentiles = Pick<DailySums, Extract<keyof DailySums, `p${number}_${string}`>>;
 
 const NO_PERCENTILES: Percentiles = {
   p50_ttft_ms: null,
@@ -62,9 +62,9 @@ export async function readDaily(
   store: AnalyticsStore,
   query: UsageDailyQuery,
   nowMs: number,
-): Promise<readonly DailyUsage[]> {
+): Promise<readonly DailySums[]> {
   const { zone, first, last } = dayPeriod(query, nowMs);
-  if (!isUtc(zone)) return await readQuarters<DailyUsage>(store, query, nowMs, `${SUMS}, ${PERCENTILES}`);
+  if (!isUtc(zone)) return await readQuarters<DailySums>(store, query, nowMs, `${SUMS}, ${PERCENTILES}`);
   const [sums, percentiles] = await Promise.all([
     readDays(store, query, { first, last }),
     readQuarters<Group & Percentiles>(store, query, nowMs, `sum(u.total_tokens) AS total_tokens, ${PERCENTILES}`),
@@ -81,7 +81,7 @@ async function readDays(
   store: AnalyticsStore,
   query: UsageDailyQuery,
   { first, last }: { readonly first: string; readonly last: string },
-): Promise<readonly Omit<DailyUsage, keyof Percentiles>[]> {
+): Promise<readonly Omit<DailySums, keyof Percentiles>[]> {
   const params: Record<string, string | readonly string[]> = { start: first, end: last };
   const where = ["u.day BETWEEN {start:Date} AND {end:Date}"];
   const add = (condition: string, name: string, value: string | readonly string[] | undefined): void => {

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   costsQuerySchema,
-  type DailyUsage,
+  type DailySums,
   usageBreakdownQuerySchema,
   usageDailyQuerySchema,
 } from "../../shared/schema/usage-reads.ts";
@@ -176,7 +176,7 @@ describe("percentiles", () => {
           const values = served.map((row) => row[figure]).sort((a, b) => a - b);
           for (const [name, level] of Object.entries(LEVELS)) {
             if (values.length === 0) continue;
-            const shown = day[`${name}_${figure}` as keyof DailyUsage] as number;
+            const shown = day[`${name}_${figure}` as keyof DailySums] as number;
             // between its neighbours, because definitions of a quantile differ by one place
             const at = level * (values.length - 1);
             const low = values[Math.max(0, Math.floor(at) - 1)] ?? 0;

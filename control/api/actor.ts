@@ -1,12 +1,14 @@
 /**
- * Who the audit log names for a change: the value of the header `x-gateway-audit-actor`
- * (docs/rules/management-api.md#token-and-actor). A header is bytes; most clients send text in UTF-8, which arrives here as
+ * Who the audit log names for a change, and from where: the values of the headers `x-gateway-audit-actor` and
+ * `x-gateway-audit-address` (docs/rules/management-api.md#token-and-actor). A header is bytes; most clients send text in UTF-8, which arrives here as
  * Latin-1.
  */
 import { Buffer } from "node:buffer";
+import { isIP } from "node:net";
 import { fieldError } from "../kernel/parse.ts";
 
 const HEADER = "x-gateway-audit-actor";
+const ADDRESS_HEADER = "x-gateway-audit-address";
 const DEFAULT = "admin";
 const CHARACTERS_MAX = 256;
 
@@ -19,6 +21,17 @@ export function actorOf(header: string | undefined): string {
   if (/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(actor))
     throw fieldError(HEADER, "must not contain control characters or line breaks");
   return Array.from(actor).slice(0, CHARACTERS_MAX).join("") || DEFAULT;
+}
+
+/**
+ * The address for which a server such as the console's has sent the request; null: it sent it for itself. Throws 400 for what
+ * is no IP address.
+ */
+export function addressOf(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  const address = header.trim();
+  if (isIP(address) === 0) throw fieldError(ADDRESS_HEADER, "must be an IP address");
+  return address;
 }
 
 function decoded(header: string): string {

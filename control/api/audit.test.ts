@@ -18,7 +18,8 @@ async function list(query: string): Promise<AuditEntry[]> {
 }
 
 async function tenantBy(actor: string, name: string): Promise<Tenant> {
-  const response = await control.request("POST", "/api/v1/tenants", { name }, { "x-gateway-audit-actor": actor });
+  const headers = { "x-gateway-audit-actor": actor, "x-gateway-audit-address": "2001:db8::7" };
+  const response = await control.request("POST", "/api/v1/tenants", { name }, headers);
   return (await response.json()) as Tenant;
 }
 
@@ -32,14 +33,28 @@ describe("the audit log", () => {
         id: expect.any(Number),
         ts: expect.stringMatching(/^\d{4}-.*Z$/),
         actor: "admin",
+        address: "",
         action: "update_tenant",
         entity_type: "tenant",
         entity_id: tenant.id,
         detail: { changed: { description: ["", "d"] } },
       },
-      expect.objectContaining({ actor: "ada@example.org", action: "create_tenant", detail: { name: "newest" } }),
+      expect.objectContaining({
+        actor: "ada@example.org",
+        address: "2001:db8::7",
+        action: "create_tenant",
+        detail: { name: "newest" },
+      }),
     ]);
     expect(second?.id).toBeGreaterThan(first?.id ?? Number.POSITIVE_INFINITY);
+  });
+
+  it("refuses an address that is none", async () => {
+    const refused = await control.request("GET", "/api/v1/audit", undefined, { "x-gateway-audit-address": "a\tb" });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { error: { code: "validation_failed", param: "x-gateway-audit-address" } },
+    ]);
   });
 
   it("takes exact filters, several actions, and bounds of time", async () => {

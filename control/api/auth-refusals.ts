@@ -3,12 +3,12 @@
  * and alert, and answered late, so that guessing is slow and seen. Requests with the right token are not delayed.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { getConnInfo } from "@hono/node-server/conninfo";
 import type { Context } from "hono";
 import { issues } from "../../shared/alerts.ts";
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
 import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
+import { peerAddress } from "./peer-address.ts";
 
 /** What {@link AuthFailureHandler} needs. */
 interface AuthRefusalsOptions {
@@ -44,7 +44,7 @@ export class AuthRefusals {
   async refuse(c: Context): Promise<void> {
     if (c.req.header("authorization") === undefined) return;
     this.#total += 1;
-    this.#report(addressOf(c));
+    this.#report(peerAddress(c) ?? "unknown");
     await this.#sleep(REFUSED_AFTER_MS);
   }
 
@@ -57,14 +57,5 @@ export class AuthRefusals {
     void sink.take([raisedNow(issue, now(), cell)]).catch((error: unknown) => {
       log.warn({ event: "alert_lost", key: issue.issueKey, reason: error instanceof Error ? error.name : "unknown" });
     });
-  }
-}
-
-/** The address of the connection's peer. A header could contain any address, so none is read. */
-function addressOf(c: Context): string {
-  try {
-    return getConnInfo(c).remote.address?.replace(/^::ffff:(?=\d+\.)/, "") ?? "unknown";
-  } catch {
-    return "unknown"; // not served over a connection
   }
 }

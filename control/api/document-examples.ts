@@ -54,6 +54,7 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   alert_state: ["ok"],
   priority: [100],
   actor: ["admin"],
+  address: ["192.0.2.7"],
   action: ["create_tenant"],
   entity_type: ["tenant"],
   entity_id: [ID],

@@ -6,7 +6,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../shared/errors.ts";
-import { actorOf } from "./actor.ts";
+import { actorOf, addressOf } from "./actor.ts";
+import { peerAddress } from "./peer-address.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -25,7 +26,8 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
       await deps.refusals.refuse(c);
       throw new GatewayError("unauthorized");
     }
-    c.set("ctx", deps.context(actorOf(c.req.header("x-gateway-audit-actor"))));
+    const address = addressOf(c.req.header("x-gateway-audit-address")) ?? peerAddress(c) ?? "";
+    c.set("ctx", deps.context(actorOf(c.req.header("x-gateway-audit-actor")), address));
     await next();
   };
 }

@@ -17,8 +17,8 @@ export interface ApiDeps {
   readonly internalToken: string;
   /** Called after a wrong token, admin or internal. */
   readonly refusals: AuthRefusals;
-  /** The context of a request that this actor makes. */
-  readonly context: (actor: string) => VerbContext;
+  /** The context of a request that this actor makes, from this address. */
+  readonly context: (actor: string, address?: string) => VerbContext;
   readonly analytics: AnalyticsStore;
   readonly cells: Cells;
   readonly store: HotStore;

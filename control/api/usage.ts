@@ -44,11 +44,10 @@ import { getKeySummary } from "../services/usage/get-key-summary.ts";
 import { getOverview } from "../services/usage/get-overview.ts";
 import { getUsageLog } from "../services/usage/get-usage-log.ts";
 import { listCosts } from "../services/usage/list-costs.ts";
-import { listBreakdown, listLogs, logPages } from "../services/usage/named-reads.ts";
+import { listBreakdown, listDaily, listLogs, logPages } from "../services/usage/named-reads.ts";
 import {
   getCacheUsage,
   getLogTotals,
-  listDaily,
   listKeySummaries,
   listKeyUsage,
   listModelSeries,

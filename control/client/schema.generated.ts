@@ -2194,6 +2194,8 @@ export interface components {
         AuditEntry: {
             action: string;
             actor: string;
+            /** @description Where the request came from; empty: background work, or not known */
+            address: string;
             detail: {
                 [key: string]: unknown;
             };
@@ -2757,6 +2759,9 @@ export interface components {
             input_tokens: number;
             /** @description 00000000-0000-0000-0000-000000000000 when not grouped by key */
             key_id: string;
+            /** @description Empty when the key was deleted, or when not grouped by key */
+            key_name: string;
+            key_prefix: string;
             model: string;
             output_tokens: number;
             /** @description Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none */
@@ -2781,6 +2786,8 @@ export interface components {
             success_requests: number;
             /** @description 00000000-0000-0000-0000-000000000000 when not grouped by tenant */
             tenant_id: string;
+            /** @description Of the tenant, or of the key's; empty when it was deleted, or not grouped so */
+            tenant_name: string;
             total_tokens: number;
         };
         EndpointHealthCheck: {

@@ -2,13 +2,13 @@
  * The console's server: sign-in, sessions, and the Management API behind them (docs/rules/console.md). Nothing that it
  * answers may be stored on the way, and no page of another site may frame, script or write.
  */
-import { getConnInfo } from "@hono/node-server/conninfo";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
 import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-headers";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
+import { peerAddress } from "../api/peer-address.ts";
 import type { Database } from "../db/connect.ts";
 import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -94,7 +94,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   });
 
   app.post("/auth/local", bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
-    const address = addressOf(c);
+    const address = peerAddress(c) ?? "unknown";
     const waitMs = attempts.waitMs(address);
     if (waitMs > 0) throw new DashboardError("too_many_sign_ins", { "retry-after": String(Math.ceil(waitMs / 1000)) });
     const given = parse(credentialsSchema, await jsonOf(c));
@@ -158,7 +158,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     if (user === null) throw new DashboardError("signed_out");
     if (user.status === "pending") throw new DashboardError("account_pending");
     if (user.status !== "active") throw new DashboardError("account_disabled");
-    return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), user);
+    return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), { user, address: peerAddress(c) });
   });
 
   app.get("/assets/:name", (c) => {
@@ -250,14 +250,6 @@ async function jsonOf(c: Context): Promise<unknown> {
 
 function tooLarge(): never {
   throw new GatewayError("request_too_large");
-}
-
-function addressOf(c: Context): string {
-  try {
-    return getConnInfo(c).remote.address ?? "unknown";
-  } catch {
-    return "unknown"; // not served over a connection
-  }
 }
 
 /** The kind of an error, never its text: it may quote a token or a statement. */

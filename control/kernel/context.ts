@@ -25,6 +25,8 @@ export interface VerbContext {
   readonly db: Database;
   /** The name in the audit log. */
   readonly actor: string;
+  /** Where the request came from, for the audit log: an IP address; empty for what no request has caused. */
+  readonly address: string;
   readonly now: () => Date;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly sealKey: SealKey | undefined;

@@ -32,7 +32,7 @@ export async function write<T>(
       };
       const journal = new WriteJournal(Number(rows[0]?.rev));
       const changed = await change(tx, journal);
-      await saveAudits(tx, ctx.actor, journal);
+      await saveAudits(tx, ctx, journal);
       const saved = await saveOutbox(tx, journal);
       await ctx.beforeCommit?.(tx, changed);
       return { record: changed, ids: saved, checkIsDue: journal.checkIsDue };
@@ -42,11 +42,16 @@ export async function write<T>(
   return { record, sync: await ctx.publisher.publish(ids) };
 }
 
-async function saveAudits(tx: Transaction, actor: string, journal: WriteJournal): Promise<void> {
+async function saveAudits(
+  tx: Transaction,
+  { actor, address }: Pick<VerbContext, "actor" | "address">,
+  journal: WriteJournal,
+): Promise<void> {
   if (journal.audits.length === 0) return;
   await tx.insert(auditLog).values(
     journal.audits.map((entry) => ({
       actor,
+      address,
       action: entry.action,
       entity_type: entry.entityType,
       entity_id: entry.entityId,

@@ -9,6 +9,7 @@ export const auditEntrySchema = z
     id: z.number().int(),
     ts: z.string(),
     actor: z.string(),
+    address: z.string().meta({ description: "Where the request came from; empty: background work, or not known" }),
     action: z.string(),
     entity_type: z.string(),
     entity_id: z.string(),

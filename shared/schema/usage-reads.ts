@@ -243,12 +243,21 @@ const percentiles = <const Name extends string>(name: Name) =>
     typeof percentile
   >;
 
+const dailyNames = {
+  tenant_name: z
+    .string()
+    .meta({ description: "Of the tenant, or of the key's; empty when it was deleted, or not grouped so" }),
+  key_name: z.string().meta({ description: "Empty when the key was deleted, or when not grouped by key" }),
+  key_prefix: z.string(),
+};
+
 export const dailyUsageSchema = z
   .object({
     day: z.string().meta({ description: "YYYY-MM-DD, empty when not grouped by day" }),
     tenant_id: z.string().meta({ description: `${NIL_UUID} when not grouped by tenant` }),
     key_id: z.string().meta({ description: `${NIL_UUID} when not grouped by key` }),
     model: z.string(),
+    ...dailyNames,
     requests: count,
     success_requests: count,
     error_requests: count,
@@ -268,6 +277,8 @@ export const dailyUsageSchema = z
   })
   .meta({ id: "DailyUsage" });
 export type DailyUsage = z.infer<typeof dailyUsageSchema>;
+/** What the ledger knows of a row: names are not in it. */
+export type DailySums = Omit<DailyUsage, keyof typeof dailyNames>;
 
 export const spanSchema = z
   .object({

@@ -112,9 +112,10 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
   const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
   const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey);
-  const context = (actor: string): VerbContext => ({
+  const context = (actor: string, address = ""): VerbContext => ({
     db: connection.db,
     actor,
+    address,
     now: options.now ?? (() => new Date()),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,

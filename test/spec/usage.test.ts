@@ -140,7 +140,15 @@ describe("the other reads", () => {
       ...spent,
     });
     expect(await gateway.must("GET", `/usage/daily?${of}&group_by=key_model`)).toMatchObject([
-      { key_id: minted.key.id, success_requests: 3, cache_hits: 2, cache_misses: 1, cost_usd: 0.451 },
+      {
+        key_id: minted.key.id,
+        key_name: minted.key.name,
+        tenant_name: minted.tenant.name,
+        success_requests: 3,
+        cache_hits: 2,
+        cache_misses: 1,
+        cost_usd: 0.451,
+      },
     ]);
     const series = await gateway.must<{ requests: number }[]>("GET", `/usage/series?${of}`);
     expect(series.reduce((sum, bucket) => sum + bucket.requests, 0)).toBe(3);

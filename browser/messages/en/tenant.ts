@@ -67,12 +67,5 @@ export const tenantTexts = {
   trialRedacted: "What is left",
   day: "Day",
   model: "Model",
-  when: "Time",
-  who: "Who",
-  what: "What",
-  changes: "Changes",
-  historyEmpty: "Nothing was changed yet",
-  historyFailed: "The changes could not be loaded.",
   unknown: "–",
-  from: "{before} → {after}",
 } as const;

@@ -1,27 +1,20 @@
-import { useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
-import { dayIn } from "../../../shared/zone-days.ts";
-import { read } from "../../data/reads.ts";
+import { useId, useState } from "react";
 import { errorName, ROW_ERROR_CODES } from "../../explain/explain-error.ts";
+import { DraftField } from "../../forms/filters/draft-field.tsx";
+import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
-import { periodBounds, periodLabel, periodParam, periodProblem } from "../../time/periods.ts";
-import { useNow } from "../../time/use-clock.tsx";
-import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CheckField, type Choice, SelectField, TextField } from "../../ui/fields.tsx";
-import { SearchSelect } from "../../ui/search-select.tsx";
+import { CheckField, type Choice, SelectField } from "../../ui/fields.tsx";
+import { Filters } from "../../ui/layout.tsx";
 import classes from "./logs-page.module.css";
 import { FILTERS, type FilterName, filtersOf, periodOf } from "./logs-query.ts";
 import { ADMISSION_TEXTS, CACHE_TEXTS, type LogsSearch, type SearchChanges, TYPE_TEXTS } from "./logs-search.ts";
 
 const text = texts("logs", logsTexts);
-const FOUND_MAX = 8;
-const HOUR_MS = 3_600_000;
-const CUSTOM = "custom";
 const PERIODS = ["24h", "7d", "30d", "month"] as const;
 const ALL: Choice = { value: "", label: text("all") };
-const searchTexts = { clear: text("clear"), nothing: text("nothingFound"), searching: text("searching") };
 
 const STATUSES: readonly Choice[] = [
   ALL,
@@ -59,15 +52,20 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
   const showsFurther = isOpen || isFurtherSet;
   return (
     <search className={classes["part"]} aria-label={text("filters")}>
-      <div className={classes["filters"]}>
-        <Draft
+      <Filters>
+        <DraftField
           label={text("requestId")}
           placeholder={text("requestIdHint")}
           value={search.request_id}
           isFirst
           onDone={(request_id) => onChange({ request_id: request_id?.toLowerCase() })}
         />
-        <PeriodFilter search={search} onChange={onChange} />
+        <PeriodFilter
+          period={periodOf(search)}
+          kinds={PERIODS}
+          onPeriod={(period) => onChange({ period })}
+          onZone={(zone) => onChange({ zone })}
+        />
         {isAdmin && (
           <TenantFilter
             chosen={set.tenant_id === undefined ? undefined : (tenantName ?? set.tenant_id)}
@@ -90,9 +88,9 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
             {text("clearFilters")}
           </Button>
         )}
-      </div>
+      </Filters>
       <div id={furtherId} hidden={!showsFurther}>
-        <div className={classes["filters"]}>
+        <Filters>
           <SelectField
             label={text("errorCode")}
             choices={withOwn(ERROR_CODES, set.error_code)}
@@ -118,7 +116,7 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
             onChange={(event) => choice("request_type", event.target.value)}
           />
           {(["min_total_ms", "min_queue_wait_ms"] as const).map((name) => (
-            <Draft
+            <DraftField
               key={name}
               label={text(name === "min_total_ms" ? "minTotal" : "minQueue")}
               value={search[name]?.toString()}
@@ -126,9 +124,13 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
               onDone={(value) => onChange({ [name]: /^\d{1,10}$/.test(value ?? "") ? Number(value) : undefined })}
             />
           ))}
-          <Draft label={text("session")} value={search.session_id} onDone={(session_id) => onChange({ session_id })} />
-          {isAdmin && <Draft label={text("cell")} value={search.cell} onDone={(cell) => onChange({ cell })} />}
-        </div>
+          <DraftField
+            label={text("session")}
+            value={search.session_id}
+            onDone={(session_id) => onChange({ session_id })}
+          />
+          {isAdmin && <DraftField label={text("cell")} value={search.cell} onDone={(cell) => onChange({ cell })} />}
+        </Filters>
         {isAdmin && (
           <div className={classes["checks"]}>
             <CheckField
@@ -156,184 +158,4 @@ function choicesOf(names: Readonly<Record<string, keyof typeof logsTexts>>): rea
 function withOwn(choices: readonly Choice[], value: string | undefined): readonly Choice[] {
   if (value === undefined || choices.some((choice) => choice.value === value)) return choices;
   return [...choices, { value, label: errorName(value) }];
-}
-
-interface DraftProps {
-  readonly label: string;
-  readonly placeholder?: string;
-  readonly value: string | undefined;
-  readonly inputMode?: "numeric";
-  /** `/` leads to it. */
-  readonly isFirst?: boolean;
-  readonly onDone: (value: string | undefined) => void;
-}
-
-/** A text that counts when it is finished: by Enter, or by leaving the field. */
-function Draft({ label, placeholder, value = "", inputMode, isFirst = false, onDone }: DraftProps) {
-  const [draft, setDraft] = useState<string | null>(null);
-  const done = (): void => {
-    const typed = draft?.trim();
-    setDraft(null);
-    if (typed !== undefined && typed !== value) onDone(typed === "" ? undefined : typed);
-  };
-  const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
-    if (event.key === "Enter") done();
-    else if (event.key === "Escape") {
-      setDraft(null);
-      event.currentTarget.blur();
-    }
-  };
-  return (
-    <TextField
-      label={label}
-      type="text"
-      autoComplete="off"
-      spellCheck={false}
-      placeholder={placeholder}
-      inputMode={inputMode}
-      value={draft ?? value}
-      onChange={(event) => setDraft(event.target.value)}
-      onBlur={done}
-      onKeyDown={onKey}
-      {...(isFirst ? { "data-page-filter": "" } : {})}
-    />
-  );
-}
-
-function PeriodFilter({ search, onChange }: Pick<FiltersProps, "search" | "onChange">) {
-  const nowMs = useNow(HOUR_MS);
-  const { zone, options } = useZone();
-  const period = periodOf(search);
-  const isCustom = period.kind === CUSTOM;
-  const { days } = periodBounds(period, zone, nowMs);
-  const today = dayIn(zone, nowMs);
-  const [problem, setProblem] = useState<{ readonly field: "from" | "to"; readonly text: string } | null>(null);
-  const [from, to] = isCustom ? [period.fromDay, period.toDay] : [days?.first ?? today, days?.last ?? today];
-  const own = (fromDay: string, toDay: string): void => {
-    const found = periodProblem(fromDay, toDay);
-    setProblem(found);
-    if (found === null) onChange({ period: periodParam({ kind: CUSTOM, fromDay, toDay }) });
-  };
-  const choose = (value: string): void => {
-    const moving = PERIODS.find((kind) => kind === value);
-    if (moving === undefined) own(from, to);
-    else onChange({ period: moving });
-  };
-  return (
-    <>
-      <SelectField
-        label={text("period")}
-        value={period.kind}
-        choices={[
-          ...PERIODS.map((kind) => ({ value: kind, label: periodLabel({ kind }) })),
-          { value: CUSTOM, label: text("periodCustom") },
-        ]}
-        onChange={(event) => choose(event.target.value)}
-      />
-      {isCustom && (
-        <>
-          <TextField
-            label={text("fromDay")}
-            type="date"
-            key={`from ${from}`}
-            defaultValue={from}
-            error={problem?.field === "from" ? problem.text : undefined}
-            onChange={(event) => own(event.target.value, to)}
-          />
-          <TextField
-            label={text("toDay")}
-            type="date"
-            key={`to ${to}`}
-            defaultValue={to}
-            error={problem?.field === "to" ? problem.text : undefined}
-            onChange={(event) => own(from, event.target.value)}
-          />
-        </>
-      )}
-      <SelectField
-        label={text("zone")}
-        value={options.find((option) => option.zone === zone)?.choice ?? "utc"}
-        choices={options.map(({ choice, label }) => ({ value: choice, label }))}
-        onChange={(event) => onChange({ zone: options.find((option) => option.choice === event.target.value)?.choice })}
-      />
-    </>
-  );
-}
-
-interface ChooseProps {
-  readonly chosen: string | undefined;
-  readonly onChoose: (value: string | undefined) => void;
-}
-
-function TenantFilter({ chosen, onChoose }: ChooseProps) {
-  const [typed, setTyped] = useState("");
-  const query = { q: useDeferredValue(typed.trim()), limit: String(FOUND_MAX) };
-  const found = useQuery(read("/api/v1/tenants", { params: { query } }, { enabled: typed.trim() !== "" }));
-  const tenants = typed.trim() === "" ? [] : found.data;
-  return (
-    <SearchSelect
-      label={text("tenant")}
-      placeholder={text("anyName")}
-      chosen={chosen}
-      found={
-        tenants?.map(({ id, name, fairshare_group }) => ({ value: id, label: name, note: fairshare_group })) ?? null
-      }
-      onType={setTyped}
-      onChoose={onChoose}
-      texts={searchTexts}
-    />
-  );
-}
-
-function ModelFilter({ chosen, onChoose }: ChooseProps) {
-  const [typed, setTyped] = useState("");
-  const query = { q: useDeferredValue(typed.trim()), limit: String(FOUND_MAX) };
-  const found = useQuery(read("/api/v1/models", { params: { query } }, { enabled: typed.trim() !== "" }));
-  const models = typed.trim() === "" ? [] : found.data;
-  return (
-    <SearchSelect
-      label={text("model")}
-      placeholder={text("anyName")}
-      chosen={chosen}
-      found={models?.map(({ model_name }) => ({ value: model_name, label: model_name })) ?? null}
-      onType={setTyped}
-      onChoose={onChoose}
-      texts={searchTexts}
-    />
-  );
-}
-
-function KeyFilter({
-  keyId,
-  tenantId,
-  onChoose,
-}: {
-  readonly keyId: string | undefined;
-  readonly tenantId: string | undefined;
-  readonly onChoose: ChooseProps["onChoose"];
-}) {
-  const [typed, setTyped] = useState("");
-  const query = {
-    q: useDeferredValue(typed.trim()),
-    limit: String(FOUND_MAX),
-    ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
-  };
-  const found = useQuery(read("/api/v1/keys", { params: { query } }, { enabled: typed.trim() !== "" }));
-  const chosen = useQuery(
-    read("/api/v1/keys/{id}", { params: { path: { id: keyId ?? "" } } }, { enabled: keyId !== undefined }),
-  );
-  const keys = typed.trim() === "" ? [] : found.data;
-  const nameOf = ({ name, key_prefix }: { readonly name: string; readonly key_prefix: string }): string =>
-    name === "" ? key_prefix : name;
-  return (
-    <SearchSelect
-      label={text("key")}
-      placeholder={text("anyName")}
-      chosen={keyId === undefined ? undefined : chosen.data?.id === keyId ? nameOf(chosen.data) : keyId}
-      found={keys?.map((key) => ({ value: key.id, label: nameOf(key), note: key.key_prefix })) ?? null}
-      onType={setTyped}
-      onChoose={onChoose}
-      texts={searchTexts}
-    />
-  );
 }

@@ -1,10 +1,11 @@
-import { Columns3, Download, Pause, Play, Terminal } from "lucide-react";
+import { Columns3, Pause, Play, Terminal } from "lucide-react";
 import { useId } from "react";
 import { addressOf } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { DownloadLink } from "../../ui/download-link.tsx";
 import { CheckField } from "../../ui/fields.tsx";
 import { toast } from "../../ui/toast.ts";
 import { listCall } from "./api-calls.ts";
@@ -56,15 +57,11 @@ export function LogActions({ query, search, role, onChange }: ActionsProps) {
           {text("copyCall")}
         </Button>
       )}
-      <a
-        className={classes["download"]}
+      <DownloadLink
         href={addressOf(LOGS_PATH, { ...query, format: "csv" })}
-        download
+        label={text("csv")}
         title={text("csvHint")}
-      >
-        <Download size={14} aria-hidden />
-        {text("csv")}
-      </a>
+      />
     </>
   );
 }

@@ -184,15 +184,23 @@ describe("isolation", () => {
   it("gives a user the rows of requests as CSV, without where they ran, and no other file", async () => {
     const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
     const csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';
+    const addresses: (string | null)[] = [];
     const live = new Live({
       db: testing.control.connection.db,
       adminToken: ADMIN_TOKEN,
-      management: async () => new Response(csv, { headers: { "content-type": "text/csv; charset=utf-8" } }),
+      management: async ({ headers }) => {
+        addresses.push(headers.get("x-gateway-audit-address"));
+        return new Response(csv, { headers: { "content-type": "text/csv; charset=utf-8" } });
+      },
       nowMs: Date.now,
     });
     const read = async (path: string) =>
-      await live.answer(new Request(`http://console.test/api/live${path}`), path, row as typeof users.$inferSelect);
+      await live.answer(new Request(`http://console.test/api/live${path}`), path, {
+        user: row as typeof users.$inferSelect,
+        address: "192.0.2.7",
+      });
     expect(await (await read("/usage/logs")).text()).toBe("request_id,error_code\r\nr,\r\n");
+    expect(addresses).toEqual(["192.0.2.7"]);
     for (const path of ["/models", "/usage/logs/r"]) await expect(read(path)).rejects.toThrow("not found");
   });
 
@@ -223,17 +231,18 @@ describe("an admin", () => {
     const answer = await admin.send("GET", "/api/live/version", undefined, {
       authorization: "Bearer other",
       "x-gateway-audit-actor": "root",
+      "x-gateway-audit-address": "203.0.113.9",
     });
     expect(answer.status).toBe(200);
     const write = await admin.send(
       "POST",
       "/api/live/tenants",
       { name: "by-admin" },
-      { "x-gateway-audit-actor": "root" },
+      { "x-gateway-audit-actor": "root", "x-gateway-audit-address": "203.0.113.9" },
     );
     const { id } = (await write.json()) as Tenant;
     const audit = await testing.control.request("GET", `/api/v1/audit?entity_id=${id}`);
-    expect(await audit.json()).toMatchObject([{ actor: "admin@example.org" }]);
+    expect(await audit.json()).toMatchObject([{ actor: "admin@example.org", address: "" }]);
   });
 
   it("creates once per idempotency key", async () => {

@@ -38,6 +38,12 @@ export interface LiveOptions {
   readonly nowMs: () => number;
 }
 
+/** Who sends a request, and from where; a null address is not known. */
+interface Caller {
+  readonly user: UserRow;
+  readonly address: string | null;
+}
+
 export class Live {
   readonly #options: LiveOptions;
   readonly #shared: SharedReads;
@@ -51,16 +57,17 @@ export class Live {
    * The answer to a request of an active user; `path` is that below /api/live, as it stands in the address. Throws
    * DashboardError 403, GatewayError 404.
    */
-  async answer(request: Request, path: string, user: UserRow): Promise<Response> {
+  async answer(request: Request, path: string, caller: Caller): Promise<Response> {
+    const { user } = caller;
     const matched = ruleFor(request.method, path);
     if (matched === null) throw new GatewayError("not_found");
-    if (user.role === "admin") return await this.#call(request, matched, new URL(request.url).searchParams, user);
+    if (user.role === "admin") return await this.#call(request, matched, new URL(request.url).searchParams, caller);
     const { rule } = matched;
     if (rule.user === undefined) throw new DashboardError("forbidden");
     if (user.tenant_id === null) throw new DashboardError("no_tenant");
     const query = new URL(request.url).searchParams;
     await this.#bind(matched, query, user.tenant_id);
-    const answer = await this.#call(request, matched, query, user);
+    const answer = await this.#call(request, matched, query, caller);
     return answer.ok ? await this.#narrowed(answer, rule, user.tenant_id) : answer;
   }
 
@@ -117,13 +124,13 @@ export class Live {
     return (name) => isModelPermitted(tenant, String(name));
   }
 
-  async #call(request: Request, matched: MatchedRule, query: URLSearchParams, user: UserRow): Promise<Response> {
+  async #call(request: Request, matched: MatchedRule, query: URLSearchParams, caller: Caller): Promise<Response> {
     const search = query.size === 0 ? "" : `?${query.toString()}`;
     const address = `${managementPath(matched)}${search}`;
-    if (matched.rule.shared !== true) return shown(await this.#send(request, address, user));
+    if (matched.rule.shared !== true) return shown(await this.#send(request, address, caller));
     const { status, headers, body } = await this.#shared.get(address, async () => {
       // The call serves others too: it does not end with the one who made it.
-      const answer = await this.#send(new Request(request.url, { headers: request.headers }), address, user);
+      const answer = await this.#send(new Request(request.url, { headers: request.headers }), address, caller);
       return {
         status: answer.status,
         headers: answer.headers,
@@ -133,11 +140,12 @@ export class Live {
     return shown(new Response(body, { status, headers }));
   }
 
-  async #send(request: Request, address: string, user: UserRow): Promise<Response> {
+  async #send(request: Request, address: string, caller: Caller): Promise<Response> {
     const headers = new Headers({
       authorization: `Bearer ${this.#options.adminToken}`,
-      "x-gateway-audit-actor": headerText(user.email),
+      "x-gateway-audit-actor": headerText(caller.user.email),
     });
+    if (caller.address !== null) headers.set("x-gateway-audit-address", caller.address);
     for (const name of REQUEST_HEADERS) {
       const value = request.headers.get(name);
       if (value !== null) headers.set(name, value);

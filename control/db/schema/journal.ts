@@ -11,6 +11,7 @@ export const auditLog = pgTable("audit_log", {
   id: bigserial("id", { mode: "number" }).primaryKey(),
   ts: instant("ts").notNull().default(NOW),
   actor: text("actor").notNull(),
+  address: text("address").notNull().default(""),
   action: text("action").notNull(),
   entity_type: text("entity_type").notNull(),
   entity_id: text("entity_id").notNull(),

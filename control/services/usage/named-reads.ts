@@ -1,9 +1,16 @@
 /** Usage reads with the names of tenants and keys; deleted ones have no name (docs/rules/usage-reads.md#names). */
 
-import { inArray } from "drizzle-orm";
+import { eq, inArray } from "drizzle-orm";
 import { type UsageLog, usageLogsQuerySchema } from "../../../shared/schema/usage.ts";
-import { type UsageBreakdown, usageBreakdownQuerySchema } from "../../../shared/schema/usage-reads.ts";
+import {
+  type DailyUsage,
+  type UsageBreakdown,
+  usageBreakdownQuerySchema,
+  usageDailyQuerySchema,
+} from "../../../shared/schema/usage-reads.ts";
+import { NIL_UUID } from "../../../shared/usage-row.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
+import { readDaily } from "../../analytics/usage-daily.ts";
 import { type LedgerRow, readLogs } from "../../analytics/usage-logs.ts";
 import { readBreakdown } from "../../analytics/usage-totals.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
@@ -64,7 +71,24 @@ export async function listBreakdown(
 ): Promise<readonly UsageBreakdown[]> {
   const rows = await readBreakdown(analytics, parse(usageBreakdownQuerySchema, input), ctx.now().getTime());
   const names = await namesOf(ctx, rows);
-  return rows.map((row) => ({ ...row, ...names(row) }));
+  return rows.map((row) => {
+    const { tenant_of_key: _, ...named } = names(row);
+    return { ...row, ...named };
+  });
+}
+
+/** GET /usage/daily; a row of a key has the name of the key's tenant too. Throws 400, 503. */
+export async function listDaily(
+  ctx: VerbContext,
+  analytics: AnalyticsStore,
+  input: unknown,
+): Promise<readonly DailyUsage[]> {
+  const rows = await readDaily(analytics, parse(usageDailyQuerySchema, input), ctx.now().getTime());
+  const names = await namesOf(ctx, rows);
+  return rows.map((row) => {
+    const { tenant_name, key_name, key_prefix, tenant_of_key } = names(row);
+    return { ...row, tenant_name: tenant_name === "" ? tenant_of_key : tenant_name, key_name, key_prefix };
+  });
 }
 
 interface Named {
@@ -72,6 +96,8 @@ interface Named {
   readonly fairshare_group: string;
   readonly key_name: string;
   readonly key_prefix: string;
+  /** The name of the tenant that the key belongs to. */
+  readonly tenant_of_key: string;
 }
 
 /** The names of each row. Throws 503. */
@@ -79,22 +105,25 @@ async function namesOf(
   ctx: VerbContext,
   rows: readonly { readonly tenant_id: string; readonly key_id: string }[],
 ): Promise<(row: { readonly tenant_id: string; readonly key_id: string }) => Named> {
-  const tenantIds = [...new Set(rows.map((row) => row.tenant_id))];
-  const keyIds = [...new Set(rows.map((row) => row.key_id))];
-  const [tenantRows, keyRows] = await withDatabaseErrors(async () =>
-    rows.length === 0
-      ? [[], []]
-      : [
-          await ctx.db
-            .select({ id: tenants.id, name: tenants.name, group: tenants.fairshare_group })
-            .from(tenants)
-            .where(inArray(tenants.id, tenantIds)),
-          await ctx.db
-            .select({ id: apiKeys.id, name: apiKeys.name, prefix: apiKeys.key_prefix })
-            .from(apiKeys)
-            .where(inArray(apiKeys.id, keyIds)),
-        ],
-  );
+  const [tenantRows, keyRows] = await withDatabaseErrors(async () => [
+    await inParts(
+      rows.map((row) => row.tenant_id),
+      async (ids) =>
+        await ctx.db
+          .select({ id: tenants.id, name: tenants.name, group: tenants.fairshare_group })
+          .from(tenants)
+          .where(inArray(tenants.id, ids)),
+    ),
+    await inParts(
+      rows.map((row) => row.key_id),
+      async (ids) =>
+        await ctx.db
+          .select({ id: apiKeys.id, name: apiKeys.name, prefix: apiKeys.key_prefix, tenant: tenants.name })
+          .from(apiKeys)
+          .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
+          .where(inArray(apiKeys.id, ids)),
+    ),
+  ]);
   const byTenant = new Map(tenantRows.map((row) => [row.id, row]));
   const byKey = new Map(keyRows.map((row) => [row.id, row]));
   return (row) => ({
@@ -102,5 +131,21 @@ async function namesOf(
     fairshare_group: byTenant.get(row.tenant_id)?.group ?? "",
     key_name: byKey.get(row.key_id)?.name ?? "",
     key_prefix: byKey.get(row.key_id)?.prefix ?? "",
+    tenant_of_key: byKey.get(row.key_id)?.tenant ?? "",
   });
+}
+
+/** A statement takes 65,535 parameters at most; a report by key can have more keys. */
+const IDS_PER_STATEMENT = 10_000;
+
+/** What is read of all these ids, each once; the nil id is nobody's. */
+async function inParts<T>(
+  ids: readonly string[],
+  read: (part: string[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const wanted = [...new Set(ids)].filter((id) => id !== NIL_UUID);
+  const found: T[] = [];
+  for (let at = 0; at < wanted.length; at += IDS_PER_STATEMENT)
+    found.push(...(await read(wanted.slice(at, at + IDS_PER_STATEMENT))));
+  return found;
 }

@@ -7,7 +7,6 @@ import { usageLogFilterSchema, usageModelsQuerySchema } from "../../../shared/sc
 import {
   keySummariesQuerySchema,
   type Span,
-  usageDailyQuerySchema,
   usageFilterQuerySchema,
   usageKeysQuerySchema,
   usageSeriesQuerySchema,
@@ -17,7 +16,6 @@ import { readKeySummaries } from "../../analytics/key-summaries.ts";
 import { readSpans, traceAmong } from "../../analytics/spans.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCacheUsage } from "../../analytics/usage-costs.ts";
-import { readDaily } from "../../analytics/usage-daily.ts";
 import { readLogTotals } from "../../analytics/usage-logs.ts";
 import { readModelUsage } from "../../analytics/usage-models.ts";
 import { readModelSeries, readSeries, readTenantSeries } from "../../analytics/usage-series.ts";
@@ -51,8 +49,6 @@ export const listKeyUsage = usageRead(usageKeysQuerySchema, readKeyUsage);
 export const listKeySummaries = usageRead(keySummariesQuerySchema, readKeySummaries);
 /** GET /usage/models. */
 export const listModelUsage = usageRead(usageModelsQuerySchema, readModelUsage);
-/** GET /usage/daily. */
-export const listDaily = usageRead(usageDailyQuerySchema, readDaily);
 /** GET /usage/logs/totals. */
 export const getLogTotals = usageRead(usageLogFilterSchema, readLogTotals);
 /** GET /usage/series. */

@@ -1,0 +1,44 @@
+import { type KeyboardEvent, useState } from "react";
+import { TextField } from "../../ui/fields.tsx";
+
+interface DraftFieldProps {
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly value: string | undefined;
+  readonly inputMode?: "numeric";
+  /** `/` leads to it. */
+  readonly isFirst?: boolean;
+  readonly onDone: (value: string | undefined) => void;
+}
+
+/** A text that counts when it is finished: by Enter, or by leaving the field. */
+export function DraftField({ label, placeholder, value = "", inputMode, isFirst = false, onDone }: DraftFieldProps) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const done = (): void => {
+    const typed = draft?.trim();
+    setDraft(null);
+    if (typed !== undefined && typed !== value) onDone(typed === "" ? undefined : typed);
+  };
+  const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === "Enter") done();
+    else if (event.key === "Escape") {
+      setDraft(null);
+      event.currentTarget.blur();
+    }
+  };
+  return (
+    <TextField
+      label={label}
+      type="text"
+      autoComplete="off"
+      spellCheck={false}
+      placeholder={placeholder}
+      inputMode={inputMode}
+      value={draft ?? value}
+      onChange={(event) => setDraft(event.target.value)}
+      onBlur={done}
+      onKeyDown={onKey}
+      {...(isFirst ? { "data-page-filter": "" } : {})}
+    />
+  );
+}

@@ -1,0 +1,92 @@
+/** One tenant, model or key among any number of them, found by typing a part of its name. */
+import { useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useState } from "react";
+import { read } from "../../data/reads.ts";
+import { filterTexts } from "../../messages/en/filters.ts";
+import { texts } from "../../messages/texts.ts";
+import { SearchSelect } from "../../ui/search-select.tsx";
+
+const text = texts("filters", filterTexts);
+const FOUND_MAX = 8;
+const searchTexts = { clear: text("clear"), nothing: text("nothingFound"), searching: text("searching") };
+
+interface ChooseProps {
+  /** How what is chosen is called; undefined: nothing is. */
+  readonly chosen: string | undefined;
+  readonly onChoose: (value: string | undefined) => void;
+}
+
+/** For admins, who alone can list tenants. */
+export function TenantFilter({ chosen, onChoose }: ChooseProps) {
+  const [typed, setTyped] = useState("");
+  const query = { q: useDeferredValue(typed.trim()), limit: String(FOUND_MAX) };
+  const found = useQuery(read("/api/v1/tenants", { params: { query } }, { enabled: typed.trim() !== "" }));
+  const tenants = typed.trim() === "" ? [] : found.data;
+  return (
+    <SearchSelect
+      label={text("tenant")}
+      placeholder={text("anyName")}
+      chosen={chosen}
+      found={
+        tenants?.map(({ id, name, fairshare_group }) => ({ value: id, label: name, note: fairshare_group })) ?? null
+      }
+      onType={setTyped}
+      onChoose={onChoose}
+      texts={searchTexts}
+    />
+  );
+}
+
+export function ModelFilter({ chosen, onChoose }: ChooseProps) {
+  const [typed, setTyped] = useState("");
+  const query = { q: useDeferredValue(typed.trim()), limit: String(FOUND_MAX) };
+  const found = useQuery(read("/api/v1/models", { params: { query } }, { enabled: typed.trim() !== "" }));
+  const models = typed.trim() === "" ? [] : found.data;
+  return (
+    <SearchSelect
+      label={text("model")}
+      placeholder={text("anyName")}
+      chosen={chosen}
+      found={models?.map(({ model_name }) => ({ value: model_name, label: model_name })) ?? null}
+      onType={setTyped}
+      onChoose={onChoose}
+      texts={searchTexts}
+    />
+  );
+}
+
+export function KeyFilter({
+  keyId,
+  tenantId,
+  onChoose,
+}: {
+  readonly keyId: string | undefined;
+  /** Only keys of this tenant are found. */
+  readonly tenantId: string | undefined;
+  readonly onChoose: ChooseProps["onChoose"];
+}) {
+  const [typed, setTyped] = useState("");
+  const query = {
+    q: useDeferredValue(typed.trim()),
+    limit: String(FOUND_MAX),
+    ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
+  };
+  const found = useQuery(read("/api/v1/keys", { params: { query } }, { enabled: typed.trim() !== "" }));
+  const chosen = useQuery(
+    read("/api/v1/keys/{id}", { params: { path: { id: keyId ?? "" } } }, { enabled: keyId !== undefined }),
+  );
+  const keys = typed.trim() === "" ? [] : found.data;
+  const nameOf = ({ name, key_prefix }: { readonly name: string; readonly key_prefix: string }): string =>
+    name === "" ? key_prefix : name;
+  return (
+    <SearchSelect
+      label={text("key")}
+      placeholder={text("anyName")}
+      chosen={keyId === undefined ? undefined : chosen.data?.id === keyId ? nameOf(chosen.data) : keyId}
+      found={keys?.map((key) => ({ value: key.id, label: nameOf(key), note: key.key_prefix })) ?? null}
+      onType={setTyped}
+      onChoose={onChoose}
+      texts={searchTexts}
+    />
+  );
+}

@@ -1,0 +1,16 @@
+/** Texts of the filters that several pages have. */
+export const filterTexts = {
+  period: "Period",
+  periodCustom: "Own days",
+  fromDay: "First day",
+  toDay: "Last day",
+  zone: "Time zone",
+  anyName: "Type a part of the name",
+  clear: "Clear",
+  nothingFound: "Nothing is called so.",
+  searching: "Searching",
+  tenant: "Tenant",
+  key: "Key",
+  model: "Model",
+  csv: "CSV",
+} as const;
