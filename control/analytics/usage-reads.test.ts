@@ -36,18 +36,20 @@ describe("usage by tenant, key or model", () => {
   it("sums the scope that was requested, most tokens first, without internal traffic and refusals of unknown callers", async () => {
     await ledger.insert(someTraffic(NOW));
     expect(await totals()).toEqual([
-      { tenant_id: OTHER_TENANT, requests: 1, ...used(100, 200, 0.05) },
-      { tenant_id: TENANT, requests: 2, ...used(11, 22, 0.11) },
+      { tenant_id: OTHER_TENANT, requests: 1, errors: 0, ...used(100, 200, 0.05) },
+      { tenant_id: TENANT, requests: 2, errors: 1, ...used(11, 22, 0.11) },
     ]);
     expect(await totals({ group_by: "key", limit: "1" })).toEqual([
-      { key_id: OTHER_KEY, tenant_id: OTHER_TENANT, requests: 1, ...used(100, 200, 0.05) },
+      { key_id: OTHER_KEY, tenant_id: OTHER_TENANT, requests: 1, errors: 0, ...used(100, 200, 0.05) },
     ]);
     expect(await totals({ group_by: "model", tenant_id: TENANT })).toEqual([
-      { model: "m", requests: 1, ...used(10, 20, 0.1) },
-      { model: "n", requests: 1, ...used(1, 2, 0.01) },
+      { model: "m", requests: 1, errors: 0, ...used(10, 20, 0.1) },
+      { model: "n", requests: 1, errors: 1, ...used(1, 2, 0.01) },
     ]);
     expect(await totals({ include_internal: "true", key_id: KEY })).toMatchObject([{ requests: 3, total_tokens: 47 }]);
-    expect(await totals({ since_ms: "0", tenant_id: TENANT })).toMatchObject([{ requests: 3, cost_usd: 1.11 }]);
+    expect(await totals({ since_ms: "0", tenant_id: TENANT })).toMatchObject([
+      { requests: 3, errors: 1, cost_usd: 1.11 },
+    ]);
   });
 
   it("breaks spend down by model and key, most expensive first", async () => {

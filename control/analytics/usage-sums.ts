@@ -16,7 +16,7 @@ const SUMMED =
 const MODEL = registeredModel("r");
 
 interface UsageSums {
-  /** For FROM: rows with ids, `model`, `requests`, tokens, money and energy, to be summed. */
+  /** For FROM: rows with ids, `model`, `requests`, `errors`, tokens, money and energy, to be summed. */
   readonly from: string;
   readonly params: QueryParams;
 }
@@ -58,13 +58,14 @@ export function usageSums(db: string, scope: UsageScope, nowMs: number): UsageSu
   add(raw, `${MODEL} = {name:String}`, "name", scope.model);
   add(rollup, "r.model = {name:String}", "name", scope.model);
   if (scope.include_internal !== true) raw.push("r.request_type NOT IN ('health_probe', 'benchmark')");
-  const single = (): string => `SELECT ${SUMMED}, ${MODEL} AS model, toUInt64(1) AS requests
+  const single = (): string => `SELECT ${SUMMED}, ${MODEL} AS model, toUInt64(1) AS requests,
+      toUInt64(r.status_code >= 400) AS errors
     FROM ${db}.usage_raw AS r WHERE ${[...raw, ...both].join(" AND ")}`;
   if (days === null) return { from: `(${single()})`, params };
   const midnight = (name: string): string => `toDateTime64({${name}:Date}, 3, 'UTC')`;
   raw.push(`(r.ts < ${midnight("first_day")} OR r.ts >= ${midnight("end_day")})`);
   rollup.push("r.day >= {first_day:Date} AND r.day < {end_day:Date}");
-  const daily = `SELECT ${SUMMED}, model, requests FROM ${db}.usage_daily AS r WHERE ${[...rollup, ...both].join(" AND ")}`;
+  const daily = `SELECT ${SUMMED}, model, requests, error_requests AS errors FROM ${db}.usage_daily AS r WHERE ${[...rollup, ...both].join(" AND ")}`;
   return {
     from: `(${single()} UNION ALL ${daily})`,
     params: { ...params, first_day: days.first, end_day: days.end },

@@ -32,7 +32,7 @@ export async function readTotals(
   const { columns, by } = GROUPS[query.group_by];
   const { from, params } = usageSums(store.db, query, nowMs);
   return await store.rows<UsageTotals>(
-    `SELECT ${columns}, ${SUM_TOTALS} FROM ${from} AS u
+    `SELECT ${columns}, ${SUM_TOTALS}, sum(u.errors) AS errors FROM ${from} AS u
      GROUP BY ${by} ORDER BY total_tokens DESC, ${by} LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit },
   );

@@ -3025,6 +3025,8 @@ export interface components {
         KeyUsage: {
             /** @description USD, rounded to 9 decimals */
             cost_usd: number;
+            /** @description With a status of 400 or more */
+            errors: number;
             input_tokens: number;
             key_id: string;
             output_tokens: number;
@@ -4046,6 +4048,8 @@ export interface components {
         UsageTotals: {
             /** @description USD, rounded to 9 decimals */
             cost_usd: number;
+            /** @description With a status of 400 or more */
+            errors: number;
             input_tokens: number;
             key_id?: string;
             model?: string;

@@ -117,6 +117,7 @@ export const usageDailyQuerySchema = z.object({
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
 const count = z.number().int();
+const errors = count.meta({ description: "With a status of 400 or more" });
 const usd = z.number().meta({ description: "USD, rounded to 9 decimals" });
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
 const energy = { energy_wh: z.number(), energy_cost_usd: usd, co2_g: z.number() };
@@ -128,12 +129,13 @@ export const usageTotalsSchema = z
     key_id: z.string().optional(),
     model: z.string().optional(),
     ...totals,
+    errors,
   })
   .meta({ id: "UsageTotals" });
 export type UsageTotals = z.infer<typeof usageTotalsSchema>;
 
 export const keyUsageSchema = z
-  .object({ key_id: z.string(), tenant_id: z.string(), ...totals })
+  .object({ key_id: z.string(), tenant_id: z.string(), ...totals, errors })
   .meta({ id: "KeyUsage" });
 export type KeyUsage = z.infer<typeof keyUsageSchema>;
 

@@ -65,7 +65,6 @@ export const tenantTexts = {
   trialNothing: "Nothing is found.",
   trialHarm: "The scanner harm was not run: only a request asks its guard model.",
   trialRedacted: "What is left",
-  day: "Day",
   model: "Model",
   unknown: "–",
 } as const;

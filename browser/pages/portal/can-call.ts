@@ -11,8 +11,10 @@ import { formatAge, instantOf } from "../../time/instants.ts";
 
 const text = texts("portal", portalTexts);
 const DAY_MS = 86_400_000;
-/** A key that ends, or a tenant that is closed, within this time is told of. */
+/** What ends for good within this time is told of: a key, or the tenant's term. */
 const SOON_MS = 3 * DAY_MS;
+/** The end of a weekly window is told of only when it is this near: it comes every day. */
+const WINDOW_SOON_MS = 3_600_000;
 
 type Key = Pick<Records["ApiKey"], "disabled" | "expires_at">;
 type Model = Pick<Records["Model"], "enabled" | "health_status">;
@@ -20,6 +22,8 @@ type Model = Pick<Records["Model"], "enabled" | "health_status">;
 /** What is known of a tenant; null: not read yet, or it could not be read. */
 interface CallFacts {
   readonly access: ReturnType<typeof explainAccess>;
+  /** The end of the tenant's term, epoch ms; null: it has none. */
+  readonly termEndMs: number | null;
   /** When a budget begins anew, in words. */
   readonly budget: { readonly state: Records["BudgetUsage"]["state"]; readonly reset: string } | null;
   readonly keys: readonly Key[] | null;
@@ -51,7 +55,7 @@ export function modelCounts(models: readonly Model[]): { readonly enabled: numbe
 }
 
 /** The first reason against it, or else the first warning, or that nothing is in the way. */
-export function canCall({ access, budget, keys, models }: CallFacts, nowMs: number): CallAnswer {
+export function canCall({ access, termEndMs, budget, keys, models }: CallFacts, nowMs: number): CallAnswer {
   const keysNow = keys === null ? null : keyCounts(keys, nowMs);
   const modelsNow = models === null ? null : modelCounts(models);
   const no = (sentence: string, advice: string, to: CallAnswer["to"] = null): CallAnswer => ({
@@ -77,7 +81,9 @@ export function canCall({ access, budget, keys, models }: CallFacts, nowMs: numb
     return no(text("noModelAnswers"), text("askAdminHealth"), "/portal/models");
   if (budget === null || keysNow === null || modelsNow === null)
     return { tone: "neutral", sentence: text("notKnown"), advice: null, to: null };
-  if (access.changeMs !== null && access.changeMs - nowMs < SOON_MS)
+  if (termEndMs !== null && termEndMs - nowMs < SOON_MS)
+    return soon(text("yesTermEnds", { age: formatAge(nowMs, termEndMs) }), text("askAdmin"));
+  if (access.changeMs !== null && access.changeMs - nowMs < WINDOW_SOON_MS)
     return soon(text("yesUntil", { age: formatAge(nowMs, access.changeMs) }), access.change);
   if (budget.state === "warned") return soon(text("yesBudget"), budget.reset);
   if (keysNow.endsMs !== null && keysNow.endsMs - nowMs < SOON_MS)

@@ -3,6 +3,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { explainHealth } from "../../explain/explain-health.ts";
 import { SearchField } from "../../forms/search-field.tsx";
 import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -23,12 +24,6 @@ const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/users/portal/models");
 
 type Model = Records["Model"];
-
-const HEALTH = {
-  healthy: { tone: "good", text: "healthy" },
-  degraded: { tone: "warn", text: "degraded" },
-  unhealthy: { tone: "bad", text: "unhealthy" },
-} as const;
 
 /** The models that the own tenant may use, what they can do and cost; not where they run. */
 export function PortalModelsPage() {
@@ -102,14 +97,10 @@ function abilities(model: Model): string {
     .join(", ");
 }
 
-function State({ enabled, health_status }: Pick<Model, "enabled" | "health_status">) {
+function State({ enabled, health_status: status }: Pick<Model, "enabled" | "health_status">) {
   if (!enabled) return <Badge>{text("off")}</Badge>;
-  const health = Object.hasOwn(HEALTH, health_status) ? HEALTH[health_status as keyof typeof HEALTH] : null;
-  return health === null ? (
-    <Badge>{text("healthUnknown")}</Badge>
-  ) : (
-    <Badge tone={health.tone}>{text(health.text)}</Badge>
-  );
+  const { tone, title } = explainHealth({ status, consecutive_failures: 0, maintenance_until: null }, "UTC", 0);
+  return <Badge tone={tone}>{title}</Badge>;
 }
 
 const SORTS = {

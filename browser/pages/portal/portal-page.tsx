@@ -9,11 +9,11 @@ import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatAge } from "../../time/instants.ts";
+import { formatAge, instantOf } from "../../time/instants.ts";
 import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
-import { formatCount, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 import { canCall, keyCounts, modelCounts } from "./can-call.ts";
@@ -53,6 +53,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const answer = canCall(
     {
       access,
+      termEndMs: instantOf(tenant.active_until),
       budget:
         budget.data === undefined ? null : { state: budget.data.state, reset: resetSentence(budget.data, zone, nowMs) },
       keys: keys.data ?? null,
@@ -91,6 +92,11 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
           note={access.change ?? (access.isServed ? text("accessAlways") : access.sentence)}
         />
         <Tile
+          label={text("left")}
+          value={leftOf(budget.data)}
+          note={budget.data === undefined ? undefined : resetSentence(budget.data, zone, nowMs)}
+        />
+        <Tile
           label={<Link to="/keys">{text("keysTile")}</Link>}
           value={formatCount(keysNow?.admitted)}
           note={
@@ -118,4 +124,10 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
       </Panel>
     </>
   );
+}
+
+/** The part of the budget that is left, by the cap that is nearer. */
+function leftOf(usage: Records["BudgetUsage"] | undefined): string {
+  if (usage === undefined) return formatShare(null);
+  return usage.ratio === null ? text("noCap") : formatShare(Math.max(0, 1 - usage.ratio));
 }

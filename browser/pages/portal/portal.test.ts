@@ -11,6 +11,7 @@ const MODEL = { enabled: true, health_status: "healthy" };
 const OPEN = { isServed: true, sentence: "Served now.", changeMs: null, change: null };
 const FACTS = {
   access: OPEN,
+  termEndMs: null,
   budget: { state: "ok", reset: "Begins anew soon." },
   keys: [KEY],
   models: [MODEL],
@@ -49,12 +50,20 @@ describe("whether applications can call", () => {
       "/portal/models",
     ],
     [
-      "not for long before access ends",
-      { access: { ...OPEN, changeMs: NOW + HOUR_MS } },
+      "for a while before a window closes",
+      { access: { ...OPEN, changeMs: NOW + HOUR_MS / 2 } },
       "warn",
-      /in 1 hr|in 60 min/,
+      /in 30 min/,
       null,
     ],
+    [
+      "as on every day, long before a window closes",
+      { access: { ...OPEN, changeMs: NOW + HOUR_MS } },
+      "good",
+      /^Yes: /,
+      null,
+    ],
+    ["until the term ends", { termEndMs: NOW + 48 * HOUR_MS }, "warn", /for good in 2 days/, null],
     ["with a budget that runs out", { budget: { ...FACTS.budget, state: "warned" } }, "warn", /nearly/, null],
     ["with a key that ends", { keys: [KEY, { ...KEY, expires_at: at(2 * HOUR_MS) }] }, "warn", /in 2 hr/, "/keys"],
     [
@@ -100,12 +109,12 @@ describe("the price of a model", () => {
 
   it("has its unit", () => {
     expect(priceText({ ...free, input_cost_per_token: 6e-7, output_cost_per_token: 2.4e-6 })).toBe(
-      "$0.60 in, $2.40 out per million tokens",
+      "$0.60 / $2.40 a million",
     );
     expect(priceText({ ...free, input_cost_per_second: 0.0001, cost_per_image: 0.04 })).toBe(
       "$0.006 a minute, $0.04 an image",
     );
-    expect(priceText({ ...free, cost_per_character: 1.5e-5 })).toBe("$15.00 per million characters");
+    expect(priceText({ ...free, cost_per_character: 1.5e-5 })).toBe("$15.00 a million characters");
   });
 
   it("is not known when none is set, or it is no price", () => {

@@ -1,0 +1,22 @@
+/** Texts of what was used in some days. */
+export const usageTexts = {
+  requests: "Requests",
+  errors: "Errors",
+  cost: "Cost",
+  inputTokens: "Input",
+  outputTokens: "Output",
+  noUsage: "No requests in this time",
+  noUsageText: "Usage appears some seconds after a request has ended.",
+  usageFailed: "The usage could not be loaded.",
+  totalsIn: "Days of {zone}, {first} to {last}",
+  tokens: "Tokens",
+  cacheHits: "Cache hits",
+  byDay: "By day",
+  usageChart: "Tokens by day",
+  byModel: "By model",
+  byKey: "By key",
+  model: "Model",
+  key: "Key",
+  keyUnnamed: "Without a name ({id})",
+  csvOf: "{what}, as CSV",
+} as const;
