@@ -14,8 +14,8 @@ export function useOwnTenant() {
   );
 }
 
-/** The models that the tenant may use. */
-export const ownModelsRead = read("/api/v1/models", { params: { query: { limit: MOST } } }, { everyMs: EVERY_MS });
+/** The models that the tenant may use: all of them (docs/rules/console.md#live). */
+export const ownModelsRead = read("/api/v1/models", {}, { everyMs: EVERY_MS });
 
 /** The keys of the tenant. */
 export const ownKeysRead = read("/api/v1/keys", { params: { query: { limit: MOST } } }, { everyMs: EVERY_MS });
