@@ -58,11 +58,12 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
       return pageTarget("/logs", { model: name });
     case "tenant":
       return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");
+    case "user":
+      return pageTarget("/users", { status: "pending" });
     case "api_key":
       return pageTarget("/keys", { key_id: entity_id });
     case "model_endpoint":
     case "settings":
-    case "user":
     case "gateway":
       return null;
     default:

@@ -1,5 +1,17 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
-import { BookOpen, Box, ChartColumn, Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
+import {
+  BookOpen,
+  Box,
+  ChartColumn,
+  Gauge,
+  History,
+  KeyRound,
+  type LucideIcon,
+  Scale,
+  ScrollText,
+  UserCog,
+  Users,
+} from "lucide-react";
 import type { pageTexts } from "../messages/en/pages.ts";
 
 interface NavigationEntry {
@@ -11,7 +23,7 @@ interface NavigationEntry {
   readonly roles: readonly ("admin" | "user")[];
 }
 
-/** Groups, which are set apart: the own tenant, traffic, what serves it, who sends it. */
+/** Groups, which are set apart: the own tenant, traffic, what serves it, who sends it, what it came to. */
 const NAVIGATION = [
   [
     { to: "/portal", text: "portal", icon: Gauge, roles: ["user"] },
@@ -27,6 +39,11 @@ const NAVIGATION = [
   [
     { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
     { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
+    { to: "/users", text: "users", icon: UserCog, roles: ["admin"] },
+  ],
+  [
+    { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin"] },
+    { to: "/audit", text: "audit", icon: History, roles: ["admin"] },
   ],
 ] as const satisfies readonly (readonly NavigationEntry[])[];
 

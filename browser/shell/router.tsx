@@ -4,14 +4,18 @@
  */
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { auditSearch } from "../pages/audit/audit-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
 import { guideSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
+import { reportsSearch } from "../pages/reports/reports-search.ts";
+import { statementSearch } from "../pages/reports/statement-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
 import { tenantsSearch } from "../pages/tenants/tenants-search.ts";
+import { usersSearch } from "../pages/users/users-search.ts";
 import { Crashed } from "./crashed.tsx";
 import { NotFound } from "./not-found.tsx";
 import { AdminOnly, SignedIn, UserOnly } from "./signed-in.tsx";
@@ -106,14 +110,44 @@ const portalGuide = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/portal/guide-page.tsx"), "GuidePage"),
 });
 
+const users = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/users",
+  validateSearch: usersSearch,
+  component: lazyRouteComponent(async () => await import("../pages/users/users-page.tsx"), "UsersPage"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/audit",
+  validateSearch: auditSearch,
+  component: lazyRouteComponent(async () => await import("../pages/audit/audit-page.tsx"), "AuditPage"),
+});
+
+const reports = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/reports",
+  validateSearch: reportsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/reports/reports-page.tsx"), "ReportsPage"),
+});
+
+const statement = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/reports/statement",
+  validateSearch: statementSearch,
+  component: lazyRouteComponent(async () => await import("../pages/reports/statement-page.tsx"), "StatementPage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
   signedIn.addChildren([
     forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
-    forAdmins.addChildren([overview, fairshare, tenants]),
+    forAdmins.addChildren([overview, fairshare, tenants, users, audit]),
     logs,
     tenant,
     keys,
+    reports,
+    statement,
   ]),
 ]);
 

@@ -102,6 +102,12 @@ export function daysBefore(day: string, count: number): string {
   return new Date(Date.parse(day) - count * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** The calendar month before the one of a day, YYYY-MM-DD. */
+export function monthBefore(day: string): Extract<Period, { readonly kind: "custom" }> {
+  const toDay = daysBefore(`${day.slice(0, 7)}-01`, 1);
+  return { kind: "custom", fromDay: `${toDay.slice(0, 7)}-01`, toDay };
+}
+
 function lastOfMonth(day: string): string {
   const [year = 1970, month = 1] = day.split("-").map(Number);
   return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10);

@@ -38,8 +38,8 @@ export function formatShare(fraction: Amount): string {
   return known(fraction) ? percent.format(fraction) : UNKNOWN;
 }
 
-/** Two decimals from a dollar on; below it as many of the nine as say something: $0.000012. */
-export function formatUsd(usd: Amount): string {
+/** Two decimals from a dollar on; below it as many of the nine as say something: $0.000012. Or exactly `decimals`. */
+export function formatUsd(usd: Amount, decimals?: number): string {
   if (!known(usd)) return UNKNOWN;
   const size = Math.abs(usd);
   if (size >= HUGE_FROM) return `$${huge.format(usd)}`;
@@ -47,8 +47,8 @@ export function formatUsd(usd: Amount): string {
   return new Intl.NumberFormat(LOCALE, {
     style: "currency",
     currency: "USD",
-    minimumFractionDigits: 2,
-    maximumFractionDigits: digits,
+    minimumFractionDigits: decimals ?? 2,
+    maximumFractionDigits: decimals ?? digits,
   }).format(usd);
 }
 
@@ -73,6 +73,24 @@ export function formatMs(ms: Amount): string {
     if (said.length === 2) break;
   }
   return `${seconds < 0 ? "-" : ""}${said.filter((part) => !part.startsWith("0 ")).join(" ")}`;
+}
+
+/** 812 Wh, 1.23 kWh */
+export function formatEnergy(wh: Amount): string {
+  return inThousands(wh, "Wh", "kWh");
+}
+
+/** 812 g, 1.23 kg */
+export function formatMass(grams: Amount): string {
+  return inThousands(grams, "g", "kg");
+}
+
+function inThousands(amount: Amount, unit: string, thousand: string): string {
+  if (!known(amount)) return UNKNOWN;
+  if (Math.abs(amount) >= HUGE_FROM) return `${huge.format(amount / 1000)} ${thousand}`;
+  return Math.abs(amount) < 999.5
+    ? `${decimal.format(amount)} ${unit}`
+    : `${decimal.format(amount / 1000)} ${thousand}`;
 }
 
 /** A text, or the dash where there is none. */

@@ -17,11 +17,13 @@ interface SearchSelectProps {
   readonly onType: (text: string) => void;
   /** Undefined: nothing is to be chosen. */
   readonly onChoose: (value: string | undefined) => void;
+  /** What is wrong; absent: nothing is. */
+  readonly error?: string | undefined;
   readonly texts: { readonly clear: string; readonly nothing: string; readonly searching: string };
 }
 
 /** One of very many, found by typing a part of its name (WAI-ARIA: combobox with a list). */
-export function SearchSelect({ label, placeholder, chosen, found, onType, onChoose, texts }: SearchSelectProps) {
+export function SearchSelect({ label, placeholder, chosen, found, onType, onChoose, error, texts }: SearchSelectProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const listId = useId();
   const isOpen = typed !== null;
@@ -54,7 +56,7 @@ export function SearchSelect({ label, placeholder, chosen, found, onType, onChoo
     }
   };
   return (
-    <Field label={label}>
+    <Field label={label} error={error}>
       {(control) => (
         <div className={classes["box"]}>
           <input

@@ -13,6 +13,8 @@ export interface Column<T> {
   readonly align?: "left" | "right";
   /** Present: the list can be put in the order of this column. */
   readonly isSortable?: boolean;
+  /** Below all rows, such as their sum. */
+  readonly foot?: ReactNode;
   /** Takes what is left, and is cut off with dots. */
   readonly isWide?: boolean;
 }
@@ -40,6 +42,8 @@ interface TableProps<T> {
   readonly onTop?: ((isAtTop: boolean) => void) | undefined;
   /** Called when the end comes into sight. */
   readonly onEnd?: (() => void) | undefined;
+  /** Every row is in the document, as for printing. */
+  readonly isWhole?: boolean;
   /** Stands in place of the rows when there are none. */
   readonly empty?: ReactNode;
 }
@@ -63,6 +67,7 @@ export function Table<T>({
   isMarked,
   onTop,
   onEnd,
+  isWhole = false,
   empty,
 }: TableProps<T>) {
   const box = useRef<HTMLElement>(null);
@@ -72,7 +77,7 @@ export function Table<T>({
     () => (chosenKey === null ? -1 : rows.findIndex((row) => rowKey(row) === chosenKey)),
     [rows, rowKey, chosenKey],
   );
-  const isVirtual = rows.length >= VIRTUAL_FROM;
+  const isVirtual = !isWhole && rows.length >= VIRTUAL_FROM;
   const virtual = useVirtualizer({
     count: isVirtual ? rows.length : 0,
     getScrollElement: () => box.current,
@@ -173,6 +178,17 @@ export function Table<T>({
           })}
           {below > 0 && <Gap height={below} columns={columns.length} />}
         </tbody>
+        {columns.some(({ foot }) => foot !== undefined) && (
+          <tfoot>
+            <tr>
+              {columns.map(({ id, foot, align }) => (
+                <td key={id} className={align === "right" ? classes["right"] : undefined}>
+                  {foot}
+                </td>
+              ))}
+            </tr>
+          </tfoot>
+        )}
       </table>
     </section>
   );

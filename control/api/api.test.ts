@@ -21,6 +21,7 @@ async function json(response: Response): Promise<Record<string, unknown>> {
 
 const ROUTES: readonly (readonly [method: string, path: string, body: object | null])[] = [
   ["GET", "/api/v1/users", null],
+  ["GET", `/api/v1/users/${ABSENT}`, null],
   ["PATCH", `/api/v1/users/${ABSENT}`, { status: "active" }],
   ["DELETE", `/api/v1/users/${ABSENT}`, null],
   ["GET", "/api/v1/tenants", null],

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { updateUserSchema, userSchema, usersFilterSchema } from "../../shared/schema/user.ts";
 import { deleteUser } from "../services/users/delete-user.ts";
+import { getUser } from "../services/users/get-user.ts";
 import { listUsers } from "../services/users/list-users.ts";
 import { updateUser } from "../services/users/update-user.ts";
 import { endpoint } from "./endpoint.ts";
@@ -22,6 +23,15 @@ export function userRoutes(app: Api): void {
     query: usersFilterSchema,
     answer: z.array(userSchema),
     handler: async ({ ctx, query }) => await listUsers(ctx, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: one,
+    summary: "Read a user",
+    tag,
+    answer: userSchema,
+    handler: async ({ ctx, path }) => await getUser(ctx, path.id),
   });
   endpoint(app, {
     kind: "write",

@@ -2,25 +2,13 @@
  * What a change stores besides its rows: entries for the audit log, and the hot copies that it outdates, by their names in
  * the store and as the items that the cells get.
  */
+import type { AuditEntity } from "../../shared/audit-entities.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
 
 interface AuditDraft {
   readonly action: string;
-  readonly entityType:
-    | "tenant"
-    | "api_key"
-    | "model"
-    | "model_endpoint"
-    | "managed_model"
-    | "model_replica"
-    | "recipe"
-    | "fairshare_group"
-    | "mcp_server"
-    | "settings"
-    | "usage"
-    | "user"
-    | "gateway";
+  readonly entityType: AuditEntity;
   readonly entityId: string;
   readonly detail?: Readonly<Record<string, unknown>>;
 }

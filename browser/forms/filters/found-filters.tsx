@@ -17,7 +17,7 @@ interface ChooseProps {
 }
 
 /** For admins, who alone can list tenants. */
-export function TenantFilter({ chosen, onChoose }: ChooseProps) {
+export function TenantFilter({ chosen, onChoose, error }: ChooseProps & { readonly error?: string | undefined }) {
   const [typed, setTyped] = useState("");
   const query = { q: useDeferredValue(typed.trim()), limit: String(FOUND_MAX) };
   const found = useQuery(read("/api/v1/tenants", { params: { query } }, { enabled: typed.trim() !== "" }));
@@ -32,6 +32,7 @@ export function TenantFilter({ chosen, onChoose }: ChooseProps) {
       }
       onType={setTyped}
       onChoose={onChoose}
+      error={error}
       texts={searchTexts}
     />
   );

@@ -10,5 +10,9 @@ export const historyTexts = {
   failed: "The changes could not be loaded.",
   stale: "The changes could not be read again; what you see is from before.",
   retry: "Try again",
+  field: "Field",
+  before: "Before",
+  after: "After",
+  secret: "changed, not shown",
   from: "{before} → {after}",
 } as const;

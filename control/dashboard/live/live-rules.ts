@@ -166,6 +166,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
     "/usage/logs/{request_id}/spans",
     "/usage/series/tenants",
     "/users",
+    "/users/{id}",
     "/version",
   ),
   ...admin(

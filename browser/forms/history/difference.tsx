@@ -1,0 +1,59 @@
+import { historyTexts } from "../../messages/en/history.ts";
+import { texts } from "../../messages/texts.ts";
+import { Facts } from "../../ui/layout.tsx";
+import { fieldLabel, valueText } from "../record/field-words.ts";
+import classes from "./difference.module.css";
+import { entryDetail } from "./difference.ts";
+
+const text = texts("history", historyTexts);
+
+interface DifferenceProps {
+  /** Of an entry of the audit log. */
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** By whose clock times are shown. */
+  readonly zone: string;
+}
+
+/** What an entry of the audit log tells: old and new of each field, and everything else. */
+export function Difference({ detail, zone }: DifferenceProps) {
+  const { differences, facts } = entryDetail(detail);
+  return (
+    <>
+      {facts.length > 0 && (
+        <Facts
+          facts={facts.map(([name, value]) => [fieldLabel(name), <bdi key={name}>{valueText(value, zone)}</bdi>])}
+        />
+      )}
+      {differences.length > 0 && (
+        <table className={classes["difference"]}>
+          <thead>
+            <tr>
+              {(["field", "before", "after"] as const).map((id) => (
+                <th key={id} scope="col">
+                  {text(id)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {differences.map((one) => (
+              <tr key={one.field}>
+                <th scope="row">{one.field.split(".").map(fieldLabel).join(" / ")}</th>
+                {one.isSecret ? (
+                  <td colSpan={2}>{text("secret")}</td>
+                ) : (
+                  <>
+                    <td dir="auto" className={classes["before"]}>
+                      {valueText(one.before, zone)}
+                    </td>
+                    <td dir="auto">{valueText(one.after, zone)}</td>
+                  </>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}

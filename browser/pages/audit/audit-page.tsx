@@ -1,0 +1,208 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import { AUDIT_ENTITIES } from "../../../shared/audit-entities.ts";
+import { addressOf, readPages } from "../../data/reads.ts";
+import { changedSearch } from "../../data/search-params.ts";
+import { DraftField } from "../../forms/filters/draft-field.tsx";
+import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { changesText } from "../../forms/history/changes.ts";
+import { auditTexts } from "../../messages/en/audit.ts";
+import { filterTexts } from "../../messages/en/filters.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatInstant, instantOf } from "../../time/instants.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import { Beside } from "../../ui/beside.tsx";
+import { Button } from "../../ui/button.tsx";
+import { DownloadLink } from "../../ui/download-link.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { Filters, PageHead, Panel, Stack } from "../../ui/layout.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { AuditDetail } from "./audit-detail.tsx";
+import { AUDIT_FILTERS, auditPeriod, auditQuery } from "./audit-query.ts";
+import type { AuditSearch } from "./audit-search.ts";
+import { type AuditEntry, actionText, kindText, ObjectLink } from "./audit-words.tsx";
+
+const text = texts("audit", auditTexts);
+const filterText = texts("filters", filterTexts);
+const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/admin/audit");
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("failed"),
+  stale: text("stale"),
+  retry: text("retry"),
+};
+const AUDIT_PATH = "/api/v1/audit";
+const EVERY_MS = 20_000;
+const HOUR_MS = 3_600_000;
+const PAGE_ROWS = "100";
+const PERIODS = ["24h", "7d", "30d", "month"] as const;
+
+type Change = { readonly [N in keyof AuditSearch]?: AuditSearch[N] | undefined };
+
+/** Who changed what, and from where; one change open beside the list, field by field. */
+export function AuditPage() {
+  const { zone: choice } = route.useSearch();
+  const navigate = route.useNavigate();
+  const hourMs = useNow(HOUR_MS);
+  return (
+    <ZoneProvider
+      tenantZone={null}
+      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
+      choice={choice ?? null}
+      onChoose={(zone) => void navigate({ search: (before) => changedSearch(before, { zone }) })}
+      nowMs={hourMs}
+    >
+      <Changes />
+    </ZoneProvider>
+  );
+}
+
+function Changes() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { zone, label } = useZone();
+  const query = auditQuery(search, zone, useNow(HOUR_MS));
+  const entries = useInfiniteQuery(
+    readPages<AuditEntry>(AUDIT_PATH, { ...query, limit: PAGE_ROWS }, { everyMs: EVERY_MS }),
+  );
+  const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.rows), [entries.data]);
+  const columns = useMemo(() => columnsOf(zone), [zone]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = entries;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const change = (changed: Change): void => void navigate({ search: (before) => changedSearch(before, changed) });
+  const openId = search.open;
+  const opened = rows?.find(({ id }) => String(id) === openId);
+  const isFiltered = AUDIT_FILTERS.some((name) => search[name] !== undefined);
+  const clear = (): void => change(Object.fromEntries(AUDIT_FILTERS.map((name) => [name, undefined])));
+  return (
+    <Stack>
+      <PageHead
+        title={pageText("audit")}
+        question={pageText("auditQuestion")}
+        actions={
+          <DownloadLink
+            href={addressOf(AUDIT_PATH, { ...query, format: "csv" })}
+            label={filterText("csv")}
+            title={text("csvHint")}
+          />
+        }
+      />
+      <AuditFilters search={search} onChange={change} onClear={isFiltered ? clear : undefined} />
+      <Beside
+        detail={
+          openId === undefined
+            ? null
+            : {
+                title: opened === undefined ? text("entry") : actionText(opened.action),
+                content:
+                  opened === undefined ? (
+                    <Empty title={text("gone")}>{text("goneText")}</Empty>
+                  ) : (
+                    <AuditDetail entry={opened} onFilter={change} />
+                  ),
+              }
+        }
+        label={text("entry")}
+        closeLabel={text("close")}
+        onClose={() => change({ open: undefined })}
+      >
+        <Panel isFlush title={text("list")} note={text("timesIn", { zone: label })}>
+          <Loaded state={{ ...entries, data: rows }} texts={stateTexts}>
+            {(shown) => (
+              <Table
+                label={text("list")}
+                columns={columns}
+                rows={shown}
+                rowKey={({ id }) => String(id)}
+                onOpen={({ id }) => change({ open: String(id) })}
+                openKey={openId}
+                onEnd={onEnd}
+                empty={
+                  <Empty title={text("empty")} action={isFiltered && <Button onClick={clear}>{text("clear")}</Button>}>
+                    {text("emptyText")}
+                  </Empty>
+                }
+              />
+            )}
+          </Loaded>
+        </Panel>
+      </Beside>
+    </Stack>
+  );
+}
+
+interface AuditFiltersProps {
+  readonly search: AuditSearch;
+  readonly onChange: (change: Change) => void;
+  /** Absent: nothing is filtered by. */
+  readonly onClear: (() => void) | undefined;
+}
+
+function AuditFilters({ search, onChange, onClear }: AuditFiltersProps) {
+  return (
+    <search aria-label={text("filters")}>
+      <Filters>
+        <DraftField
+          label={text("who")}
+          placeholder={text("actorHint")}
+          value={search.actor}
+          isFirst
+          onDone={(actor) => onChange({ actor })}
+        />
+        <DraftField
+          label={text("what")}
+          placeholder={text("actionHint")}
+          value={search.action}
+          onDone={(action) => onChange({ action })}
+        />
+        <SelectField
+          label={text("kind")}
+          value={search.entity_type ?? ""}
+          onChange={({ target }) => onChange({ entity_type: AUDIT_ENTITIES.find((kind) => kind === target.value) })}
+          choices={[
+            { value: "", label: text("all") },
+            ...AUDIT_ENTITIES.map((value) => ({ value, label: kindText(value) })),
+          ]}
+        />
+        <DraftField label={text("objectId")} value={search.entity_id} onDone={(entity_id) => onChange({ entity_id })} />
+        <PeriodFilter
+          period={auditPeriod(search)}
+          kinds={PERIODS}
+          onPeriod={(period) => onChange({ period })}
+          onZone={(zone) => onChange({ zone })}
+        />
+        {onClear !== undefined && (
+          <Button tone="quiet" onClick={onClear}>
+            {text("clear")}
+          </Button>
+        )}
+      </Filters>
+    </search>
+  );
+}
+
+function columnsOf(zone: string): readonly Column<AuditEntry>[] {
+  return [
+    { id: "when", head: text("when"), cell: ({ ts }) => formatInstant(zone, instantOf(ts)) },
+    { id: "who", head: text("who"), isWide: true, cell: ({ actor }) => <bdi title={actor}>{actor}</bdi> },
+    { id: "from", head: text("from"), cell: ({ address }) => (address === "" ? text("unknown") : address) },
+    { id: "what", head: text("what"), cell: ({ action }) => actionText(action) },
+    { id: "object", head: text("object"), cell: (entry) => <ObjectLink entry={entry} /> },
+    {
+      id: "changes",
+      head: text("changes"),
+      isWide: true,
+      cell: ({ detail }) => {
+        const said = changesText(detail, zone);
+        return <bdi title={said}>{said}</bdi>;
+      },
+    },
+  ];
+}

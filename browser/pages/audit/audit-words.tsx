@@ -1,0 +1,66 @@
+/** An entry of the audit log in words. */
+import type { Records } from "../../data/api.ts";
+import { type LinkTarget, pageTarget, tenantTarget } from "../../explain/link-target.ts";
+import { TargetLink } from "../../links/target-link.tsx";
+import { auditTexts } from "../../messages/en/audit.ts";
+import { texts } from "../../messages/texts.ts";
+import classes from "./audit-words.module.css";
+
+const text = texts("audit", auditTexts);
+
+export type AuditEntry = Records["AuditEntry"];
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+const NAME_FIELDS = ["name", "email", "model_name"];
+
+/** `update_tenant` as `update tenant`. */
+export function actionText(action: string): string {
+  return action.replaceAll("_", " ");
+}
+
+/** The name of a kind of object; one that is not known is called as the API calls it. */
+export function kindText(kind: string): string {
+  const id = `kind_${kind}`;
+  return Object.hasOwn(auditTexts, id) ? text(id as keyof typeof auditTexts) : kind;
+}
+
+/** The object of an entry with its kind, and a link to it where a page shows it. */
+export function ObjectLink({ entry }: { readonly entry: AuditEntry }) {
+  const target = targetOf(entry);
+  const name = objectName(entry);
+  const said = (
+    <bdi className={classes["name"]} title={entry.entity_id}>
+      {name}
+    </bdi>
+  );
+  return (
+    <span className={classes["object"]}>
+      {kindText(entry.entity_type)} {target === null ? said : <TargetLink target={target}>{said}</TargetLink>}
+    </span>
+  );
+}
+
+/** What the entry itself calls its object; else the beginning of the id. */
+function objectName({ entity_id, detail }: AuditEntry): string {
+  for (const field of NAME_FIELDS) {
+    const name = detail[field];
+    if (typeof name === "string" && name !== "") return name;
+  }
+  return UUID.test(entity_id) ? `${entity_id.slice(0, 8)}…` : entity_id;
+}
+
+/** Null: no page shows it. What was deleted has a page that says so. */
+function targetOf({ entity_type, entity_id }: AuditEntry): LinkTarget | null {
+  switch (entity_type) {
+    case "tenant":
+      return tenantTarget(entity_id, "profile");
+    case "api_key":
+      return pageTarget("/keys", { key_id: entity_id });
+    case "user":
+      return pageTarget("/users", { user_id: entity_id });
+    case "fairshare_group":
+      return pageTarget("/fairshare", {});
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * The figures of a report from rows of the daily rollup (docs/rules/console-figures.md#reports): what is not priced or measured is
+ * not known, and a total is the sum of its rows to the last decimal. Pure.
+ */
+import type { Records } from "../../data/api.ts";
+
+/** What is read of a row. */
+type Counted = Pick<
+  Records["DailyUsage"],
+  | "requests"
+  | "success_requests"
+  | "error_requests"
+  | "cache_hits"
+  | "input_tokens"
+  | "output_tokens"
+  | "total_tokens"
+  | "cost_usd"
+  | "energy_wh"
+  | "energy_cost_usd"
+  | "co2_g"
+>;
+
+/** Null: not known. */
+export interface ReportFigures {
+  readonly requests: number | null;
+  readonly errors: number | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly tokens: number | null;
+  readonly costUsd: number | null;
+  readonly energyWh: number | null;
+  readonly energyCostUsd: number | null;
+  readonly co2Grams: number | null;
+}
+
+/** The decimals with which the API rounds each figure (docs/rules/usage-reads.md#money): adding up in these loses none. */
+const DECIMALS: Readonly<Record<keyof ReportFigures, number>> = {
+  requests: 0,
+  errors: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  tokens: 0,
+  costUsd: 9,
+  energyWh: 6,
+  energyCostUsd: 9,
+  co2Grams: 6,
+};
+const NAMES = Object.keys(DECIMALS) as readonly (keyof ReportFigures)[];
+
+/**
+ * The figures of one row. Successful requests that were not answered from the cache and have cost nothing had no price; those
+ * that have used no energy were not measured.
+ */
+export function reportFigures(row: Counted): ReportFigures {
+  const isWork = row.success_requests > row.cache_hits;
+  const unlessNothing = (amount: number): number | null => (amount === 0 && isWork ? null : finite(amount));
+  return {
+    requests: finite(row.requests),
+    errors: finite(row.error_requests),
+    inputTokens: finite(row.input_tokens),
+    outputTokens: finite(row.output_tokens),
+    tokens: finite(row.total_tokens),
+    costUsd: unlessNothing(row.cost_usd),
+    energyWh: unlessNothing(row.energy_wh),
+    // Power that costs nothing, or has no carbon, is known where there is energy.
+    energyCostUsd: row.energy_wh === 0 ? unlessNothing(row.energy_cost_usd) : finite(row.energy_cost_usd),
+    co2Grams: row.energy_wh === 0 ? unlessNothing(row.co2_g) : finite(row.co2_g),
+  };
+}
+
+/** The sums of what is known; null where rows exist and none is known. */
+export function reportTotals(rows: readonly ReportFigures[]): ReportFigures {
+  return Object.fromEntries(
+    NAMES.map((name) => [
+      name,
+      sumOf(
+        rows.map((row) => row[name]),
+        DECIMALS[name],
+      ),
+    ]),
+  ) as Record<keyof ReportFigures, number | null>;
+}
+
+/** The change from one amount to another as a fraction of the first; null when it is not known, or from nothing. */
+export function changeOf(before: number | null, now: number | null): number | null {
+  return before === null || now === null || before === 0 ? null : (now - before) / before;
+}
+
+/** The fewest decimals, from 2 to 9, with which these amounts are written to their last one, so that a column adds up. */
+export function usdDecimals(amounts: readonly (number | null)[]): number {
+  const needed = amounts.map((amount) => {
+    const written = amount === null || Math.abs(amount) >= 1e15 ? "" : amount.toFixed(9).replace(/0+$/, "");
+    return written.length - 1 - written.indexOf(".");
+  });
+  return needed.reduce((most, one) => Math.max(most, one), 2);
+}
+
+function sumOf(amounts: readonly (number | null)[], decimals: number): number | null {
+  const known = amounts.filter((amount) => amount !== null);
+  if (known.length === 0 && amounts.length > 0) return null;
+  const scale = 10 ** decimals;
+  const parts = known.map((amount) => Math.round(amount * scale));
+  if (!parts.every(Number.isFinite)) return finite(known.reduce((sum, amount) => sum + amount, 0));
+  // Whole numbers of any size, so that the order of the rows does not matter.
+  return finite(Number(parts.reduce((sum, part) => sum + BigInt(part), 0n)) / scale);
+}
+
+function finite(amount: number): number | null {
+  return Number.isFinite(amount) ? amount : null;
+}

@@ -1,0 +1,27 @@
+/** Search parameters of the reports. */
+import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+
+const NAME_MAX = 300;
+
+/** What rows are about. */
+export const REPORT_GROUPS = ["tenant", "key", "model", "day"] as const;
+export type ReportGroup = (typeof REPORT_GROUPS)[number];
+
+export const reportsSearch = searchParams({
+  /** `7d`, `30d`, `month`, or days: `2026-11-01..2026-11-08`. */
+  period: textParam(30),
+  zone: choiceParam(["tenant", "browser", "utc"]),
+  by: choiceParam(REPORT_GROUPS),
+  tenant_id: textParam(40),
+  key_id: textParam(40),
+  model: textParam(NAME_MAX),
+  /** What the chart shows. */
+  show: choiceParam(["cost", "tokens", "requests", "energy", "carbon"]),
+  /** A column, with `-` before it for the largest first. */
+  sort: textParam(40),
+});
+
+/** What the address of the page says. */
+export type ReportsSearch = ReturnType<typeof reportsSearch>;
+/** Changes of an address; undefined takes a parameter away. */
+export type ReportsChange = { readonly [N in keyof ReportsSearch]?: ReportsSearch[N] | undefined };

@@ -1,0 +1,208 @@
+/** What one tenant has used in one month of its own zone, on one sheet that can be printed. */
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Printer } from "lucide-react";
+import { useMemo } from "react";
+import { isCalendarDay } from "../../../shared/timestamp.ts";
+import { dayIn } from "../../../shared/zone-days.ts";
+import type { Records } from "../../data/api.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+import { changedSearch } from "../../data/search-params.ts";
+import { TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { reportsTexts } from "../../messages/en/reports.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatDay, formatInstant } from "../../time/instants.ts";
+import { monthBefore, periodBounds } from "../../time/periods.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { Button } from "../../ui/button.tsx";
+import { TextField } from "../../ui/fields.tsx";
+import { formatCount, formatEnergy, formatMass, formatUsd } from "../../ui/format.ts";
+import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
+import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { type ReportLine, reportColumns } from "./report-columns.tsx";
+import { reportFigures, reportTotals, usdDecimals } from "./report-figures.ts";
+import { type Days, keptFrom } from "./report-period.ts";
+import { DAILY_PATH, type ReportRow, rowKey, rowName } from "./report-words.ts";
+import classes from "./reports.module.css";
+import { Unpriced } from "./unpriced.tsx";
+
+const text = texts("reports", reportsTexts);
+const route = getRouteApi("/signed-in/reports/statement");
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("failed"),
+  stale: text("stale"),
+  retry: text("retry"),
+};
+const MINUTE_MS = 60_000;
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+
+export function StatementPage() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { role, tenant_id: own } = useCurrentUser();
+  const tenantId = role === "user" ? (own ?? undefined) : search.tenant_id;
+  const tenant = useQuery(
+    read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
+  );
+  const shown = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data : undefined;
+  const isGone = tenant.error?.status === 404 || tenant.error?.status === 400;
+  const nowMs = useNow(MINUTE_MS);
+  const zone = usableZone(shown?.timezone ?? "UTC");
+  const usual = monthBefore(dayIn(zone, nowMs)).fromDay.slice(0, 7);
+  const month = MONTH.test(search.month ?? "") ? (search.month ?? usual) : usual;
+  return (
+    <Stack>
+      <PageHead
+        title={shown === undefined ? text("statement") : <bdi>{text("statementTitle", { tenant: shown.name })}</bdi>}
+        actions={
+          <>
+            <Link to="/reports" search={tenantId === undefined ? {} : { tenant_id: tenantId }}>
+              {text("back")}
+            </Link>
+            {shown !== undefined && (
+              <Button tone="primary" icon={<Printer size={14} aria-hidden />} onClick={() => print()}>
+                {text("print")}
+              </Button>
+            )}
+          </>
+        }
+      />
+      <search aria-label={text("filters")} data-screen-only>
+        <Filters>
+          {role === "admin" && (
+            <TenantFilter
+              chosen={tenantId === undefined ? undefined : (shown?.name ?? tenantId)}
+              onChoose={(tenant_id) => void navigate({ search: (before) => changedSearch(before, { tenant_id }) })}
+            />
+          )}
+          <TextField
+            label={text("month")}
+            type="month"
+            key={month}
+            defaultValue={month}
+            onChange={({ target }) => {
+              if (MONTH.test(target.value))
+                void navigate({ search: (before) => changedSearch(before, { month: target.value }), replace: true });
+            }}
+          />
+        </Filters>
+      </search>
+      {tenantId === undefined ? (
+        <Empty title={text("chooseTenant")}>{text("chooseTenantText")}</Empty>
+      ) : isGone ? (
+        <Empty title={text("gone")} action={<Link to="/reports">{text("back")}</Link>}>
+          {text("goneText")}
+        </Empty>
+      ) : (
+        <Loaded state={{ ...tenant, data: shown }} texts={stateTexts}>
+          {(one) => <Statement tenant={one} month={month} zone={zone} nowMs={nowMs} />}
+        </Loaded>
+      )}
+    </Stack>
+  );
+}
+
+interface StatementProps {
+  readonly tenant: Records["Tenant"];
+  /** YYYY-MM. */
+  readonly month: string;
+  readonly zone: string;
+  readonly nowMs: number;
+}
+
+function Statement({ tenant, month, zone, nowMs }: StatementProps) {
+  const days = daysOfMonth(month);
+  const isOver = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs).toMs <= nowMs;
+  const kept = keptFrom(zone, nowMs);
+  const query = { tenant_id: tenant.id, start_day: days.first, end_day: days.last, timezone: zone };
+  const byModel = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }));
+  const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }));
+  const organization = tenant.organization === "" ? text("unknown") : tenant.organization;
+  return (
+    <>
+      <div className={classes["parties"]}>
+        <Facts
+          facts={[
+            [text("tenant"), <bdi key="tenant">{tenant.name}</bdi>],
+            [text("organization"), <bdi key="organization">{organization}</bdi>],
+            [text("tenantId"), tenant.id],
+          ]}
+        />
+        <Facts
+          facts={[
+            [text("period"), `${formatDay(days.first)} – ${formatDay(days.last)}`],
+            [text("zone"), zoneLabel(zone, nowMs)],
+            [text("made"), formatInstant(zone, nowMs, "minute")],
+          ]}
+        />
+      </div>
+      {!isOver && <Notice tone="warn">{text("notOver")}</Notice>}
+      {kept !== null && days.first < kept && <Notice tone="warn">{text("keptFrom", { day: formatDay(kept) })}</Notice>}
+      <Loaded state={{ ...byModel, data: byModel.isPlaceholderData ? undefined : byModel.data }} texts={stateTexts}>
+        {(rows) => <StatementRows rows={rows} by="model" />}
+      </Loaded>
+      <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={stateTexts}>
+        {(rows) => <StatementRows rows={rows} by="key" />}
+      </Loaded>
+      <p className={classes["notes"]}>{text("rounding")}</p>
+    </>
+  );
+}
+
+/** A table with its totals; that by model tells the sums of the month, and what they lack. */
+function StatementRows({ rows, by }: { readonly rows: readonly ReportRow[]; readonly by: "model" | "key" }) {
+  const lines = useMemo(() => rows.map((row) => ({ row, figures: reportFigures(row) })), [rows]);
+  const totals = useMemo(() => reportTotals(lines.map(({ figures }) => figures)), [lines]);
+  const columns = useMemo(
+    () =>
+      reportColumns({
+        by,
+        lines,
+        totals,
+        name: (row) => <bdi>{rowName(row, by)}</bdi>,
+        isSortable: false,
+        hasTenant: false,
+      }),
+    [by, lines, totals],
+  );
+  const title = text(by === "model" ? "byModel" : "byKey");
+  return (
+    <>
+      {by === "model" && (
+        <>
+          <Grid>
+            <Tile label={text("cost")} value={formatUsd(totals.costUsd, usdDecimals([totals.costUsd]))} />
+            <Tile label={text("requests")} value={formatCount(totals.requests)} />
+            <Tile label={text("tokens")} value={formatCount(totals.tokens)} />
+            <Tile label={text("energy")} value={formatEnergy(totals.energyWh)} />
+            <Tile label={text("carbon")} value={formatMass(totals.co2Grams)} />
+          </Grid>
+          <Unpriced models={rows} />
+          {totals.energyWh === null && <p className={classes["notes"]}>{text("energyNone")}</p>}
+        </>
+      )}
+      <Panel isFlush title={title}>
+        <Table
+          isWhole
+          label={title}
+          columns={columns}
+          rows={lines}
+          rowKey={keyOfLine}
+          empty={<Empty title={text("empty")} />}
+        />
+      </Panel>
+    </>
+  );
+}
+
+const keyOfLine = ({ row }: ReportLine): string => rowKey(row);
+
+/** The first and the last day of a month, YYYY-MM. */
+function daysOfMonth(month: string): Days {
+  const last = ["31", "30", "29", "28"].find((day) => isCalendarDay(`${month}-${day}`)) ?? "28";
+  return { first: `${month}-01`, last: `${month}-${last}` };
+}

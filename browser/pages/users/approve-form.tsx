@@ -1,0 +1,72 @@
+import { useState } from "react";
+import { api, type Records } from "../../data/api.ts";
+import type { ApiError } from "../../data/api-error.ts";
+import { choiceLabel, fieldHint } from "../../forms/record/field-words.ts";
+import { complain, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { usersTexts } from "../../messages/en/users.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { Stack } from "../../ui/layout.tsx";
+import { Notice } from "../../ui/states.tsx";
+import { TenantOfUser } from "./tenant-of-user.tsx";
+import { accessWarnings } from "./user-warnings.ts";
+import { USER_READS, type User } from "./user-words.tsx";
+
+const text = texts("users", usersTexts);
+
+/** Lets somebody in who waits, with a role and a tenant. */
+export function ApproveForm({ user }: { readonly user: User }) {
+  const { id, email } = user;
+  const [role, setRole] = useState<User["role"]>("user");
+  const [tenantId, setTenantId] = useState(user.tenant_id);
+  const [error, setError] = useState<ApiError | null>(null);
+  const after = { status: "active", role, tenant_id: tenantId } as const;
+  const write = useAnnouncedWrite<Records["UpdateUser"]>({
+    send: async (body) => await api.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body }),
+    touches: USER_READS,
+    done: () => text("approved", { email, role: choiceLabel(role).toLowerCase() }),
+    failed: () => text("approveFailed", { email }),
+    onFailed: (failure) =>
+      failure.param === "tenant_id" ? setError(failure) : complain(text("approveFailed", { email }), failure),
+    inverse: () => ({
+      variables: { status: user.status, role: user.role, tenant_id: user.tenant_id },
+      done: text("waitsAgain", { email }),
+    }),
+  });
+  const warnings = accessWarnings({ before: user, after, isSelf: false, otherAdmins: null });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        write.run(after);
+      }}
+    >
+      <Stack>
+        <SelectField
+          label={text("role")}
+          hint={fieldHint("role")}
+          value={role}
+          onChange={({ target }) => setRole(target.value === "admin" ? "admin" : "user")}
+          choices={(["user", "admin"] as const).map((value) => ({ value, label: choiceLabel(value) }))}
+        />
+        <TenantOfUser
+          tenantId={tenantId}
+          onChoose={(chosen) => {
+            setTenantId(chosen);
+            setError(null);
+          }}
+          error={error?.message}
+        />
+        {warnings.map((warning) => (
+          <Notice key={warning} tone="warn">
+            {text(`warn_${warning}`)}
+          </Notice>
+        ))}
+        <Button type="submit" tone="primary" isBusy={write.isBusy}>
+          {text("approve")}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

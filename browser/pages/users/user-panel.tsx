@@ -1,0 +1,167 @@
+/** One user beside the list: approval, access, and everything that was done to the account. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
+import { updateUserSchema } from "../../../shared/schema/user.ts";
+import { api, type Records } from "../../data/api.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+import { fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
+import { choiceLabel } from "../../forms/record/field-words.ts";
+import { RecordForm } from "../../forms/record/record-form.tsx";
+import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { usersTexts } from "../../messages/en/users.ts";
+import { texts } from "../../messages/texts.ts";
+import { Age } from "../../time/use-clock.tsx";
+import { useZone } from "../../time/zone-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
+import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { ApproveForm } from "./approve-form.tsx";
+import { TenantOfUser, useTenantName } from "./tenant-of-user.tsx";
+import { accessWarnings } from "./user-warnings.ts";
+import { BREAK_GLASS, USER_READS, type User, UserBadge } from "./user-words.tsx";
+
+const text = texts("users", usersTexts);
+const stateTexts = {
+  loading: text("loading"),
+  failed: text("failed"),
+  stale: text("stale"),
+  retry: text("retry"),
+};
+const EVERY_MS = 20_000;
+const ADMINS_MAX = 1000;
+const SPECS = [...fieldSpecs(["status", "role"], USER_FIELDS), valueSpec("tenant_id")];
+
+export function UserPanel({ userId, onClose }: { readonly userId: string; readonly onClose: () => void }) {
+  const user = useQuery(read("/api/v1/users/{id}", { params: { path: { id: userId } } }, { everyMs: EVERY_MS }));
+  const shown = user.data?.id === userId.toLowerCase() ? user.data : undefined;
+  const isGone = user.error !== null && (user.error.status === 404 || user.error.status === 400);
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      place="side"
+      title={<bdi>{shown?.email ?? text("unknown")}</bdi>}
+      closeLabel={text("close")}
+    >
+      {isGone ? (
+        <Empty title={text("gone")}>{text("goneText")}</Empty>
+      ) : (
+        <Loaded state={{ ...user, data: shown }} texts={stateTexts}>
+          {(one) => <UserDetails user={one} onClose={onClose} />}
+        </Loaded>
+      )}
+    </Dialog>
+  );
+}
+
+function UserDetails({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const { email, name, provider, status, role } = user;
+  const tenantName = useTenantName(user.tenant_id);
+  const isChangeable = provider !== BREAK_GLASS;
+  return (
+    <Stack>
+      {!isChangeable && <Notice>{text("breakGlass")}</Notice>}
+      {isChangeable && status === "pending" && (
+        <Panel title={text("approve")}>
+          <ApproveForm user={user} />
+        </Panel>
+      )}
+      <Facts
+        facts={[
+          [text("email"), <bdi key="email">{email}</bdi>],
+          [text("name"), <bdi key="name">{name === "" ? text("unknown") : name}</bdi>],
+          [text("provider"), <bdi key="provider">{provider}</bdi>],
+          [text("status"), <UserBadge key="status" status={status} />],
+          [text("role"), choiceLabel(role)],
+          [text("tenant"), <bdi key="tenant">{tenantName ?? text("unknown")}</bdi>],
+          [text("lastSignIn"), <Age key="last" at={user.last_login_at} />],
+          [text("firstSignIn"), <Age key="first" at={user.created_at} />],
+        ]}
+      />
+      {isChangeable && status !== "pending" && <EditUser user={user} />}
+      {isChangeable && <DeleteUser user={user} onDeleted={onClose} />}
+    </Stack>
+  );
+}
+
+function EditUser({ user }: { readonly user: User }) {
+  const { id, email } = user;
+  const { zone } = useZone();
+  const { id: ownId } = useCurrentUser();
+  const queries = useQueryClient();
+  const otherAdmins = useOtherAdmins(user);
+  const init = { params: { path: { id } } };
+  return (
+    <Panel title={text("access")}>
+      <RecordForm
+        what={text("access")}
+        name={email}
+        specs={SPECS}
+        schema={updateUserSchema}
+        record={user}
+        zone={zone}
+        sends="changed"
+        send={async (body) => await api.PATCH("/api/v1/users/{id}", { ...init, body: body as Records["UpdateUser"] })}
+        readNow={async () => await queries.fetchQuery({ ...read("/api/v1/users/{id}", init), staleTime: 0 })}
+        touches={USER_READS}
+        controls={{
+          tenant_id: ({ typed, onType, error }) => (
+            <TenantOfUser tenantId={typeof typed === "string" ? typed : null} onChoose={onType} error={error} />
+          ),
+        }}
+        note={(values) =>
+          accessWarnings({ before: user, after: { ...user, ...values }, isSelf: id === ownId, otherAdmins }).map(
+            (warning) => (
+              <Notice key={warning} tone="warn">
+                {text(`warn_${warning}`)}
+              </Notice>
+            ),
+          )
+        }
+      />
+    </Panel>
+  );
+}
+
+/** Active admins besides this user and the break-glass admin; null: not known. */
+function useOtherAdmins({ id, role, status }: User): number | null {
+  const query = { status: "active", limit: String(ADMINS_MAX) } as const;
+  const isAdmin = role === "admin" && status === "active";
+  const { data } = useQuery(read("/api/v1/users", { params: { query } }, { enabled: isAdmin }));
+  if (data === undefined || data.length >= ADMINS_MAX) return null;
+  return data.filter((one) => one.role === "admin" && one.provider !== BREAK_GLASS && one.id !== id).length;
+}
+
+function DeleteUser({ user: { id, email }, onDeleted }: { readonly user: User; readonly onDeleted: () => void }) {
+  const [isAsked, setAsked] = useState(false);
+  const isSelf = useCurrentUser().id === id;
+  const write = useAnnouncedWrite<null>({
+    send: async () => await api.DELETE("/api/v1/users/{id}", { params: { path: { id } } }),
+    touches: USER_READS,
+    done: () => text("deleted", { email }),
+    failed: () => text("deleteFailed", { email }),
+    onDone: onDeleted,
+  });
+  return (
+    <Row isEnd>
+      <Button tone="danger" onClick={() => setAsked(true)}>
+        {text("delete")}
+      </Button>
+      <Confirm
+        isOpen={isAsked}
+        onCancel={() => setAsked(false)}
+        onConfirm={() => write.run(null)}
+        title={text("deleteTitle", { email })}
+        confirmLabel={text("delete")}
+        cancelLabel={text("cancel")}
+        isBusy={write.isBusy}
+      >
+        <p>{text("deleteText")}</p>
+        {isSelf && <p>{text("deleteSelf")}</p>}
+      </Confirm>
+    </Row>
+  );
+}

@@ -1,0 +1,18 @@
+import type { Records } from "../../data/api.ts";
+import type { ReadPath } from "../../data/reads.ts";
+import { choiceLabel } from "../../forms/record/field-words.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+
+export type User = Records["User"];
+
+/** What shows users. */
+export const USER_READS: readonly ReadPath[] = ["/api/v1/users", "/api/v1/users/{id}", "/api/v1/audit"];
+
+/** The provider of the break-glass admin. */
+export const BREAK_GLASS = "local";
+
+const TONES: Readonly<Record<User["status"], Tone>> = { pending: "warn", active: "good", disabled: "neutral" };
+
+export function UserBadge({ status }: { readonly status: User["status"] }) {
+  return <Badge tone={TONES[status]}>{choiceLabel(status)}</Badge>;
+}

@@ -1,0 +1,9 @@
+/** Search parameters of the page `users`. */
+import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+
+export const usersSearch = searchParams({
+  q: textParam(200),
+  status: choiceParam(["pending", "active", "disabled"]),
+  /** The user who is open beside the list. */
+  user_id: textParam(40),
+});
