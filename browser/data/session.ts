@@ -9,15 +9,17 @@ import { fieldsOf } from "./untyped.ts";
 export type { Session, SessionUser } from "./session-answer.ts";
 
 const SESSION_EVERY_MS = 60_000;
+/** For people who wait until somebody approves them. */
+const PENDING_EVERY_MS = 5_000;
 export const SESSION_KEY = ["session"] as const;
 
-/** The session, read again every minute: it may have ended, and the server may have a new build. */
+/** The session, read again every minute: it may have ended, and the server may have a new build. Oftener by who waits for approval. */
 export const sessionQuery = queryOptions<Session, ApiError>({
   queryKey: SESSION_KEY,
   queryFn: async ({ signal }) =>
     sessionOf(await answered(await send(new Request(new URL("/api/session", location.origin), { signal })))),
   retry: retries,
-  refetchInterval: SESSION_EVERY_MS,
+  refetchInterval: ({ state }) => (state.data?.user?.status === "pending" ? PENDING_EVERY_MS : SESSION_EVERY_MS),
   staleTime: SESSION_EVERY_MS / 2,
 });
 

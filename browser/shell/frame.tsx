@@ -93,7 +93,7 @@ export function Frame({
                 <li key={to}>
                   <Link
                     to={to}
-                    activeOptions={{ exact: to === "/", includeSearch: false }}
+                    activeOptions={{ exact: to === "/" || to === "/portal", includeSearch: false }}
                     className={classes["link"]}
                     activeProps={{ "aria-current": "page" }}
                   >

@@ -1,5 +1,6 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
 import {
+  BookOpen,
   Box,
   ChartColumn,
   Gauge,
@@ -25,17 +26,23 @@ interface NavigationEntry {
 /** Groups, which are set apart: traffic, what serves it, who sends it, what calls by hand, the gateway itself. */
 const NAVIGATION = [
   [
+    { to: "/portal", text: "portal", icon: Gauge, roles: ["user"] },
     { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
     { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin"] },
+    { to: "/portal/usage", text: "portalUsage", icon: ChartColumn, roles: ["user"] },
   ],
-  [{ to: "/models", text: "models", icon: Box, roles: ["admin"] }],
+  [
+    { to: "/models", text: "models", icon: Box, roles: ["admin"] },
+    { to: "/portal/models", text: "portalModels", icon: Box, roles: ["user"] },
+  ],
   [
     { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
     { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
     { to: "/users", text: "users", icon: UserCog, roles: ["admin"] },
   ],
+  [{ to: "/portal/guide", text: "portalGuide", icon: BookOpen, roles: ["user"] }],
   [{ to: "/audit", text: "audit", icon: History, roles: ["admin"] }],
 ] as const satisfies readonly (readonly NavigationEntry[])[];
 

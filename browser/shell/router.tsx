@@ -10,6 +10,7 @@ import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
 import { modelSearch, modelsSearch } from "../pages/models/models-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
+import { guideSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
@@ -18,7 +19,7 @@ import { tenantsSearch } from "../pages/tenants/tenants-search.ts";
 import { usersSearch } from "../pages/users/users-search.ts";
 import { Crashed } from "./crashed.tsx";
 import { NotFound } from "./not-found.tsx";
-import { AdminOnly, SignedIn } from "./signed-in.tsx";
+import { AdminOnly, SignedIn, UserOnly } from "./signed-in.tsx";
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: NotFound,
@@ -94,6 +95,36 @@ const keys = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 
+/** Pages of a tenant's people about their own tenant. */
+const forUsers = createRoute({ getParentRoute: () => signedIn, id: "users", component: UserOnly });
+
+const portal = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal",
+  component: lazyRouteComponent(async () => await import("../pages/portal/portal-page.tsx"), "PortalPage"),
+});
+
+const portalModels = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/models",
+  validateSearch: portalModelsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/models-page.tsx"), "PortalModelsPage"),
+});
+
+const portalUsage = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/usage",
+  validateSearch: portalUsageSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/usage-page.tsx"), "PortalUsagePage"),
+});
+
+const portalGuide = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/guide",
+  validateSearch: guideSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/guide-page.tsx"), "GuidePage"),
+});
+
 const users = createRoute({
   getParentRoute: () => forAdmins,
   path: "/users",
@@ -129,6 +160,7 @@ const routeTree = root.addChildren([
     logs,
     tenant,
     keys,
+    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
     reports,
     statement,
   ]),

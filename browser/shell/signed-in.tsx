@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Navigate, Outlet, useLocation } from "@tanstack/react-router";
+import { Link, Navigate, Outlet, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { CurrentUser, useCurrentUser } from "../data/current-user.ts";
 import { type SessionUser, sessionQuery } from "../data/session.ts";
@@ -62,9 +62,21 @@ function Admitted({ user }: { readonly user: SessionUser }) {
   return <Outlet />;
 }
 
-/** Pages below it are for admins. */
+/** Pages below it are for admins. A tenant's people have a first page of their own. */
 export function AdminOnly() {
   const { role } = useCurrentUser();
-  if (role === "user") return <Navigate to="/logs" replace />;
-  return <Outlet />;
+  const { pathname } = useLocation();
+  if (role === "admin") return <Outlet />;
+  if (pathname === "/") return <Navigate to="/portal" replace />;
+  return (
+    <Empty title={text("forbiddenTitle")} action={<Link to="/portal">{text("backToStart")}</Link>}>
+      {text("forbiddenText")}
+    </Empty>
+  );
+}
+
+/** Pages below it are about the one tenant of a `user`, which an admin has not. */
+export function UserOnly() {
+  const { role } = useCurrentUser();
+  return role === "user" ? <Outlet /> : <Navigate to="/" replace />;
 }

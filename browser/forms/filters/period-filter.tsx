@@ -20,7 +20,8 @@ interface PeriodFilterProps {
   readonly kinds: readonly Moving[];
   /** As it stands in an address. */
   readonly onPeriod: (period: string) => void;
-  readonly onZone: (zone: ZoneChoice | undefined) => void;
+  /** Absent: the zone cannot be chosen. */
+  readonly onZone?: (zone: ZoneChoice | undefined) => void;
 }
 
 /** The period of a page, and the zone by whose clock its days begin. */
@@ -73,12 +74,14 @@ export function PeriodFilter({ period, kinds, onPeriod, onZone }: PeriodFilterPr
           />
         </>
       )}
-      <SelectField
-        label={text("zone")}
-        value={options.find((option) => option.zone === zone)?.choice ?? "utc"}
-        choices={options.map(({ choice, label }) => ({ value: choice, label }))}
-        onChange={(event) => onZone(options.find((option) => option.choice === event.target.value)?.choice)}
-      />
+      {onZone !== undefined && (
+        <SelectField
+          label={text("zone")}
+          value={options.find((option) => option.zone === zone)?.choice ?? "utc"}
+          choices={options.map(({ choice, label }) => ({ value: choice, label }))}
+          onChange={(event) => onZone(options.find((option) => option.choice === event.target.value)?.choice)}
+        />
+      )}
     </>
   );
 }

@@ -3,10 +3,16 @@
  * in, whatever a model is called. Pure.
  */
 
+import { printableJson } from "../../../shared/printable.ts";
+
+/** Where the examples find a secret that is not told them. */
+export const SECRET_VARIABLE = "GATEWAY_API_KEY";
+
 interface Call {
   /** Of the data plane, without a slash at its end. */
   readonly baseUrl: string;
-  readonly secret: string;
+  /** Null: it is in the environment, as {@link SECRET_VARIABLE}. */
+  readonly secret: string | null;
   readonly model: string;
 }
 
@@ -14,10 +20,11 @@ const HELLO = [{ role: "user", content: "Hello" }];
 
 /** A line for a POSIX shell. */
 export function curlExample({ baseUrl, secret, model }: Call): string {
-  const body = JSON.stringify({ model, messages: HELLO });
+  const body = printableJson(JSON.stringify({ model, messages: HELLO }));
+  const bearer = "authorization: Bearer ";
   return [
     `curl ${shellText(`${baseUrl}/v1/chat/completions`)}`,
-    `  -H ${shellText(`authorization: Bearer ${secret}`)}`,
+    `  -H ${secret === null ? `"${bearer}$${SECRET_VARIABLE}"` : shellText(`${bearer}${secret}`)}`,
     "  -H 'content-type: application/json'",
     `  -d ${shellText(body)}`,
   ].join(" \\\n");
@@ -26,9 +33,10 @@ export function curlExample({ baseUrl, secret, model }: Call): string {
 /** For OpenAI's package in Python. */
 export function pythonExample({ baseUrl, secret, model }: Call): string {
   return [
+    ...pythonEnvironment(secret),
     "from openai import OpenAI",
     "",
-    `client = OpenAI(base_url=${quoted(`${baseUrl}/v1`)}, api_key=${quoted(secret)})`,
+    `client = OpenAI(base_url=${quoted(`${baseUrl}/v1`)}, api_key=${pythonSecret(secret)})`,
     "answer = client.chat.completions.create(",
     `    model=${quoted(model)},`,
     '    messages=[{"role": "user", "content": "Hello"}],',
@@ -42,7 +50,7 @@ export function typescriptExample({ baseUrl, secret, model }: Call): string {
   return [
     'import OpenAI from "openai";',
     "",
-    `const client = new OpenAI({ baseURL: ${quoted(`${baseUrl}/v1`)}, apiKey: ${quoted(secret)} });`,
+    `const client = new OpenAI({ baseURL: ${quoted(`${baseUrl}/v1`)}, apiKey: ${scriptSecret(secret)} });`,
     "const answer = await client.chat.completions.create({",
     `  model: ${quoted(model)},`,
     '  messages: [{ role: "user", content: "Hello" }],',
@@ -51,12 +59,69 @@ export function typescriptExample({ baseUrl, secret, model }: Call): string {
   ].join("\n");
 }
 
+/** For LangChain in Python (`langchain-openai`). */
+export function langchainPythonExample({ baseUrl, secret, model }: Call): string {
+  return [
+    ...pythonEnvironment(secret),
+    "from langchain_openai import ChatOpenAI",
+    "",
+    "model = ChatOpenAI(",
+    `    base_url=${quoted(`${baseUrl}/v1`)},`,
+    `    api_key=${pythonSecret(secret)},`,
+    `    model=${quoted(model)},`,
+    ")",
+    'print(model.invoke("Hello").content)',
+  ].join("\n");
+}
+
+/** For LangChain in TypeScript (`@langchain/openai`). */
+export function langchainExample({ baseUrl, secret, model }: Call): string {
+  return [
+    'import { ChatOpenAI } from "@langchain/openai";',
+    "",
+    "const model = new ChatOpenAI({",
+    `  configuration: { baseURL: ${quoted(`${baseUrl}/v1`)} },`,
+    `  apiKey: ${scriptSecret(secret)},`,
+    `  model: ${quoted(model)},`,
+    "});",
+    'console.log((await model.invoke("Hello")).content);',
+  ].join("\n");
+}
+
+/** For the AI SDK (`ai`, `@ai-sdk/openai-compatible`). */
+export function aiSdkExample({ baseUrl, secret, model }: Call): string {
+  return [
+    'import { createOpenAICompatible } from "@ai-sdk/openai-compatible";',
+    'import { generateText } from "ai";',
+    "",
+    "const gateway = createOpenAICompatible({",
+    '  name: "gateway",',
+    `  baseURL: ${quoted(`${baseUrl}/v1`)},`,
+    `  apiKey: ${scriptSecret(secret)},`,
+    "});",
+    `const { text } = await generateText({ model: gateway(${quoted(model)}), prompt: "Hello" });`,
+    "console.log(text);",
+  ].join("\n");
+}
+
+function pythonEnvironment(secret: string | null): readonly string[] {
+  return secret === null ? ["import os", ""] : [];
+}
+
+function pythonSecret(secret: string | null): string {
+  return secret === null ? `os.environ[${quoted(SECRET_VARIABLE)}]` : quoted(secret);
+}
+
+function scriptSecret(secret: string | null): string {
+  return secret === null ? `process.env.${SECRET_VARIABLE}` : quoted(secret);
+}
+
 /** In single quotes, in which a shell changes nothing. */
 function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** In double quotes, as Python and JavaScript both read it. */
+/** In double quotes, as Python and JavaScript both read it; what would change how the line looks is escaped. */
 function quoted(text: string): string {
-  return JSON.stringify(text);
+  return printableJson(JSON.stringify(text));
 }

@@ -3,33 +3,36 @@ import { type ReactNode, useMemo } from "react";
 import { dayStartMs } from "../../../shared/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Records } from "../../data/api.ts";
-import { read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { addressOf, read } from "../../data/reads.ts";
+import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
-import { periodBounds } from "../../time/periods.ts";
+import { periodBounds, periodFrom } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { ZoneProvider } from "../../time/zone-context.tsx";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
-import { SelectField } from "../../ui/fields.tsx";
+import { DownloadLink } from "../../ui/download-link.tsx";
 import { formatCount, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
+import { PeriodFilter } from "../filters/period-filter.tsx";
 import { usageTotals } from "./usage-totals.ts";
 
 const text = texts("usage", usageTexts);
 const EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** How many days are shown, as it stands in the address. */
-type ShownDays = "7" | "30";
+const USUAL = { kind: "7d" } as const;
+const KINDS = ["7d", "30d", "month"] as const;
+const DAILY = "/api/v1/usage/daily";
 
 interface UsageViewProps {
   /** Whose days these are. */
   readonly zone: string;
-  readonly days: ShownDays;
-  readonly onDays: (days: ShownDays) => void;
+  /** The period of the address; what is no period of days is the last week. */
+  readonly period: string | undefined;
+  readonly onPeriod: (period: string) => void;
   /** What of the usage is shown. */
   readonly filter: { readonly tenant_id?: string; readonly model?: string };
   /** What else is shown of these days; it gets the query of a usage read. */
@@ -42,36 +45,58 @@ interface UsageViewProps {
   ) => ReactNode;
 }
 
-/** What was used in the last days of a zone, of a tenant or of a model. */
-export function UsageView({ zone: zoneName, days, onDays, filter, children }: UsageViewProps) {
+/** What was used in some days of a zone, of a tenant or of a model. */
+export function UsageView({ zone: zoneName, period: param, onPeriod, filter, children }: UsageViewProps) {
   const hourMs = useNow(HOUR_MS);
   const zone = usableZone(zoneName);
-  const bounds = periodBounds({ kind: days === "7" ? "7d" : "30d" }, zone, hourMs);
+  const asked = periodFrom(param ?? "");
+  const period = asked === null || asked.kind === "24h" ? USUAL : asked;
+  const bounds = periodBounds(period, zone, hourMs);
   const { first, last } = bounds.days ?? { first: "", last: "" };
   const query = { ...filter, start_day: first, end_day: last, timezone: zone };
-  const byDay = useQuery(
-    read("/api/v1/usage/daily", { params: { query: { ...query, group_by: "day" } } }, { everyMs: EVERY_MS }),
-  );
+  const byDay = useUsage(query, "day");
   return (
     <ZoneProvider tenantZone={zone} browserZone={zone} choice={null} onChoose={() => undefined} nowMs={hourMs}>
       <Row>
-        <SelectField
-          label={text("period")}
-          value={days}
-          onChange={({ target }) => onDays(target.value === "30" ? "30" : "7")}
-          choices={[
-            { value: "7", label: text("usage7d") },
-            { value: "30", label: text("usage30d") },
-          ]}
-        />
+        <PeriodFilter period={period} kinds={KINDS} onPeriod={onPeriod} />
         <p>{text("totalsIn", { zone: zoneLabel(zone, hourMs), first: formatDay(first), last: formatDay(last) })}</p>
       </Row>
       <Loaded state={byDay} texts={{ ...STATE_TEXTS, failed: text("usageFailed") }}>
-        {(rows) => <UsageDays rows={rows} zone={zone} range={bounds} />}
+        {(rows) => (
+          <UsageDays
+            rows={rows}
+            zone={zone}
+            range={bounds}
+            csv={<UsageCsv query={query} group="day" what={text("byDay")} />}
+          />
+        )}
       </Loaded>
       {children(query)}
     </ZoneProvider>
   );
+}
+
+/** The days, and what of their usage is shown, by the names of the API. */
+export type UsageQuery = Parameters<UsageViewProps["children"]>[0];
+type Group = "day" | "model" | "key";
+
+/** Usage of a query, by group. */
+export function useUsage(query: UsageQuery, group: Group) {
+  return useQuery(read(DAILY, { params: { query: { ...query, group_by: group } } }, { everyMs: EVERY_MS }));
+}
+
+/** The same figures as a file. */
+export function UsageCsv({
+  query,
+  group,
+  what,
+}: {
+  readonly query: UsageQuery;
+  readonly group: Group;
+  readonly what: string;
+}) {
+  const href = addressOf(DAILY, { ...query, group_by: group, format: "csv" });
+  return <DownloadLink href={href} label={commonText("csv")} title={text("csvOf", { what })} />;
 }
 
 interface UsageDaysProps {
@@ -80,10 +105,11 @@ interface UsageDaysProps {
   readonly zone: string;
   /** Of the chart. */
   readonly range: { readonly fromMs: number; readonly toMs: number };
+  readonly csv: ReactNode;
 }
 
 /** The sums of some days of a zone, and the tokens of each day. */
-function UsageDays({ rows, zone, range: { fromMs, toMs } }: UsageDaysProps) {
+function UsageDays({ rows, zone, range: { fromMs, toMs }, csv }: UsageDaysProps) {
   const totals = usageTotals(rows);
   const chart = useMemo(
     () => ({
@@ -105,7 +131,7 @@ function UsageDays({ rows, zone, range: { fromMs, toMs } }: UsageDaysProps) {
         <Tile label={text("cost")} value={formatUsd(totals.costUsd)} />
         <Tile label={text("cacheHits")} value={formatCount(totals.cacheHits)} />
       </Grid>
-      <Panel title={text("byDay")}>
+      <Panel title={text("byDay")} actions={csv}>
         {rows.length === 0 ? (
           <Empty title={text("noUsage")}>{text("noUsageText")}</Empty>
         ) : (

@@ -111,4 +111,11 @@ export const explainTexts = {
   budgetUncapped: "There is no cap; {tokens, plural, one {# token} other {# tokens}} and {usd} are used.",
   budgetTokens: "{used} of {cap} tokens are used ({share}), {reserved} are reserved, {left} are left.",
   budgetUsd: "{used} of {cap} are used ({share}), {reserved} are reserved, {left} are left.",
+  accessOpen: "Served now.",
+  accessInactive: "Not served now: the tenant is not active.",
+  accessNotStarted: "Not served now: it begins {instant} ({age}).",
+  accessExpired: "Not served now: it ended {instant} ({age}).",
+  accessOutside: "Not served now: no weekly window is open.",
+  accessUntil: "Until {instant} ({age}).",
+  accessFrom: "From {instant} on ({age}).",
 } as const;

@@ -18,4 +18,12 @@ export const pageTexts = {
   audit: "Audit",
   auditQuestion: "Who changed what, and from where?",
   keysQuestion: "Which key calls, and when did it last?",
+  portal: "Start",
+  portalQuestion: "Can my application call, and what is left?",
+  portalModels: "Models",
+  portalModelsQuestion: "What can I call, and what does it cost?",
+  portalUsage: "Usage",
+  portalUsageQuestion: "What have we used?",
+  portalGuide: "Guide",
+  portalGuideQuestion: "How does my application call?",
 } as const;

@@ -1,8 +1,5 @@
 /** Texts of what was used in some days. */
 export const usageTexts = {
-  usage7d: "7 days",
-  usage30d: "30 days",
-  period: "Period",
   requests: "Requests",
   errors: "Errors",
   cost: "Cost",
@@ -16,4 +13,10 @@ export const usageTexts = {
   cacheHits: "Cache hits",
   byDay: "By day",
   usageChart: "Tokens by day",
+  byModel: "By model",
+  byKey: "By key",
+  model: "Model",
+  key: "Key",
+  keyUnnamed: "Without a name ({id})",
+  csvOf: "{what}, as CSV",
 } as const;

@@ -22,7 +22,7 @@ export function KeysPage() {
   const navigate = useNavigate({ from: "/keys" });
   const { role, tenant_id: own } = useCurrentUser();
   const isAdmin = role === "admin";
-  const tenantId = isAdmin ? (search.tenant_id ?? null) : null;
+  const tenantId = isAdmin ? (search.tenant_id ?? null) : own;
   const [isChoosing, setChoosing] = useState(false);
   const change = (changed: Parameters<typeof changedSearch<typeof search>>[1], isStep: boolean): void =>
     void navigate({ search: (before) => changedSearch(before, changed), replace: !isStep });
@@ -34,7 +34,7 @@ export function KeysPage() {
         newFor={isAdmin ? tenantId : own}
         search={search}
         onSearch={(changed) => change(changed, "key_id" in changed)}
-        isFiltered={tenantId !== null}
+        isFiltered={isAdmin && tenantId !== null}
         onClear={() => void navigate({ search: {} })}
         filters={
           isAdmin && (

@@ -1,6 +1,7 @@
 import type { WeeklyWindow } from "../../../shared/access-window.ts";
 import { WeekGrid } from "../../charts/week-grid.tsx";
 import { useCurrentUser } from "../../data/current-user.ts";
+import { explainAccess } from "../../explain/explain-access.ts";
 import { fieldLabel, valueText } from "../../forms/record/field-words.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
@@ -8,7 +9,6 @@ import { useNow } from "../../time/use-clock.tsx";
 import { zoneLabel } from "../../time/zones.ts";
 import { Facts, Panel } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
-import { servedNow } from "./served-now.ts";
 import { TenantForm } from "./tenant-form.tsx";
 import type { TenantTabProps } from "./tenant-tab.ts";
 
@@ -19,11 +19,13 @@ const MINUTE_MS = 60_000;
 export function ScheduleTab({ tenant }: TenantTabProps) {
   const { role } = useCurrentUser();
   const nowMs = useNow(MINUTE_MS);
-  const { isServed, sentence } = servedNow(tenant, nowMs);
+  const { isServed, sentence, change } = explainAccess(tenant, nowMs);
   const { timezone: zone } = tenant;
   return (
     <Panel title={text("term")} note={text("byClock", { zone: zoneLabel(zone, nowMs) })}>
-      <Notice tone={isServed ? "good" : "warn"}>{sentence}</Notice>
+      <Notice tone={isServed ? "good" : "warn"}>
+        {sentence} {change}
+      </Notice>
       {role === "user" ? (
         <>
           <Facts

@@ -20,6 +20,7 @@ export const tenantSearch = searchParams({
   q: textParam(200),
   disabled: choiceParam(["true", "false"]),
   key_id: textParam(40),
-  /** Of the usage, in days. */
-  days: choiceParam(["7", "30"]),
+  /** Of the usage: `7d`, `30d`, `month`, or days; and the order of its tables. */
+  period: textParam(30),
+  sort: textParam(30),
 });

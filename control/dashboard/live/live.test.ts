@@ -181,6 +181,53 @@ describe("isolation", () => {
     expect(JSON.stringify(models)).not.toMatch(/secret|127\.0\.0\.1/);
   });
 
+  it.each([
+    ["q=OWN", ["model-own"]],
+    ["q=model", ["model-own"]],
+    ["limit=1", ["model-own"]],
+    ["q=secret", []],
+    ["q=other", []],
+    ["cursor=x&limit=0", ["model-own"]],
+  ])("tells a user nothing of other models by ?%s", async (query, names) => {
+    const answer = await ann.get(`/api/live/models?${query}`);
+    expect(((await answer.json()) as { model_name: string }[]).map((model) => model.model_name)).toEqual(names);
+    expect([answer.status, answer.headers.get("link")]).toEqual([200, null]);
+  });
+
+  it("reads every page of the models for a user, and has no filter by where a request ran", async () => {
+    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
+    const asked: string[] = [];
+    const live = new Live({
+      db: testing.control.connection.db,
+      adminToken: ADMIN_TOKEN,
+      management: async ({ url }) => {
+        const { pathname, searchParams } = new URL(url);
+        asked.push(`${pathname}?${searchParams.toString()}`);
+        if (!pathname.endsWith("/models")) return Response.json([]);
+        const isLast = searchParams.get("cursor") === "b_-2";
+        const headers: Record<string, string> = isLast
+          ? {}
+          : { link: '</api/v1/models?limit=1000&cursor=b_-2>; rel="next"' };
+        return Response.json([{ model_name: isLast ? "model-own" : "model-first", api_base: "http://u" }], { headers });
+      },
+      nowMs: Date.now,
+    });
+    const read = async (path: string, query: string) =>
+      await (
+        await live.answer(new Request(`http://console.test/api/live${path}?${query}`), path, {
+          user: row as typeof users.$inferSelect,
+          address: null,
+        })
+      ).json();
+    expect(await read("/models", "cell=x")).toEqual([{ model_name: "model-own" }]);
+    expect(await read("/usage/logs", "cell=x")).toEqual([]);
+    expect(asked).toEqual([
+      "/api/v1/models?limit=1000",
+      "/api/v1/models?limit=1000&cursor=b_-2",
+      `/api/v1/usage/logs?tenant_id=${own.tenant.id}`,
+    ]);
+  });
+
   it("gives a user the rows of requests as CSV, without where they ran, and no other file", async () => {
     const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
     const csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';

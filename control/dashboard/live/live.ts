@@ -30,6 +30,11 @@ const ANSWER_HEADERS = [
   "x-gateway-sync",
 ];
 
+/** Filters by what a `user` does not see of a record: with them one could guess at it. */
+const HIDDEN_FILTERS = ["cell"];
+/** The most that the Management API has. */
+const MODELS_A_PAGE = "1000";
+
 export interface LiveOptions {
   readonly db: Database;
   readonly adminToken: string;
@@ -66,6 +71,7 @@ export class Live {
     if (rule.user === undefined) throw new DashboardError("forbidden");
     if (user.tenant_id === null) throw new DashboardError("no_tenant");
     const query = new URL(request.url).searchParams;
+    if (rule.user === "allowed models") return await this.#allowedModels(request, matched, caller, user.tenant_id);
     await this.#bind(matched, query, user.tenant_id);
     const answer = await this.#call(request, matched, query, caller);
     return answer.ok ? await this.#narrowed(answer, rule, user.tenant_id) : answer;
@@ -74,6 +80,7 @@ export class Live {
   /** Binds a request to a tenant. Throws 404 for what is another's, as if it did not exist. */
   async #bind({ rule, values }: MatchedRule, query: URLSearchParams, tenantId: string): Promise<void> {
     const id = (values[0] ?? "").toLowerCase();
+    for (const name of HIDDEN_FILTERS) query.delete(name);
     if (rule.user === "tenant in query") query.set("tenant_id", tenantId);
     else if (rule.user === "tenant in path" && id !== tenantId) throw new GatewayError("not_found");
     else if (rule.user === "key in path" && (await this.#tenantOfKey(id)) !== tenantId)
@@ -91,37 +98,55 @@ export class Live {
 
   /** What a `user` may see of an answer. */
   async #narrowed(answer: Response, rule: LiveRule, tenantId: string): Promise<Response> {
-    const wholeRecords =
-      rule.user !== "tenant in answer" && rule.user !== "allowed models" && rule.fields === undefined;
-    if (wholeRecords || answer.status === 204) return answer;
+    const { fields } = rule;
+    if ((rule.user !== "tenant in answer" && fields === undefined) || answer.status === 204) return answer;
     const type = answer.headers.get("content-type") ?? "";
     // Rows of the query's tenant alone: only their columns are left to narrow, as they come.
-    if (rule.user === "tenant in query" && rule.fields !== undefined && /^text\/csv\b/.test(type)) {
+    if (rule.user === "tenant in query" && fields !== undefined && /^text\/csv\b/.test(type)) {
       const { status, headers } = answer;
-      return new Response(answer.body?.pipeThrough(csvColumns(rule.fields)) ?? null, { status, headers });
+      return new Response(answer.body?.pipeThrough(csvColumns(fields)) ?? null, { status, headers });
     }
-    if (!/^application\/json\b/.test(type)) throw new GatewayError("not_found");
-    const value: unknown = await answer.json();
+    const value = await jsonOf(answer);
     if (rule.user === "tenant in answer" && recordOf(value)["tenant_id"] !== tenantId)
       throw new GatewayError("not_found");
-    const isAllowed = rule.user === "allowed models" ? await this.#allowedModels(tenantId) : () => true;
-    const { fields } = rule;
-    const narrow = (record: unknown): unknown =>
-      fields === undefined
-        ? record
-        : Object.fromEntries(Object.entries(recordOf(record)).filter(([name]) => fields.includes(name)));
     const narrowed: unknown = Array.isArray(value)
-      ? value.filter((record) => isAllowed(recordOf(record)["model_name"])).map(narrow)
-      : narrow(value);
+      ? value.map((record) => narrowedTo(fields, record))
+      : narrowedTo(fields, value);
     return new Response(JSON.stringify(narrowed), { status: answer.status, headers: answer.headers });
   }
 
-  async #allowedModels(tenantId: string): Promise<(name: unknown) => boolean> {
+  /**
+   * The models that a tenant may use, all in one answer, by `q` (a part of the name) and `limit`. The Management API's own pages,
+   * cursors and search would tell of models that the tenant may not know, and of what the upstream calls them.
+   */
+  async #allowedModels(request: Request, matched: MatchedRule, caller: Caller, tenantId: string): Promise<Response> {
+    const asked = new URL(request.url).searchParams;
+    const part = (asked.get("q") ?? "").toLowerCase();
+    const isAllowed = await this.#permission(tenantId);
+    const shownModels: unknown[] = [];
+    const query = new URLSearchParams({ limit: MODELS_A_PAGE });
+    for (;;) {
+      const answer = await this.#call(request, matched, query, caller);
+      if (!answer.ok) return answer;
+      const models = await jsonOf(answer);
+      if (!Array.isArray(models)) throw new GatewayError("not_found");
+      for (const model of models) {
+        const name = String(recordOf(model)["model_name"]);
+        if (isAllowed(name) && name.toLowerCase().includes(part))
+          shownModels.push(narrowedTo(matched.rule.fields, model));
+      }
+      const cursor = cursorOf(answer.headers.get("link"));
+      if (cursor === null) return Response.json(shownModels.slice(0, limitOf(asked.get("limit"))));
+      query.set("cursor", cursor);
+    }
+  }
+
+  async #permission(tenantId: string): Promise<(modelName: string) => boolean> {
     const { db } = this.#options;
     const [row] = await withDatabaseErrors(async () => db.select().from(tenants).where(eq(tenants.id, tenantId)));
     if (row === undefined) return () => false;
     const tenant = tenantRecord(row);
-    return (name) => isModelPermitted(tenant, String(name));
+    return (name) => isModelPermitted(tenant, name);
   }
 
   async #call(request: Request, matched: MatchedRule, query: URLSearchParams, caller: Caller): Promise<Response> {
@@ -181,4 +206,26 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
 /** A header is bytes: the text in UTF-8, as the Management API reads it. */
 function headerText(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
+}
+
+/** The value of a JSON answer. Throws 404 for anything else: what cannot be narrowed is not shown. */
+async function jsonOf(answer: Response): Promise<unknown> {
+  if (!/^application\/json\b/.test(answer.headers.get("content-type") ?? "")) throw new GatewayError("not_found");
+  return await answer.json();
+}
+
+/** A record with these fields alone; undefined: with all. */
+function narrowedTo(fields: readonly string[] | undefined, record: unknown): unknown {
+  if (fields === undefined) return record;
+  return Object.fromEntries(Object.entries(recordOf(record)).filter(([name]) => fields.includes(name)));
+}
+
+/** Of the next page of a list; null: this is the last one. */
+function cursorOf(link: string | null): string | null {
+  return /[?&]cursor=([\w%-]+)/.exec(link ?? "")?.[1] ?? null;
+}
+
+/** How many are asked for; undefined: all. */
+function limitOf(limit: string | null): number | undefined {
+  return limit !== null && /^[1-9]\d{0,5}$/.test(limit) ? Number(limit) : undefined;
 }

@@ -1,0 +1,48 @@
+/** What calling a model costs, as one line (docs/rules/models.md#prices). Pure. A price of 0 is one that nobody has set: a dash. */
+import type { Records } from "../../data/api.ts";
+import { portalTexts } from "../../messages/en/portal.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatUsd } from "../../ui/format.ts";
+
+const text = texts("portal", portalTexts);
+const MILLION = 1e6;
+const MINUTE_SECS = 60;
+
+type Priced = Pick<
+  Records["Model"],
+  | "model_type"
+  | "input_cost_per_token"
+  | "output_cost_per_token"
+  | "input_cost_per_second"
+  | "cost_per_image"
+  | "cost_per_character"
+>;
+
+/** The price by which models are put in order, USD; null: none is set. */
+export function mainPriceUsd(model: Priced): number | null {
+  const price = [
+    model.input_cost_per_token * MILLION,
+    model.output_cost_per_token * MILLION,
+    model.input_cost_per_second * MINUTE_SECS,
+    model.cost_per_character * MILLION,
+    model.cost_per_image,
+  ].find((usd) => usd > 0);
+  return price ?? null;
+}
+
+/** Every price that is set, with its unit; null: none is. */
+export function priceText(model: Priced): string | null {
+  const tokens = [model.input_cost_per_token, model.output_cost_per_token];
+  const perTokens = tokens.some((usd) => usd > 0)
+    ? text("perTokens", { input: formatUsd((tokens[0] ?? 0) * MILLION), output: formatUsd((tokens[1] ?? 0) * MILLION) })
+    : null;
+  const one = (usd: number, factor: number, id: "perMinute" | "perImage" | "perCharacters"): string | null =>
+    usd > 0 ? text(id, { usd: formatUsd(usd * factor) }) : null;
+  const parts = [
+    perTokens,
+    one(model.input_cost_per_second, MINUTE_SECS, "perMinute"),
+    one(model.cost_per_character, MILLION, "perCharacters"),
+    one(model.cost_per_image, 1, "perImage"),
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join(", ");
+}

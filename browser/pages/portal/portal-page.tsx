@@ -1,0 +1,133 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { dayIn } from "../../../shared/zone-days.ts";
+import type { Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import { explainAccess } from "../../explain/explain-access.ts";
+import { BudgetState, useBudgetUsage } from "../../forms/budget/budget-state.tsx";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { portalTexts } from "../../messages/en/portal.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatAge, instantOf } from "../../time/instants.ts";
+import { resetSentence } from "../../time/next-reset.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
+import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
+import { Failure, Loaded, Notice } from "../../ui/states.tsx";
+import { canCall, keyCounts, modelCounts } from "./can-call.ts";
+import { ownKeysRead, ownModelsRead, useOwnTenant } from "./reads.ts";
+
+const text = texts("portal", portalTexts);
+const pageText = texts("pages", pageTexts);
+const MINUTE_MS = 60_000;
+
+/** The first page of a tenant's people: can my applications call, and what is left? */
+export function PortalPage() {
+  const tenant = useOwnTenant();
+  return (
+    <Stack>
+      <PageHead
+        title={tenant.data === undefined ? pageText("portal") : <bdi>{tenant.data.name}</bdi>}
+        question={pageText("portalQuestion")}
+        actions={<Link to="/portal/guide">{text("guideLink")}</Link>}
+      />
+      <Loaded state={tenant} texts={STATE_TEXTS}>
+        {(one) => <Portal tenant={one} />}
+      </Loaded>
+    </Stack>
+  );
+}
+
+function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
+  const nowMs = useNow(MINUTE_MS);
+  const zone = usableZone(tenant.timezone);
+  const today = dayIn(zone, nowMs);
+  const budget = useBudgetUsage("tenant", tenant.id);
+  const keys = useQuery(ownKeysRead);
+  const models = useQuery(ownModelsRead);
+  const query = { tenant_id: tenant.id, start_day: today, end_day: today, timezone: zone };
+  const used = useQuery(read("/api/v1/usage/daily", { params: { query } }, { everyMs: MINUTE_MS }));
+  const access = explainAccess(tenant, nowMs);
+  const answer = canCall(
+    {
+      access,
+      termEndMs: instantOf(tenant.active_until),
+      budget:
+        budget.data === undefined ? null : { state: budget.data.state, reset: resetSentence(budget.data, zone, nowMs) },
+      keys: keys.data ?? null,
+      models: models.data ?? null,
+    },
+    nowMs,
+  );
+  const failed = [keys, models, used].find(({ error }) => error !== null);
+  const keysNow = keys.data === undefined ? null : keyCounts(keys.data, nowMs);
+  const modelsNow = models.data === undefined ? null : modelCounts(models.data);
+  const day = used.data?.find((one) => one.day === today);
+  const isKnown = used.data !== undefined;
+  return (
+    <>
+      <Notice tone={answer.tone}>
+        <strong>{answer.sentence}</strong> {answer.advice}{" "}
+        {answer.to !== null && <Link to={answer.to}>{text(answer.to === "/keys" ? "to_keys" : "to_models")}</Link>}
+      </Notice>
+      {failed !== undefined && failed.error !== null && (
+        <Failure
+          title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
+          error={failed.error}
+          retryLabel={STATE_TEXTS.retry}
+          onRetry={failed.refetch}
+          isRetrying={failed.isFetching}
+        />
+      )}
+      <Grid>
+        <Tile
+          label={
+            <Link to="/tenants/$tenantId" params={{ tenantId: tenant.id }} search={{ tab: "schedule" }}>
+              {text("access")}
+            </Link>
+          }
+          value={text(access.isServed ? "accessOpen" : "accessClosed")}
+          note={access.change ?? (access.isServed ? text("accessAlways") : access.sentence)}
+        />
+        <Tile
+          label={text("left")}
+          value={leftOf(budget.data)}
+          note={budget.data === undefined ? undefined : resetSentence(budget.data, zone, nowMs)}
+        />
+        <Tile
+          label={<Link to="/keys">{text("keysTile")}</Link>}
+          value={formatCount(keysNow?.admitted)}
+          note={
+            keysNow?.endsMs == null
+              ? text("keysNote", { count: formatCount(keys.data?.length) })
+              : text("keysEnd", { age: formatAge(nowMs, keysNow.endsMs) })
+          }
+        />
+        <Tile
+          label={<Link to="/portal/models">{text("modelsTile")}</Link>}
+          value={formatCount(modelsNow === null ? null : modelsNow.enabled - modelsNow.failing)}
+          note={text("modelsNote", { count: formatCount(models.data?.length) })}
+        />
+        <Tile
+          label={<Link to="/portal/usage">{text("today")}</Link>}
+          value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
+          note={text("todayNote", {
+            errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
+            cost: formatUsd(isKnown ? (day?.cost_usd ?? 0) : null),
+          })}
+        />
+      </Grid>
+      <Panel title={text("budget")} note={text("inZone", { zone: zoneLabel(zone, nowMs) })}>
+        <BudgetState usage={budget} zone={zone} />
+      </Panel>
+    </>
+  );
+}
+
+/** The part of the budget that is left, by the cap that is nearer. */
+function leftOf(usage: Records["BudgetUsage"] | undefined): string {
+  if (usage === undefined) return formatShare(null);
+  return usage.ratio === null ? text("noCap") : formatShare(Math.max(0, 1 - usage.ratio));
+}

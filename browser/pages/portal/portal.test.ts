@@ -1,0 +1,131 @@
+/** What the portal says: whether applications can call, and what a model costs. */
+import { describe, expect, it } from "vitest";
+import { canCall, keyCounts, modelCounts } from "./can-call.ts";
+import { mainPriceUsd, priceText } from "./model-price.ts";
+
+const NOW = Date.UTC(2026, 10, 23, 12);
+const HOUR_MS = 3_600_000;
+const at = (ms: number): string => new Date(NOW + ms).toISOString();
+const KEY = { disabled: false, expires_at: null };
+const MODEL = { enabled: true, health_status: "healthy" };
+const OPEN = { isServed: true, sentence: "Served now.", changeMs: null, change: null };
+const FACTS = {
+  access: OPEN,
+  termEndMs: null,
+  budget: { state: "ok", reset: "Begins anew soon." },
+  keys: [KEY],
+  models: [MODEL],
+} as const;
+
+describe("whether applications can call", () => {
+  it.each([
+    ["yes", {}, "good", /^Yes: /, null],
+    [
+      "not when the tenant is closed",
+      { access: { ...OPEN, isServed: false, sentence: "Closed." } },
+      "bad",
+      /Closed/,
+      null,
+    ],
+    ["not when the budget is used up", { budget: { ...FACTS.budget, state: "exhausted" } }, "bad", /budget/, null],
+    ["not without a key", { keys: [] }, "bad", /no key/, "/keys"],
+    [
+      "not with keys that are shut alone",
+      {
+        keys: [
+          { ...KEY, disabled: true },
+          { ...KEY, expires_at: at(0) },
+        ],
+      },
+      "bad",
+      /every key/,
+      "/keys",
+    ],
+    ["not without a model", { models: [{ ...MODEL, enabled: false }] }, "bad", /no model/, null],
+    [
+      "not when no model answers",
+      { models: [{ ...MODEL, health_status: "unhealthy" }] },
+      "bad",
+      /answers/,
+      "/portal/models",
+    ],
+    [
+      "for a while before a window closes",
+      { access: { ...OPEN, changeMs: NOW + HOUR_MS / 2 } },
+      "warn",
+      /in 30 min/,
+      null,
+    ],
+    [
+      "as on every day, long before a window closes",
+      { access: { ...OPEN, changeMs: NOW + HOUR_MS } },
+      "good",
+      /^Yes: /,
+      null,
+    ],
+    ["until the term ends", { termEndMs: NOW + 48 * HOUR_MS }, "warn", /for good in 2 days/, null],
+    ["with a budget that runs out", { budget: { ...FACTS.budget, state: "warned" } }, "warn", /nearly/, null],
+    ["with a key that ends", { keys: [KEY, { ...KEY, expires_at: at(2 * HOUR_MS) }] }, "warn", /in 2 hr/, "/keys"],
+    [
+      "with a model that fails",
+      { models: [MODEL, { ...MODEL, health_status: "unhealthy" }] },
+      "warn",
+      /1 model does/,
+      "/portal/models",
+    ],
+    ["whatever the health is called", { models: [{ ...MODEL, health_status: "__proto__" }] }, "good", /^Yes: /, null],
+    ["without a cap", { budget: { ...FACTS.budget, state: "none" } }, "good", /^Yes: /, null],
+  ] as const)("%s", (_, change, tone, sentence, to) => {
+    const answer = canCall({ ...FACTS, ...change }, NOW);
+    expect(answer).toMatchObject({ tone, sentence: expect.stringMatching(sentence) as string, to });
+  });
+
+  it.each([{ budget: null }, { keys: null }, { models: null }])("is not claimed while %j", (missing) => {
+    expect(canCall({ ...FACTS, ...missing }, NOW).tone).toBe("neutral");
+  });
+
+  it("is refused for what is known, whatever is not", () => {
+    expect(canCall({ ...FACTS, budget: null, models: null, keys: [] }, NOW).tone).toBe("bad");
+  });
+});
+
+it("counts keys and models that work", () => {
+  const keys = [KEY, { ...KEY, expires_at: at(5) }, { ...KEY, expires_at: at(3) }, { ...KEY, expires_at: at(-1) }];
+  expect(keyCounts([...keys, { disabled: true, expires_at: at(1) }], NOW)).toEqual({ admitted: 3, endsMs: NOW + 3 });
+  expect(keyCounts([{ ...KEY, expires_at: "never" }], NOW)).toEqual({ admitted: 1, endsMs: null });
+  const off = { enabled: false, health_status: "unhealthy" };
+  expect(modelCounts([MODEL, off, { ...MODEL, health_status: "unhealthy" }])).toEqual({ enabled: 2, failing: 1 });
+});
+
+describe("the price of a model", () => {
+  const free = {
+    model_type: "chat",
+    input_cost_per_token: 0,
+    output_cost_per_token: 0,
+    input_cost_per_second: 0,
+    cost_per_image: 0,
+    cost_per_character: 0,
+  } as const;
+
+  it("has its unit", () => {
+    expect(priceText({ ...free, input_cost_per_token: 6e-7, output_cost_per_token: 2.4e-6 })).toBe(
+      "$0.60 / $2.40 a million",
+    );
+    expect(priceText({ ...free, input_cost_per_second: 0.0001, cost_per_image: 0.04 })).toBe(
+      "$0.006 a minute, $0.04 an image",
+    );
+    expect(priceText({ ...free, cost_per_character: 1.5e-5 })).toBe("$15.00 a million characters");
+  });
+
+  it("is not known when none is set, or it is no price", () => {
+    for (const input_cost_per_token of [0, Number.NaN, -1])
+      expect([priceText({ ...free, input_cost_per_token }), mainPriceUsd({ ...free, input_cost_per_token })]).toEqual([
+        null,
+        null,
+      ]);
+  });
+
+  it("orders models by what is dear", () => {
+    expect(mainPriceUsd({ ...free, output_cost_per_token: 1e-6 })).toBeCloseTo(1);
+  });
+});

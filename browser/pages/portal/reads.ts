@@ -1,0 +1,21 @@
+/** What the pages of the portal read of the own tenant. Pages that read the same share it. */
+import { useQuery } from "@tanstack/react-query";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+
+const EVERY_MS = 20_000;
+const MOST = "1000";
+
+/** The tenant of the person who looks. */
+export function useOwnTenant() {
+  const { tenant_id: id } = useCurrentUser();
+  return useQuery(
+    read("/api/v1/tenants/{id}", { params: { path: { id: id ?? "" } } }, { everyMs: EVERY_MS, enabled: id !== null }),
+  );
+}
+
+/** The models that the tenant may use: all of them (docs/rules/console.md#live). */
+export const ownModelsRead = read("/api/v1/models", {}, { everyMs: EVERY_MS });
+
+/** The keys of the tenant. */
+export const ownKeysRead = read("/api/v1/keys", { params: { query: { limit: MOST } } }, { everyMs: EVERY_MS });

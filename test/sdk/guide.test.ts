@@ -1,0 +1,62 @@
+/** The code that the console's guide shows runs as it stands, with nothing but the secret put into the environment. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import {
+  aiSdkExample,
+  curlExample,
+  langchainExample,
+  SECRET_VARIABLE,
+  typescriptExample,
+} from "../../browser/forms/keys/call-examples.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+
+const fixture = useGateway();
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, "../..");
+const MODEL_NAME = `it's "a" $MODEL`;
+
+const mint = async (): Promise<Minted> => {
+  const name = `${MODEL_NAME} ${crypto.randomUUID()}`;
+  return await fixture.gateway.mint(fixture.upstream.url, "plain", { model_name: name });
+};
+const callOf = ({ model }: Minted) => ({
+  baseUrl: fixture.gateway.proxyUrl,
+  secret: null,
+  model: model.model_name,
+});
+const withSecret = ({ secret }: Minted) => ({ ...process.env, [SECRET_VARIABLE]: secret });
+
+describe("the guide's code", () => {
+  it("for a shell calls with the words that the shell makes of it", async () => {
+    const minted = await mint();
+    const line = curlExample(callOf(minted)).replace(/^curl/, "printf '%s\\n'");
+    const { stdout } = await run("sh", ["-c", line], { env: withSecret(minted) });
+    const [address = "", , authorization = "", , type = "", , body = ""] = stdout.split("\n");
+    const headers = Object.fromEntries([authorization, type].map((header) => header.split(": ")));
+    const answer = await fetch(address, { method: "POST", headers, body });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("hello world")]);
+  });
+
+  it("for OpenAI's package prints the answer", async () => {
+    await printsTheAnswer(typescriptExample);
+  });
+
+  it.each([
+    ["LangChain", langchainExample],
+    ["the AI SDK", aiSdkExample],
+  ])("for %s prints the answer", { tags: ["long"] }, async (_, example) => {
+    await printsTheAnswer(example);
+  });
+});
+
+async function printsTheAnswer(example: typeof typescriptExample): Promise<void> {
+  const minted = await mint();
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", example(callOf(minted))], {
+    cwd: ROOT,
+    env: withSecret(minted),
+  });
+  expect(stdout).toBe("hello world\n");
+}
