@@ -8,6 +8,7 @@ import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
+import { playgroundSearch } from "../pages/playground/playground-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
 import { tenantsSearch } from "../pages/tenants/tenants-search.ts";
@@ -75,9 +76,16 @@ const keys = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 
+const playground = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/playground",
+  validateSearch: playgroundSearch,
+  component: lazyRouteComponent(async () => await import("../pages/playground/playground-page.tsx"), "PlaygroundPage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
-  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants]), logs, tenant, keys]),
+  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants]), logs, tenant, keys, playground]),
 ]);
 
 /** The router; pages are loaded when a link to them is about to be used. */

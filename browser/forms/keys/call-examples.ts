@@ -52,11 +52,11 @@ export function typescriptExample({ baseUrl, secret, model }: Call): string {
 }
 
 /** In single quotes, in which a shell changes nothing. */
-function shellText(text: string): string {
+export function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** In double quotes, as Python and JavaScript both read it. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return JSON.stringify(text);
 }

@@ -10,4 +10,6 @@ export const pageTexts = {
   tenantsQuestion: "Who may use what, and what is left?",
   keys: "Keys",
   keysQuestion: "Which key calls, and when did it last?",
+  playground: "Playground",
+  playgroundQuestion: "What does a model answer, and what does it cost?",
 } as const;
