@@ -79,7 +79,7 @@ function textIn(value: unknown): string {
 }
 
 /** A part of a text: prose, or code between fences. */
-export interface TextBlock {
+interface TextBlock {
   readonly isCode: boolean;
   readonly text: string;
 }

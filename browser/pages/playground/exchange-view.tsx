@@ -96,14 +96,19 @@ function Refusal({ failure, row }: { readonly failure: ExchangeFailure; readonly
   const { role } = useCurrentUser();
   const { status, code, message } = failure;
   const known = explainError(code);
-  const told = row === undefined || row.error_code === "" ? null : explainRequest(row, role);
+  const told = row === undefined ? null : explainRequest(row, role);
+  const sentences = told?.sentences ?? (known === null ? [] : [known.why]);
   const advice = told?.advice ?? (known === null ? [] : [{ text: known.fix, link: null }]);
+  // Of an upstream's own error the row knows more than its answer, which follows no table.
+  const title = code === "not_understood" && told !== null ? told.title : message;
   return (
     <Notice tone={status >= 500 || status === 0 ? "bad" : "warn"}>
       <p>
-        <strong>{message}</strong> <code>{status === 0 ? code : `${status} ${code}`}</code>
+        <strong>{title}</strong> <code>{status === 0 ? code : `${status} ${code}`}</code>
       </p>
-      {known !== null && <p>{known.why}</p>}
+      {sentences.map((one) => (
+        <p key={one}>{one}</p>
+      ))}
       {advice.map((one) => (
         <p key={one.text}>{one.link === null ? one.text : <TargetLink target={one.link}>{one.text}</TargetLink>}</p>
       ))}

@@ -19,7 +19,7 @@ export interface Sending {
   readonly onRefused: (error: ApiError) => void;
 }
 
-export interface PlaygroundState {
+interface PlaygroundState {
   readonly turns: readonly Turn[];
   readonly typed: TypedSettings;
   /** The message that is being written. */
