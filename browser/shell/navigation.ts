@@ -7,6 +7,7 @@ import {
   History,
   KeyRound,
   type LucideIcon,
+  MessagesSquare,
   Scale,
   ScrollText,
   UserCog,
@@ -42,7 +43,10 @@ const NAVIGATION = [
     { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
     { to: "/users", text: "users", icon: UserCog, roles: ["admin"] },
   ],
-  [{ to: "/portal/guide", text: "portalGuide", icon: BookOpen, roles: ["user"] }],
+  [
+    { to: "/playground", text: "playground", icon: MessagesSquare, roles: ["admin", "user"] },
+    { to: "/portal/guide", text: "portalGuide", icon: BookOpen, roles: ["user"] },
+  ],
   [{ to: "/audit", text: "audit", icon: History, roles: ["admin"] }],
 ] as const satisfies readonly (readonly NavigationEntry[])[];
 

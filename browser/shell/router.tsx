@@ -10,6 +10,7 @@ import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
 import { modelSearch, modelsSearch } from "../pages/models/models-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
+import { playgroundSearch } from "../pages/playground/playground-search.ts";
 import { guideSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
@@ -151,20 +152,14 @@ const statement = createRoute({
   path: "/reports/statement",
   validateSearch: statementSearch,
   component: lazyRouteComponent(async () => await import("../pages/reports/statement-page.tsx"), "StatementPage"),
+const playground = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/playground",
+  validateSearch: playgroundSearch,
+  component: lazyRouteComponent(async () => await import("../pages/playground/playground-page.tsx"), "PlaygroundPage"),
 });
 
-const routeTree = root.addChildren([
-  signIn,
-  signedIn.addChildren([
-    forAdmins.addChildren([overview, fairshare, models, model, tenants, users, audit]),
-    logs,
-    tenant,
-    keys,
-    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
-    reports,
-    statement,
-  ]),
-]);
+const routeTree = root.addChildren([signIn, signedIn.addChildren([forAdmins.addChildren([overview, fairshare, models, model, tenants, users, audit]), logs, tenant, keys, forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]), reports, statement, playground])]);
 
 /** The router; pages are loaded when a link to them is about to be used. */
 export function consoleRouter(queries: QueryClient) {

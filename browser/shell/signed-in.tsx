@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Navigate, Outlet, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { CurrentUser, useCurrentUser } from "../data/current-user.ts";
+import { forgetPrivate } from "../data/private-storage.ts";
 import { type SessionUser, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
@@ -29,8 +30,10 @@ export function SignedIn() {
   // What one person has read and typed must not be there for another one, who may have signed in in another window.
   const isAnother = user !== null && last !== null && user.id !== last.id;
   useEffect(() => {
-    if (isAnother) location.assign("/");
-    else if (user !== null) setLast(user);
+    if (isAnother) {
+      forgetPrivate();
+      location.assign("/");
+    } else if (user !== null) setLast(user);
   }, [user, isAnother]);
   if (isAnother) return null;
   if (session.data === undefined)

@@ -19,6 +19,7 @@ import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
 import { isOriginAllowed, ownOrigin, ownPath } from "./origins.ts";
+import { Relay } from "./relay.ts";
 import { SESSION_SECS, Sessions } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
 import { OidcSignIn } from "./sign-in/oidc.ts";
@@ -30,6 +31,7 @@ const SESSION_COOKIE = "gateway_session";
 const SIGN_IN_COOKIE = "gateway_sign_in";
 const SIGN_IN_BODY_MAX_BYTES = 16 * 1024;
 const LIVE = "/api/live";
+const RELAY = "/api/relay";
 
 /** What the console needs from the control service. */
 interface DashboardOptions {
@@ -58,6 +60,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   const attempts = new SignInAttempts(nowMs);
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
+  const relay = new Relay({ baseUrl: env.proxyBaseUrl, log });
   const app = new Hono();
 
   app.use(
@@ -155,11 +158,14 @@ export function createDashboard(options: DashboardOptions): Hono {
   });
 
   app.all(`${LIVE}/*`, async (c) => {
-    const user = await signedIn(c);
-    if (user === null) throw new DashboardError("signed_out");
-    if (user.status === "pending") throw new DashboardError("account_pending");
-    if (user.status !== "active") throw new DashboardError("account_disabled");
+    const user = await activeUser(c);
     return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), { user, address: peerAddress(c) });
+  });
+
+  app.all(`${RELAY}/*`, async (c) => {
+    const user = await activeUser(c);
+    if (user.role === "user" && user.tenant_id === null) throw new DashboardError("no_tenant");
+    return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length));
   });
 
   app.get("/assets/:name", (c) => {
@@ -204,6 +210,15 @@ export function createDashboard(options: DashboardOptions): Hono {
   async function signedIn(c: Context): Promise<UserRow | null> {
     const token = await tokenOf(c);
     return token === null ? null : await sessions.userOf(token);
+  }
+
+  /** The user of the session, who may do what the role allows. Throws DashboardError 401, 403. */
+  async function activeUser(c: Context): Promise<UserRow> {
+    const user = await signedIn(c);
+    if (user === null) throw new DashboardError("signed_out");
+    if (user.status === "pending") throw new DashboardError("account_pending");
+    if (user.status !== "active") throw new DashboardError("account_disabled");
+    return user;
   }
 
   async function tokenOf(c: Context): Promise<string | null> {

@@ -11,6 +11,7 @@ const DASHBOARD_ERRORS = {
   forbidden: { status: 403, message: "this account may not do this" },
   origin_not_allowed: { status: 403, message: "the Origin header is missing or of another site" },
   too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
+  data_plane_unavailable: { status: 503, message: "the data plane does not answer; try again" },
   management_unavailable: { status: 503, message: "the Management API does not answer; try again" },
 } as const;
 

@@ -43,6 +43,8 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   analytics_not_ready: "the analytics store does not answer yet; its tables are made when it does",
   budgets_rebuilt: "the budgets were counted anew from the ledger",
   copy_cannot_be_built: "a record cannot be copied to the key-value store; the Worker keeps what it has",
+  data_plane_unreachable:
+    "the data plane cannot be reached at GATEWAY_PROXY_BASE_URL; the console's playground says so",
   database_not_ready: "the database does not answer yet; the service waits for it",
   health_check_failed: "a round of model health checks failed; the next one is tried as usual",
   hot_copies_not_synced: "the key-value store could not be compared with the database; it is tried again",

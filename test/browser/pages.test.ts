@@ -49,6 +49,7 @@ const PAGES: readonly ListedPage[] = [
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
+  { name: "playground", as: "user", path: "/playground", isThere: heading("Playground") },
   {
     name: "tenant, with its week",
     as: "user",

@@ -19,6 +19,8 @@ export interface TestConsole {
   management: (request: Request) => Promise<Response>;
   /** The pages of the servers that {@link TestConsole.renew} makes from now on; null: none were built. */
   assets: ConsoleAssets | null;
+  /** What the console's server has logged, line by line. */
+  readonly logged: string[];
   /** Epoch milliseconds that the console's clock is ahead. */
   aheadMs: number;
   browser(): ConsoleBrowser;
@@ -54,7 +56,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
       management: async (request) => await testing.management(request),
       now: () => new Date(Date.now() + testing.aheadMs),
       randomBytes: control.ctx.randomBytes,
-      log: pino({ level: "silent" }),
+      log: pino({ level: "trace" }, { write: (line: string) => void testing.logged.push(line) }),
       assets: testing.assets,
     });
   const testing: TestConsole = {
@@ -63,6 +65,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
     app: new Hono(),
     management: async (request) => await control.app.fetch(request),
     assets: null,
+    logged: [],
     aheadMs: 0,
     renew: () => {
       testing.app = server();

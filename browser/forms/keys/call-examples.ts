@@ -117,11 +117,11 @@ function scriptSecret(secret: string | null): string {
 }
 
 /** In single quotes, in which a shell changes nothing. */
-function shellText(text: string): string {
+export function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** In double quotes, as Python and JavaScript both read it; what would change how the line looks is escaped. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return printableJson(JSON.stringify(text));
 }

@@ -26,4 +26,6 @@ export const pageTexts = {
   portalUsageQuestion: "What have we used?",
   portalGuide: "Guide",
   portalGuideQuestion: "How does my application call?",
+  playground: "Playground",
+  playgroundQuestion: "What does a model answer, and what does it cost?",
 } as const;

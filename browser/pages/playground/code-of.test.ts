@@ -1,0 +1,37 @@
+/** Copied code is right whatever was said in the conversation. */
+import { execFileSync } from "node:child_process";
+import { runInNewContext } from "node:vm";
+import { expect, it } from "vitest";
+import { curlCode, pythonCode, typescriptCode } from "./code-of.ts";
+
+const body = {
+  model: `it's "$HOME" \`x\` \\`,
+  messages: [{ role: "user", content: `'''\n"""\\n\u2028 ü 🙂 \${1}` }],
+  tools: [{ type: "function", function: { name: "f", strict: true, parameters: {} } }],
+  seed: null,
+  stop: [],
+};
+const code = { baseUrl: "http://127.0.0.1:8080", body };
+
+it("of curl gives a shell the body that was meant", () => {
+  const words = execFileSync("sh", ["-c", curlCode(code).replace(/^curl/, "printf '%s\\n'")], { encoding: "utf8" });
+  expect(JSON.parse(words.slice(words.indexOf("-d\n") + 3))).toEqual(body);
+  expect(words).toContain("http://127.0.0.1:8080/v1/chat/completions\n");
+});
+
+it("of Python has Python's words for values", () => {
+  const written = pythonCode(code);
+  expect(written).toContain("    seed=None,\n    stop=[],\n");
+  expect(written).toContain('"strict": True,');
+  expect(written).toContain('"parameters": {},');
+  expect(written).toContain(`model=${JSON.stringify(body.model)},`);
+});
+
+it("of TypeScript makes the call that was meant", () => {
+  const call = /create\((.*)\);\nconsole/s.exec(typescriptCode(code))?.[1] ?? "";
+  expect(JSON.stringify(runInNewContext(`(${call})`))).toBe(JSON.stringify(body));
+});
+
+it("never has a key", () => {
+  for (const codeOf of [curlCode, pythonCode, typescriptCode]) expect(codeOf(code)).toContain("YOUR_KEY");
+});

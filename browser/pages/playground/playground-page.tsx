@@ -1,0 +1,184 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { lazy, Suspense, useState, useSyncExternalStore } from "react";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { readPrivate, writePrivate } from "../../data/private-storage.ts";
+import { changedSearch } from "../../data/search-params.ts";
+import { SESSION_KEY } from "../../data/session.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { playgroundTexts } from "../../messages/en/playground.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Connection } from "./connection.tsx";
+import { messagesOf } from "./conversation.ts";
+import { MessageField } from "./message-field.tsx";
+import { playground, type Sending } from "./playground.ts";
+import classes from "./playground-page.module.css";
+import { judgedSettings } from "./request-settings.ts";
+import { SettingsPanel } from "./settings-panel.tsx";
+import { TurnView } from "./turn-view.tsx";
+
+const text = texts("playground", playgroundTexts);
+const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/playground");
+const CodeDialog = lazy(async () => ({ default: (await import("./code-dialog.tsx")).CodeDialog }));
+
+/** The most that the relay takes. */
+const BODY_MAX_BYTES = 32 * 1024 * 1024;
+
+/** A conversation with one or two models, by a pasted key. */
+export function PlaygroundPage() {
+  const { model, beside } = route.useSearch();
+  const navigate = route.useNavigate();
+  const queries = useQueryClient();
+  const { id: userId } = useCurrentUser();
+  const { turns, typed, text: message, images } = useSyncExternalStore(playground.subscribe, playground.state);
+  const [key, setKey] = useState(() => readPrivate(userId));
+  const [wrong, setWrong] = useState<string | null>(null);
+  const [isCode, setCode] = useState(false);
+  const { members, errors } = judgedSettings(typed);
+  const system = typed.system ?? "";
+  const models = [model, beside].filter((name) => name !== undefined);
+  const isReady = key !== "" && model !== undefined;
+  const isRunning = turns.at(-1)?.lanes.some((lane) => lane.at(-1)?.state === "running") === true;
+  const choose = (change: { readonly model?: string | undefined; readonly beside?: string | undefined }): void =>
+    void navigate({ search: (before) => changedSearch(before, change), replace: true });
+  const sending: Sending = {
+    key,
+    models,
+    system,
+    members,
+    onRefused: ({ status }) => {
+      // Of the session's end the frame must know.
+      if (status === 401 || status === 403) void queries.invalidateQueries({ queryKey: SESSION_KEY });
+    },
+  };
+  /** False: nothing was sent, and the page says why. */
+  const say = (said: string, added: readonly string[], before?: number): boolean => {
+    if (!isReady || (said.trim() === "" && added.length === 0)) return false;
+    const bytes = added.reduce((sum, url) => sum + url.length, said.length) + bytesOf(turns, system);
+    const error =
+      Object.keys(errors).length > 0
+        ? text("settingsWrong")
+        : bytes > BODY_MAX_BYTES
+          ? text("tooLarge", { size: (bytes / 1024 / 1024).toFixed(1) })
+          : null;
+    setWrong(error);
+    if (error !== null) return false;
+    playground.say(sending, said, added, before);
+    return true;
+  };
+  const sendTyped = (): void => {
+    if (!isRunning && say(message, images)) playground.set({ text: "", images: [] });
+  };
+  return (
+    <Stack>
+      <PageHead
+        title={pageText("playground")}
+        question={pageText("playgroundQuestion")}
+        actions={
+          <Row>
+            {model !== undefined && <Button onClick={() => setCode(true)}>{text("code")}</Button>}
+            {turns.length > 0 && <Button onClick={() => playground.clear()}>{text("clearAll")}</Button>}
+          </Row>
+        }
+      />
+      <Connection
+        apiKey={key}
+        onKey={(pasted) => {
+          writePrivate(userId, pasted);
+          setKey(pasted);
+        }}
+        model={model}
+        beside={beside}
+        onModel={(chosen) => choose({ model: chosen })}
+        onBeside={(chosen) => choose({ beside: chosen })}
+      />
+      <div className={classes["page"]}>
+        <Panel>
+          {turns.length === 0 && <Begin hasKey={key !== ""} hasModel={model !== undefined} />}
+          {turns.map((turn, nth) => (
+            <TurnView
+              key={turn.id}
+              turn={turn}
+              isLast={nth === turns.length - 1}
+              onSay={(said, added, before) => say(said, added, before)}
+              onResults={(id, lane, results) => playground.giveResults(sending, id, lane, results)}
+              onRetry={(id, lane) => playground.retry(sending, id, lane)}
+            />
+          ))}
+          <MessageField
+            isMain
+            value={message}
+            images={images}
+            error={wrong}
+            onChange={(value) => playground.set({ text: value })}
+            onImages={(change) => playground.set({ images: change(playground.state().images) })}
+            onSend={sendTyped}
+            actions={
+              isRunning ? (
+                <Button onClick={() => playground.stop()}>{text("stop")}</Button>
+              ) : (
+                <Button tone="primary" disabled={!isReady} onClick={sendTyped}>
+                  {text("send")}
+                </Button>
+              )
+            }
+          />
+        </Panel>
+        <SettingsPanel typed={typed} onType={(changed) => playground.set({ typed: changed })} />
+      </div>
+      <Suspense fallback={null}>
+        {isCode && model !== undefined && (
+          <CodeDialog body={bodyOfCode({ model, members, message, turns, system })} onClose={() => setCode(false)} />
+        )}
+      </Suspense>
+    </Stack>
+  );
+}
+
+/** What to do first. */
+function Begin({ hasKey, hasModel }: { readonly hasKey: boolean; readonly hasModel: boolean }) {
+  if (!hasKey)
+    return (
+      <Empty title={text("keyFirst")} action={<Link to="/keys">{text("toKeys")}</Link>}>
+        {text("keyFirstText")}
+      </Empty>
+    );
+  return hasModel ? (
+    <Empty title={text("ready")}>{text("readyText")}</Empty>
+  ) : (
+    <Empty title={text("modelFirst")}>{text("modelFirstText")}</Empty>
+  );
+}
+
+type Said = ReturnType<typeof playground.state>["turns"];
+
+/** Of the next request, about: texts may take more in UTF-8, which the gateway then says. */
+function bytesOf(turns: Said, system: string): number {
+  return turns.flatMap((turn) => [turn.text, ...turn.images]).reduce((sum, part) => sum + part.length, system.length);
+}
+
+/** The request that the conversation would send next, with what is being written. */
+function bodyOfCode({
+  model,
+  members,
+  message,
+  turns,
+  system,
+}: {
+  readonly model: string;
+  readonly members: Readonly<Record<string, unknown>>;
+  readonly message: string;
+  readonly turns: Said;
+  readonly system: string;
+}): Readonly<Record<string, unknown>> {
+  const { stream: _, ...rest } = members;
+  const next =
+    message.trim() === "" && turns.length > 0
+      ? turns
+      : [...turns, { id: 0, text: message.trim() === "" ? "Hello" : message, images: [], lanes: [] }];
+  return { model, messages: messagesOf(system, next, 0), ...rest };
+}

@@ -1,0 +1,68 @@
+/** Settings are sent as they were meant, or not at all with a reason at their field. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { judgedSettings, NUMBERS } from "./request-settings.ts";
+
+it("sends what was typed, and nothing of what is empty", () => {
+  expect(judgedSettings({})).toEqual({ members: { stream: true }, errors: {} });
+  const tool = { type: "function", function: { name: "f" } };
+  const { members, errors } = judgedSettings({
+    temperature: " 0.5 ",
+    max_tokens: "0",
+    seed: "-7",
+    stop: "END\n\n\\n",
+    tools: JSON.stringify([tool]),
+    tool_choice: "required",
+    schema: '{"type":"object"}',
+    stream: "off",
+    system: "is a message",
+  });
+  expect(errors).toEqual({});
+  expect(members).toEqual({
+    temperature: 0.5,
+    max_tokens: 0,
+    seed: -7,
+    stop: ["END", "\\n"],
+    tools: [tool],
+    tool_choice: "required",
+    response_format: { type: "json_schema", json_schema: { name: "answer", schema: { type: "object" } } },
+  });
+});
+
+it.each([
+  ["temperature", "2.1"],
+  ["temperature", "1e-1"],
+  ["temperature", "0x1"],
+  ["top_p", "-0.1"],
+  ["max_tokens", "1.5"],
+  ["max_tokens", "2147483648"],
+  ["seed", "9007199254740993"],
+  ["tools", "[]"],
+  ["tools", '[{"type":"function"}]'],
+  ["tools", "[null]"],
+  ["schema", "[]"],
+  ["schema", "null"],
+  ["schema", "{"],
+] as const)("%s %s is wrong, and not sent", (name, typed) => {
+  const { members, errors } = judgedSettings({ [name]: typed });
+  expect(Object.keys(errors)).toEqual([name]);
+  expect(members).toEqual({ stream: true });
+});
+
+it("sends no choice of tools without tools, and none that the API does not know", () => {
+  expect(judgedSettings({ tool_choice: "auto" }).members).toEqual({ stream: true });
+  const tools = '[{"function":{"name":"f"}}]';
+  expect(judgedSettings({ tools, tool_choice: "any" }).members).not.toHaveProperty("tool_choice");
+});
+
+it("takes whatever is typed for a number within its bounds, or for a mistake", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...NUMBERS), fc.oneof(fc.string(), fc.double().map(String)), (number, typed) => {
+      const { name, min, max } = number;
+      const { members, errors } = judgedSettings({ [name]: typed });
+      const value = members[name];
+      if (value === undefined) expect(typed.trim() === "" || errors[name] !== undefined).toBe(true);
+      else expect(Number(value) >= min && Number(value) <= max && errors[name] === undefined).toBe(true);
+    }),
+  );
+});

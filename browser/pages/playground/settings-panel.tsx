@@ -1,0 +1,58 @@
+import { playgroundTexts } from "../../messages/en/playground.ts";
+import { texts } from "../../messages/texts.ts";
+import { CheckField, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
+import { Panel } from "../../ui/layout.tsx";
+import classes from "./playground-page.module.css";
+import { judgedSettings, NUMBERS, type SettingName, TOOL_CHOICES, type TypedSettings } from "./request-settings.ts";
+
+const text = texts("playground", playgroundTexts);
+
+/** What a request says besides its messages. Numbers have the names of the API. */
+export function SettingsPanel({
+  typed,
+  onType,
+}: {
+  readonly typed: TypedSettings;
+  readonly onType: (typed: TypedSettings) => void;
+}) {
+  const { errors } = judgedSettings(typed);
+  const field = (name: SettingName) => ({
+    value: typed[name] ?? "",
+    error: errors[name],
+    onChange: (event: { readonly target: { readonly value: string } }) =>
+      onType({ ...typed, [name]: event.target.value }),
+  });
+  return (
+    <Panel title={text("settings")} note={text("settingsNote")}>
+      <TextArea label={text("system")} dir="auto" rows={3} {...field("system")} />
+      <div className={classes["numbers"]}>
+        {NUMBERS.map(({ name }) => (
+          <TextField key={name} label={<code>{name}</code>} inputMode="decimal" autoComplete="off" {...field(name)} />
+        ))}
+      </div>
+      <TextArea label={text("stop_words")} rows={2} {...field("stop")} />
+      <TextArea
+        label={text("tools")}
+        hint={text("toolsHint")}
+        className={classes["mono"]}
+        spellCheck={false}
+        rows={4}
+        {...field("tools")}
+      />
+      <SelectField
+        label={text("tool_choice")}
+        {...field("tool_choice")}
+        choices={[
+          { value: "", label: text("unset") },
+          ...TOOL_CHOICES.map((choice) => ({ value: choice, label: choice })),
+        ]}
+      />
+      <TextArea label={text("schema")} className={classes["mono"]} spellCheck={false} rows={4} {...field("schema")} />
+      <CheckField
+        label={text("stream")}
+        checked={typed.stream !== "off"}
+        onChange={(event) => onType({ ...typed, stream: event.target.checked ? "" : "off" })}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,184 @@
+/**
+ * The data plane for a browser whose person pastes a key (docs/rules/console.md#relay): chat completions and the list of
+ * models, at the one address that the console is configured with. Nothing of a request chooses where it goes. Bytes pass as
+ * they come, both ways, and neither they nor the key are kept or logged.
+ */
+import { Agent, fetch } from "undici";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Logger } from "../kernel/log.ts";
+import { DashboardError } from "./dashboard-error.ts";
+
+/** Every request that is passed on: its method and path below /api/relay. */
+const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions"]);
+
+/** What is passed on of a request, and of an answer. */
+const REQUEST_HEADERS = ["accept", "authorization", "content-type"];
+const ANSWER_HEADERS = [
+  "retry-after",
+  "retry-after-ms",
+  "x-accel-buffering",
+  "x-gateway-boons",
+  "x-gateway-boons-warning",
+  "x-gateway-cache",
+  "x-gateway-compression",
+  "x-gateway-model",
+  "x-gateway-overhead-ms",
+  "x-gateway-request-id",
+  "x-gateway-upstream-status",
+  "x-ratelimit-limit-tokens",
+  "x-ratelimit-remaining-tokens",
+  "x-ratelimit-reset-tokens",
+  "x-should-retry",
+];
+
+/** Kinds of answers that a page reads; another one, which an upstream may choose, must not be read as a page of the console. */
+const ANSWER_TYPE = /^(application\/json|text\/event-stream)\s*(;|$)/i;
+
+/** The largest body of a request; what the data plane takes unless it is configured otherwise. */
+const BODY_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Nobody reads this status. */
+const CLIENT_GONE = 499;
+
+type Answer = Awaited<ReturnType<typeof fetch>>;
+
+/** What the relay needs from outside. */
+interface RelayOptions {
+  /** Of the data plane, without a slash at its end. */
+  readonly baseUrl: string;
+  readonly log: Logger;
+}
+
+export class Relay {
+  readonly #options: RelayOptions;
+  /** A request may wait in the queue for as long as the data plane lets it: the time limits are those of the gateway. */
+  readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The data plane's answer to a request; `path` is that below /api/relay, as it stands in the address. Throws GatewayError
+   * 404 for every other path or method and 413, DashboardError 503 when the data plane does not answer.
+   */
+  async answer(request: Request, path: string): Promise<Response> {
+    const { method } = request;
+    if (!ROUTES.has(`${method} ${path}`)) throw new GatewayError("not_found");
+    const body = method === "POST" && request.body !== null ? new BoundedBody(request) : null;
+    const headers: Record<string, string> = { "accept-encoding": "identity" };
+    for (const name of REQUEST_HEADERS) {
+      const value = request.headers.get(name);
+      if (value !== null) headers[name] = value;
+    }
+    const answer = await this.#send(`${this.#options.baseUrl}${path}`, { method, headers, body, request });
+    if (answer === null) return new Response(null, { status: CLIENT_GONE });
+    const { status } = answer;
+    if (status < 300 || status >= 400) {
+      const stream = answer.body === null ? null : passedOn(answer.body as ReadableStream<Uint8Array>);
+      return new Response(stream, { status, headers: shown(answer) });
+    }
+    // A key must not follow a redirection to wherever it leads.
+    await answer.body?.cancel();
+    throw this.#unavailable(`status ${status}`);
+  }
+
+  /** Null: the browser has gone before there was an answer. */
+  async #send(url: string, { method, headers, body, request }: Sending): Promise<Answer | null> {
+    try {
+      return await fetch(url, {
+        method,
+        headers,
+        body: body?.stream ?? null,
+        duplex: "half",
+        redirect: "manual",
+        signal: request.signal,
+        dispatcher: this.#agent,
+      });
+    } catch (error) {
+      if (body?.isTooLarge === true) throw new GatewayError("request_too_large");
+      if (request.signal.aborted) return null;
+      throw this.#unavailable(reasonOf(error));
+    }
+  }
+
+  #unavailable(reason: string): DashboardError {
+    this.#options.log.warn({ event: "data_plane_unreachable", reason });
+    return new DashboardError("data_plane_unavailable");
+  }
+}
+
+interface Sending {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: BoundedBody | null;
+  readonly request: Request;
+}
+
+/** The body of a request as it comes, which breaks off when it is larger than it may be. */
+class BoundedBody {
+  /** True once there was more than there may be. */
+  isTooLarge = false;
+  readonly stream: ReadableStream<Uint8Array>;
+
+  /** Throws GatewayError 413 for a body that says that it is larger. */
+  constructor({ headers, body }: Request) {
+    if (Number(headers.get("content-length") ?? 0) > BODY_MAX_BYTES) throw new GatewayError("request_too_large");
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    let leftBytes = BODY_MAX_BYTES;
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          const { done, value } = await reader.read();
+          if (done) return controller.close();
+          leftBytes -= value.byteLength;
+          if (leftBytes >= 0) return controller.enqueue(value);
+          this.isTooLarge = true;
+          controller.error(new GatewayError("request_too_large"));
+        },
+        // Whoever wants no more of it does not cancel its source: that would end the connection before there is an answer.
+      },
+      { highWaterMark: 0 },
+    );
+  }
+}
+
+/** The body of an answer as it comes. One that breaks off ends the browser's connection, so that it is not taken for whole. */
+function passedOn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          // With another code the server would write the error's text to the browser and to the console.
+          const cut = { code: "ERR_STREAM_PREMATURE_CLOSE", cause: error };
+          controller.error(Object.assign(new Error("the answer broke off"), cut));
+        }
+      },
+      cancel: async (reason) => await reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function shown(answer: Answer): Headers {
+  const headers = new Headers();
+  for (const name of ANSWER_HEADERS) {
+    const value = answer.headers.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  const type = answer.headers.get("content-type") ?? "";
+  headers.set("content-type", ANSWER_TYPE.test(type) ? type : "text/plain; charset=utf-8");
+  return headers;
+}
+
+/** The kind of a failure, never its text: it may quote a header. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  const { code } = (error.cause ?? error) as { code?: unknown };
+  return typeof code === "string" ? code : error.name;
+}

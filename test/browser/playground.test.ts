@@ -1,0 +1,143 @@
+/** The playground in a real browser: a conversation through the relay, and a key that stays in its tab. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+import { useConsole } from "../harness/browser/use-console.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useConsole();
+/** One pixel. */
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const message = (page: Page) => page.getByRole("textbox", { name: "Message" });
+const answers = (page: Page, { model }: Minted) => page.getByRole("article", { name: model.model_name });
+
+async function choose(page: Page, label: string, { model }: Minted): Promise<void> {
+  await page.getByRole("combobox", { name: label, exact: true }).fill(model.model_name);
+  await page.getByRole("option", { name: model.model_name }).click();
+}
+/** Opens the page with a key and a model. */
+async function begin(page: Page, minted: Minted): Promise<void> {
+  await page.goto("/playground");
+  await page.getByLabel("API key").fill(minted.secret);
+  await choose(page, "Model", minted);
+}
+async function say(page: Page, words: string): Promise<void> {
+  await message(page).fill(words);
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+}
+const bodies = (text: string) => fixture.upstream.seen(text).map(({ body }) => body);
+
+describe("the playground", () => {
+  it("talks to two models side by side with settings and an image, shows figures, and leads to the request", async () => {
+    const { gateway, upstream } = fixture;
+    const first = await gateway.mint(upstream.url, "chunks=3");
+    const second = await gateway.mint(upstream.url, "status=400");
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    await begin(page, first);
+    await choose(page, "Second model", second);
+    await page.getByLabel("System prompt").fill("Be brief");
+    await page.getByLabel("temperature").fill("3");
+    const mark = `mark-${randomUUID()}`;
+    await say(page, `Hello ${mark} <b>x</b>`);
+    await page.getByText("A setting is wrong: correct it, then send.").waitFor();
+    expect(bodies(mark)).toEqual([]);
+    await page.getByLabel("temperature").fill("0.5");
+    await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
+    await page.getByRole("img", { name: "Image 1" }).waitFor();
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const answer = answers(page, first);
+    await answer.getByText("Cost").waitFor();
+    await answer.getByText("11 + 22").waitFor();
+    await answers(page, second).getByText("400").first().waitFor();
+    await page.getByText("<b>x</b>").waitFor();
+    const url = `data:image/png;base64,${PNG.toString("base64")}`;
+    expect(bodies(mark)[0]).toMatchObject({
+      temperature: 0.5,
+      stream: true,
+      messages: [
+        { role: "system", content: "Be brief" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: `Hello ${mark} <b>x</b>` },
+            { type: "image_url", image_url: { url } },
+          ],
+        },
+      ],
+    });
+    // said again in other words: what came after is gone
+    await page.getByRole("button", { name: "Edit" }).click();
+    const other = `mark-${randomUUID()}`;
+    await page.getByRole("textbox", { name: "Message" }).first().fill(other);
+    await page.getByRole("button", { name: "Send again" }).click();
+    await waitFor(
+      async () => bodies(other).length,
+      (count) => count === 2,
+    );
+    expect(JSON.stringify(bodies(other))).not.toContain(mark);
+    await page.getByRole("button", { name: "Copy as code" }).click();
+    await page.getByText("YOUR_KEY").first().waitFor();
+    expect(await page.getByRole("dialog").textContent()).not.toContain(first.secret);
+    await page.keyboard.press("Escape");
+    await answer.getByRole("link", { name: "Open in requests" }).click();
+    await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
+    await page.getByRole("complementary", { name: "Request" }).getByText(first.model.model_name).first().waitFor();
+    await page.goBack();
+    await page.getByRole("article", { name: first.model.model_name }).waitFor();
+    // Of the refusal of the second model the browser tells.
+    expect(visit.problems().filter((problem) => !/status of 400/.test(problem))).toEqual([]);
+  });
+
+  it("stops an answer, and ends the call with it", async () => {
+    const { gateway, upstream } = fixture;
+    const minted = await gateway.mint(upstream.url, "chunks=100000,pace=20");
+    const visit = await fixture.open({ as: "user" });
+    const { page } = visit;
+    await begin(page, minted);
+    const mark = `mark-${randomUUID()}`;
+    await say(page, mark);
+    await waitFor(
+      async () => upstream.seen(mark)[0]?.chunksWritten ?? 0,
+      (count) => count > 2,
+    );
+    await page.getByRole("button", { name: "Stop" }).click();
+    await answers(page, minted).getByText("Stopped.").waitFor();
+    await waitFor(
+      async () => upstream.seen(mark)[0]?.cutOff,
+      (isCutOff) => isCutOff === true,
+    );
+    expect(visit.problems()).toEqual([]);
+  });
+
+  it("keeps the key in its tab alone until sign-out, explains a refusal, and leaves no key in any log", async () => {
+    const { gateway, upstream } = fixture;
+    const minted = await gateway.mint(upstream.url);
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    await begin(page, minted);
+    await page.reload();
+    await say(page, "Hello again");
+    await answers(page, minted).getByText("Cost").waitFor();
+    await gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+    await say(page, "And now?");
+    await answers(page, minted).getByText("The API key is disabled.").first().waitFor();
+    expect(visit.problems().filter((problem) => !/status of 403/.test(problem))).toEqual([]);
+    const kept = await page.evaluate(() => [
+      JSON.stringify(Object.entries(sessionStorage)),
+      JSON.stringify(Object.entries(localStorage)) + document.cookie + location.href,
+    ]);
+    expect(kept.map((text) => text.includes(minted.secret))).toEqual([true, false]);
+    expect(readFileSync(inject("logFile"), "utf8")).not.toContain(minted.secret);
+    await page.getByRole("button", { name: "Account" }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    expect(await page.evaluate(() => JSON.stringify(Object.entries(sessionStorage)))).not.toContain(minted.secret);
+  });
+});
