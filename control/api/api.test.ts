@@ -109,6 +109,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["POST", "/api/v1/settings/jobsched/test", null],
   ["GET", "/api/v1/settings/jobsched/resolved", null],
   ["GET", "/api/v1/settings/compressor", null],
+  ["POST", "/api/v1/assistant/key", null],
   ["GET", "/api/v1/settings/assistant", null],
   ["PUT", "/api/v1/settings/assistant", {}],
   ["GET", "/api/v1/fairshare/groups", null],

@@ -6,6 +6,7 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
+import { assistantRoutes } from "./assistant.ts";
 import { autotuneRoutes } from "./autotune.ts";
 import { backupRoutes } from "./backup.ts";
 import { budgetRoutes } from "./budgets.ts";
@@ -51,6 +52,7 @@ export function createApp(deps: ApiDeps): Api {
   loadRoutes(app, deps);
   budgetRoutes(app, deps);
   operationRoutes(app, deps);
+  assistantRoutes(app);
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);
   backupRoutes(app, deps);

@@ -22,6 +22,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/assistant/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a key for the console's assistant, for a day
+         * @description For the console's server. The tenant `gateway-assistant` is made when there is none; keys of it that have expired are removed. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postAssistantKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -4210,6 +4230,34 @@ export interface operations {
                     "application/json": components["schemas"]["AlertOverview"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postAssistantKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };

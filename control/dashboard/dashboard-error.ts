@@ -11,6 +11,11 @@ const DASHBOARD_ERRORS = {
   forbidden: { status: 403, message: "this account may not do this" },
   origin_not_allowed: { status: 403, message: "the Origin header is missing or of another site" },
   too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
+  assistant_off: { status: 409, message: "the assistant is switched off or has no model; see its settings" },
+  proposal_unusable: {
+    status: 409,
+    message: "this proposal has expired, has been run already, or belongs to another session; ask again",
+  },
   management_unavailable: { status: 503, message: "the Management API does not answer; try again" },
 } as const;
 

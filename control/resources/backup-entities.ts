@@ -3,7 +3,7 @@
  * columns are credentials or upstream addresses. Export and restore know no entity; a new one is another entry here and its
  * schema.
  */
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { getTableColumns, ne, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type { RevItem } from "../../shared/internal.ts";
@@ -22,6 +22,7 @@ import { mcpServers } from "../db/schema/mcp-servers.ts";
 import { models } from "../db/schema/models.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
+import { ASSISTANT_TENANT_ID } from "./assistant-tenant.ts";
 
 /** A row of the file, or of the database with its dates as texts. */
 export type BackupRow = Readonly<Record<string, unknown>>;
@@ -78,6 +79,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: ["name"],
     name: "name",
     secrets: [],
+    exported: ne(tenants.id, ASSISTANT_TENANT_ID),
     refers: { column: "fairshare_group", to: fairshareGroups.name, what: "fairshare group" },
     outdates: { kind: "tenant", columns: ["id"] },
   },
@@ -89,6 +91,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: ["key_hash"],
     name: "key_prefix",
     secrets: [],
+    exported: ne(apiKeys.tenant_id, ASSISTANT_TENANT_ID),
     refers: { column: "tenant_id", to: tenants.id, what: "tenant" },
     outdates: { kind: "key", columns: ["key_hash", "previous_key_hash"] },
   },
