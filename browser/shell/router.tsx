@@ -4,6 +4,7 @@
  */
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { assistantSearch } from "../pages/assistant/assistant-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
@@ -75,9 +76,16 @@ const keys = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 
+const assistant = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/assistant",
+  validateSearch: assistantSearch,
+  component: lazyRouteComponent(async () => await import("../pages/assistant/assistant-page.tsx"), "AssistantPage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
-  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants]), logs, tenant, keys]),
+  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants, assistant]), logs, tenant, keys]),
 ]);
 
 /** The router; pages are loaded when a link to them is about to be used. */

@@ -10,4 +10,6 @@ export const pageTexts = {
   tenantsQuestion: "Who may use what, and what is left?",
   keys: "Keys",
   keysQuestion: "Which key calls, and when did it last?",
+  assistant: "Assistant",
+  assistantQuestion: "What do you want to know or change?",
 } as const;
