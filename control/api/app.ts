@@ -9,6 +9,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { assistantRoutes } from "./assistant.ts";
 import { autotuneRoutes } from "./autotune.ts";
 import { backupRoutes } from "./backup.ts";
+import { benchmarkRoutes } from "./benchmarks.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
@@ -50,6 +51,7 @@ export function createApp(deps: ApiDeps): Api {
   guardrailsRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);
+  benchmarkRoutes(app, deps);
   budgetRoutes(app, deps);
   operationRoutes(app, deps);
   assistantRoutes(app);

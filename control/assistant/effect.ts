@@ -46,8 +46,9 @@ export function recordPaths(
 }
 
 function nameOf(record: Readonly<Record<string, unknown>> | null): string | null {
-  const name = NAMES.map((field) => record?.[field]).find((value) => typeof value === "string" && value !== "");
-  return name === undefined ? null : cut(String(name));
+  const names = NAMES.map((field) => record?.[field]).filter((value) => typeof value === "string");
+  const name = names.find((value) => value !== "");
+  return name === undefined ? null : cut(name);
 }
 
 function shown(value: unknown): string {

@@ -80,7 +80,7 @@ function operationOf(
     name: operationName(method, path),
     method,
     path,
-    summary: String(summary ?? ""),
+    summary: typeof summary === "string" ? summary : "",
     writes: method !== "GET",
     pathNames: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ""),
     query: Object.fromEntries(query),

@@ -20,6 +20,7 @@ interface AuditDraft {
     | "settings"
     | "usage"
     | "user"
+    | "benchmark"
     | "gateway";
   readonly entityId: string;
   readonly detail?: Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@
  * columns are credentials or upstream addresses. Export and restore know no entity; a new one is another entry here and its
  * schema.
  */
-import { getTableColumns, ne, type SQL, sql } from "drizzle-orm";
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type { RevItem } from "../../shared/internal.ts";
@@ -60,6 +60,10 @@ export interface EntityKind {
 const unlessMoved = (column: PgColumn, fresh: ReturnType<typeof sql>): ReturnType<typeof sql> =>
   sql`CASE WHEN excluded.api_base = ${modelEndpoints.api_base} THEN ${column} ELSE ${fresh} END`;
 
+/** False for tenants that the gateway makes for itself: they are no configuration. */
+const isConfigured = (tenantId: PgColumn): SQL =>
+  sql`(${tenantId} <> ${ASSISTANT_TENANT_ID}::uuid AND NOT EXISTS (SELECT 1 FROM benchmarks b WHERE b.tenant_id = ${tenantId}))`;
+
 export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
   fairshare_groups: {
     label: "fairshare group",
@@ -79,7 +83,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: ["name"],
     name: "name",
     secrets: [],
-    exported: ne(tenants.id, ASSISTANT_TENANT_ID),
+    exported: isConfigured(tenants.id),
     refers: { column: "fairshare_group", to: fairshareGroups.name, what: "fairshare group" },
     outdates: { kind: "tenant", columns: ["id"] },
   },
@@ -91,7 +95,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: ["key_hash"],
     name: "key_prefix",
     secrets: [],
-    exported: ne(apiKeys.tenant_id, ASSISTANT_TENANT_ID),
+    exported: isConfigured(apiKeys.tenant_id),
     refers: { column: "tenant_id", to: tenants.id, what: "tenant" },
     outdates: { kind: "key", columns: ["key_hash", "previous_key_hash"] },
   },

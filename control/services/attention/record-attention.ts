@@ -117,8 +117,9 @@ async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly Atte
     .where(
       and(
         eq(apiKeys.disabled, false),
-        // each process of the console replaces its own
+        // the gateway replaces or removes the keys of its own tenants by itself
         ne(apiKeys.tenant_id, ASSISTANT_TENANT_ID),
+        eq(tenants.synthetic, false),
         eq(tenants.status, "active"),
         gt(apiKeys.expires_at, now),
         lte(apiKeys.expires_at, new Date(now.getTime() + AHEAD_MS)),
