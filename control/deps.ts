@@ -41,6 +41,7 @@ import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { scheduledJobs } from "./scheduled-jobs.ts";
+import { BenchmarkRuns } from "./services/benchmarks/benchmark-runs.ts";
 import { readBuiltinRecipes } from "./services/recipes/builtin-recipes.ts";
 import { energySetting } from "./settings/definitions.ts";
 import { readSetting } from "./settings/setting.ts";
@@ -64,6 +65,7 @@ interface Deps {
   /** The console's server; null: no variable of the console is set. */
   readonly dashboard: Hono | null;
   readonly prober: Prober;
+  readonly benchmarks: BenchmarkRuns;
   /** Says to what a request has under way that the service ends. */
   readonly end: () => void;
   readonly metrics: Hono;
@@ -134,6 +136,11 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
   const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);
+  const benchmarks = new BenchmarkRuns({
+    ctx: context("system"),
+    baseUrl: env.cells.find(({ cell }) => cell === env.cell)?.url ?? "",
+    log,
+  });
   const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
   const provisioner = composeProvisioner({
     env: env.provisioner,
@@ -157,6 +164,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     sink,
     power: new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell),
     health,
+    benchmarks,
     provisionerWatch: new ProvisionerWatch(context("system")),
     provisioner,
   });
@@ -180,6 +188,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     store,
     resync,
     prober: health.prober,
+    benchmarks,
     ending: ending.signal,
     cell: env.cell,
     upstreamBaseUrl: env.upstreamBaseUrl,
@@ -229,6 +238,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     leases,
     runs,
     prober,
+    benchmarks,
   };
 }
 

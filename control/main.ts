@@ -43,6 +43,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
     deps.end();
     await Promise.all([
       deps.prober.stop(),
+      deps.benchmarks.stop(),
       ...[admin, metrics, dashboard].map(async (server) => await server?.close()),
     ]);
     await stopJobs();

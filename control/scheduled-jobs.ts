@@ -16,6 +16,7 @@ import type { VerbContext } from "./kernel/context.ts";
 import type { RunningProvisioner } from "./provisioner/compose-provisioner.ts";
 import type { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import type { Resync } from "./publish/resync.ts";
+import type { BenchmarkRuns } from "./services/benchmarks/benchmark-runs.ts";
 import { forgetEndedSecrets } from "./services/keys/forget-ended-secrets.ts";
 import { pruneUsage } from "./services/usage/compact-usage.ts";
 import type { startSync } from "./startup/sync-at-start.ts";
@@ -23,6 +24,7 @@ import type { startSync } from "./startup/sync-at-start.ts";
 const OUTBOX_EVERY_MS = 1000;
 const OUTBOX_WATCH_EVERY_MS = 10_000;
 const PROVISIONER_WATCH_EVERY_MS = 15_000;
+const BENCHMARKS_EVERY_MS = 10_000;
 const BUDGETS_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
@@ -50,6 +52,7 @@ interface JobParts {
   readonly sink: AlertSender;
   readonly power: PowerPoll;
   readonly health: ReturnType<typeof composeHealth>;
+  readonly benchmarks: BenchmarkRuns;
   readonly provisionerWatch: ProvisionerWatch;
   readonly provisioner: RunningProvisioner;
 }
@@ -69,6 +72,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
     sink,
     power,
     health,
+    benchmarks,
     provisionerWatch,
     provisioner,
   } = parts;
@@ -98,6 +102,12 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       replicas: "one",
       everyMs: PROVISIONER_WATCH_EVERY_MS,
       run: async () => await provisionerWatch.run(),
+    },
+    {
+      name: "benchmarks",
+      replicas: "one",
+      everyMs: BENCHMARKS_EVERY_MS,
+      run: async () => await benchmarks.sweep(),
     },
     { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
     {

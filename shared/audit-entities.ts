@@ -12,6 +12,7 @@ export const AUDIT_ENTITIES = [
   "settings",
   "usage",
   "user",
+  "benchmark",
   "gateway",
 ] as const;
 

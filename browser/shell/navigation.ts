@@ -1,6 +1,7 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
 import {
   BookOpen,
+  Bot,
   Box,
   ChartColumn,
   Gauge,
@@ -46,6 +47,7 @@ const NAVIGATION = [
   [
     { to: "/playground", text: "playground", icon: MessagesSquare, roles: ["admin", "user"] },
     { to: "/portal/guide", text: "portalGuide", icon: BookOpen, roles: ["user"] },
+    { to: "/assistant", text: "assistant", icon: Bot, roles: ["admin"] },
   ],
   [{ to: "/audit", text: "audit", icon: History, roles: ["admin"] }],
 ] as const satisfies readonly (readonly NavigationEntry[])[];

@@ -4,6 +4,7 @@
  */
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { assistantSearch } from "../pages/assistant/assistant-search.ts";
 import { auditSearch } from "../pages/audit/audit-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
@@ -40,6 +41,9 @@ const signedIn = createRoute({ getParentRoute: () => root, id: "signed-in", comp
 /** Pages that only admins see. */
 const forAdmins = createRoute({ getParentRoute: () => signedIn, id: "admin", component: AdminOnly });
 
+/** Pages of a tenant's people about their own tenant. */
+const forUsers = createRoute({ getParentRoute: () => signedIn, id: "users", component: UserOnly });
+
 const overview = createRoute({
   getParentRoute: () => forAdmins,
   path: "/",
@@ -59,20 +63,6 @@ const logs = createRoute({
   path: "/logs",
   validateSearch: logsSearch,
   component: lazyRouteComponent(async () => await import("../pages/logs/logs-page.tsx"), "LogsPage"),
-});
-
-const models = createRoute({
-  getParentRoute: () => forAdmins,
-  path: "/models",
-  validateSearch: modelsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/models/models-page.tsx"), "ModelsPage"),
-});
-
-const model = createRoute({
-  getParentRoute: () => forAdmins,
-  path: "/models/$modelId",
-  validateSearch: modelSearch,
-  component: lazyRouteComponent(async () => await import("../pages/models/model-page.tsx"), "ModelPage"),
 });
 
 const tenants = createRoute({
@@ -96,34 +86,18 @@ const keys = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 
-/** Pages of a tenant's people about their own tenant. */
-const forUsers = createRoute({ getParentRoute: () => signedIn, id: "users", component: UserOnly });
-
-const portal = createRoute({
-  getParentRoute: () => forUsers,
-  path: "/portal",
-  component: lazyRouteComponent(async () => await import("../pages/portal/portal-page.tsx"), "PortalPage"),
+const models = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/models",
+  validateSearch: modelsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/models/models-page.tsx"), "ModelsPage"),
 });
 
-const portalModels = createRoute({
-  getParentRoute: () => forUsers,
-  path: "/portal/models",
-  validateSearch: portalModelsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/portal/models-page.tsx"), "PortalModelsPage"),
-});
-
-const portalUsage = createRoute({
-  getParentRoute: () => forUsers,
-  path: "/portal/usage",
-  validateSearch: portalUsageSearch,
-  component: lazyRouteComponent(async () => await import("../pages/portal/usage-page.tsx"), "PortalUsagePage"),
-});
-
-const portalGuide = createRoute({
-  getParentRoute: () => forUsers,
-  path: "/portal/guide",
-  validateSearch: guideSearch,
-  component: lazyRouteComponent(async () => await import("../pages/portal/guide-page.tsx"), "GuidePage"),
+const model = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/models/$modelId",
+  validateSearch: modelSearch,
+  component: lazyRouteComponent(async () => await import("../pages/models/model-page.tsx"), "ModelPage"),
 });
 
 const users = createRoute({
@@ -152,6 +126,35 @@ const statement = createRoute({
   path: "/reports/statement",
   validateSearch: statementSearch,
   component: lazyRouteComponent(async () => await import("../pages/reports/statement-page.tsx"), "StatementPage"),
+});
+
+const portal = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal",
+  component: lazyRouteComponent(async () => await import("../pages/portal/portal-page.tsx"), "PortalPage"),
+});
+
+const portalModels = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/models",
+  validateSearch: portalModelsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/models-page.tsx"), "PortalModelsPage"),
+});
+
+const portalUsage = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/usage",
+  validateSearch: portalUsageSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/usage-page.tsx"), "PortalUsagePage"),
+});
+
+const portalGuide = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/guide",
+  validateSearch: guideSearch,
+  component: lazyRouteComponent(async () => await import("../pages/portal/guide-page.tsx"), "GuidePage"),
+});
+
 const playground = createRoute({
   getParentRoute: () => signedIn,
   path: "/playground",
@@ -159,7 +162,26 @@ const playground = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/playground/playground-page.tsx"), "PlaygroundPage"),
 });
 
-const routeTree = root.addChildren([signIn, signedIn.addChildren([forAdmins.addChildren([overview, fairshare, models, model, tenants, users, audit]), logs, tenant, keys, forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]), reports, statement, playground])]);
+const assistant = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/assistant",
+  validateSearch: assistantSearch,
+  component: lazyRouteComponent(async () => await import("../pages/assistant/assistant-page.tsx"), "AssistantPage"),
+});
+
+const routeTree = root.addChildren([
+  signIn,
+  signedIn.addChildren([
+    forAdmins.addChildren([overview, fairshare, tenants, models, model, users, audit, assistant]),
+    logs,
+    tenant,
+    keys,
+    reports,
+    statement,
+    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
+    playground,
+  ]),
+]);
 
 /** The router; pages are loaded when a link to them is about to be used. */
 export function consoleRouter(queries: QueryClient) {

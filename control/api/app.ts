@@ -6,8 +6,10 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
+import { assistantRoutes } from "./assistant.ts";
 import { autotuneRoutes } from "./autotune.ts";
 import { backupRoutes } from "./backup.ts";
+import { benchmarkRoutes } from "./benchmarks.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
@@ -49,8 +51,10 @@ export function createApp(deps: ApiDeps): Api {
   guardrailsRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);
+  benchmarkRoutes(app, deps);
   budgetRoutes(app, deps);
   operationRoutes(app, deps);
+  assistantRoutes(app);
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);
   backupRoutes(app, deps);

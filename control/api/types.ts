@@ -9,6 +9,7 @@ import type { HotStore } from "../hot-store/hot-store.ts";
 import type { ProvisionerCounters } from "../jobsched/provisioner-counters.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { Resync } from "../publish/resync.ts";
+import type { BenchmarkRuns } from "../services/benchmarks/benchmark-runs.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
 
 export interface ApiDeps {
@@ -24,6 +25,7 @@ export interface ApiDeps {
   readonly store: HotStore;
   readonly resync: Resync;
   readonly prober: Pick<Prober, "check">;
+  readonly benchmarks: Pick<BenchmarkRuns, "start">;
   /** Aborted when the service ends, so that long work stops. */
   readonly ending: AbortSignal;
   /** The control service's own cell. */

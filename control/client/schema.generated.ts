@@ -22,6 +22,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/assistant/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a key for the console's assistant, for a day
+         * @description For the console's server. The tenant `gateway-assistant` is made when there is none; keys of it that have expired are removed. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postAssistantKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -76,6 +96,70 @@ export interface paths {
          * @description Merge a backup file into the configuration, whole or not at all. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postBackupRestore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last 50 benchmarks, newest first
+         * @description List the last 50 benchmarks, newest first.
+         */
+        get: operations["getBenchmarks"];
+        put?: never;
+        /**
+         * Start a benchmark of a model through the data plane
+         * @description Sends real requests, which take slots and cost what they cost, as a synthetic tenant of its own that is removed at the end. Bounded by the settings of the assistant; one at a time. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         */
+        post: operations["postBenchmarks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a benchmark, second by second, also while it runs
+         * @description Read a benchmark, second by second, also while it runs.
+         */
+        get: operations["getBenchmarksId"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a benchmark; what was measured stays
+         * @description Stop a benchmark; what was measured stays. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postBenchmarksIdStop"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2518,6 +2602,84 @@ export interface components {
             /** @enum {number} */
             version: 1;
         };
+        Benchmark: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            id: string;
+            plan: components["schemas"]["StartBenchmark"];
+            result: {
+                duration_ms: number;
+                /** @description Anything but a complete 2xx answer */
+                errors: number;
+                output_tokens: number;
+                output_tokens_per_sec: number;
+                p50_ms: number | null;
+                p95_ms: number | null;
+                p99_ms: number | null;
+                /** @description With an answer to the end, or an error; those cut off at the end are not counted */
+                requests: number;
+                /** @description Answers by status; 0: there was none */
+                statuses: {
+                    [key: string]: number;
+                };
+                /** @description Successes */
+                throughput_rps: number;
+                ttft_p50_ms: number | null;
+                ttft_p95_ms: number | null;
+            } | null;
+            started_by: string;
+            /**
+             * @description `lost`: the process that ran it has ended without a word
+             * @enum {string}
+             */
+            state: "running" | "done" | "stopped" | "lost";
+        };
+        BenchmarkDetail: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            id: string;
+            plan: components["schemas"]["StartBenchmark"];
+            points: {
+                /** @description Since the first request, the end of the second */
+                at_ms: number;
+                errors: number;
+                output_tokens: number;
+                p50_ms: number | null;
+                p95_ms: number | null;
+                requests: number;
+                ttft_p50_ms: number | null;
+            }[];
+            result: {
+                duration_ms: number;
+                /** @description Anything but a complete 2xx answer */
+                errors: number;
+                output_tokens: number;
+                output_tokens_per_sec: number;
+                p50_ms: number | null;
+                p95_ms: number | null;
+                p99_ms: number | null;
+                /** @description With an answer to the end, or an error; those cut off at the end are not counted */
+                requests: number;
+                /** @description Answers by status; 0: there was none */
+                statuses: {
+                    [key: string]: number;
+                };
+                /** @description Successes */
+                throughput_rps: number;
+                ttft_p50_ms: number | null;
+                ttft_p95_ms: number | null;
+            } | null;
+            started_by: string;
+            /**
+             * @description `lost`: the process that ran it has ended without a word
+             * @enum {string}
+             */
+            state: "running" | "done" | "stopped" | "lost";
+        };
         Boons: {
             /** @default false */
             compression_allow_lossy?: boolean;
@@ -3641,6 +3803,29 @@ export interface components {
             start_ms: number;
             status: string;
         };
+        StartBenchmark: {
+            /**
+             * @description Requests under way at the same time
+             * @default 8
+             */
+            concurrency?: number;
+            /** @default 30 */
+            duration_secs?: number;
+            /** @default 200 */
+            max_requests?: number;
+            /**
+             * @description Of each answer; without meaning for embeddings
+             * @default 64
+             */
+            max_tokens?: number;
+            /** @description The name of an enabled chat or embedding model */
+            model: string;
+            /**
+             * @description About so many, in each request
+             * @default 64
+             */
+            prompt_tokens?: number;
+        };
         Stats: {
             cell: string;
             cells?: {
@@ -4229,6 +4414,34 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    postAssistantKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getAudit: {
         parameters: {
             query?: {
@@ -4322,6 +4535,122 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
             413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getBenchmarks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Benchmark"][];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postBenchmarks: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                "idempotency-key"?: string;
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartBenchmark"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `true` when this is the stored answer of an earlier request. */
+                    "idempotency-replayed"?: "true";
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Benchmark"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getBenchmarksId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BenchmarkDetail"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postBenchmarksIdStop: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Benchmark"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
     };

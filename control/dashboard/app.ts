@@ -9,6 +9,7 @@ import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-h
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { peerAddress } from "../api/peer-address.ts";
+import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
 import type { Database } from "../db/connect.ts";
 import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -18,9 +19,11 @@ import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
+import { ruleFor } from "./live/live-path.ts";
+import { LIVE_RULES } from "./live/live-rules.ts";
 import { isOriginAllowed, ownOrigin, ownPath } from "./origins.ts";
 import { Relay } from "./relay.ts";
-import { SESSION_SECS, Sessions } from "./sessions.ts";
+import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
 import { OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
@@ -30,6 +33,8 @@ import { signInBreakGlass, signInIdentity } from "./users.ts";
 const SESSION_COOKIE = "gateway_session";
 const SIGN_IN_COOKIE = "gateway_sign_in";
 const SIGN_IN_BODY_MAX_BYTES = 16 * 1024;
+/** A question with the conversation before it; a proposal that is run. */
+const ASSISTANT_BODY_MAX_BYTES = 2 * 1024 * 1024;
 const LIVE = "/api/live";
 const RELAY = "/api/relay";
 
@@ -61,6 +66,14 @@ export function createDashboard(options: DashboardOptions): Hono {
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
   const relay = new Relay({ baseUrl: env.proxyBaseUrl, log });
+  const assistant = new Assistant({
+    ...options,
+    sessionSecret: env.sessionSecret,
+    proxyBaseUrl: env.proxyBaseUrl,
+    routes: LIVE_RULES,
+    routeOf: (method, path) => ruleFor(method, path)?.rule.path ?? null,
+    asPerson: async (request, path, person) => await live.answer(request, path, person),
+  });
   const app = new Hono();
 
   app.use(
@@ -168,6 +181,18 @@ export function createDashboard(options: DashboardOptions): Hono {
     return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length));
   });
 
+  app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));
+
+  const assistantBody = bodyLimit({ maxSize: ASSISTANT_BODY_MAX_BYTES, onError: tooLarge });
+  app.post("/api/assistant/ask", assistantBody, async (c) => {
+    const events = await assistant.answer(await jsonOf(c), await asker(c), c.req.raw.signal);
+    return c.body(events, 200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
+  });
+
+  app.post("/api/assistant/run", assistantBody, async (c) =>
+    c.json(await assistant.run(await jsonOf(c), await asker(c))),
+  );
+
   app.get("/assets/:name", (c) => {
     const file = assets?.file(c.req.param("name"), c.req.raw) ?? null;
     if (file === null) throw new GatewayError("not_found");
@@ -191,7 +216,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     const known =
       error instanceof DashboardError || error instanceof GatewayError
         ? error
-        : new GatewayError("internal_error", { cause: error });
+        : (assistantRefusal(error) ?? new GatewayError("internal_error", { cause: error }));
     if (known.status >= 500) log.error({ event: "request_failed", code: known.code, reason: reasonOf(error) });
     const { "www-authenticate": _, ...headers } = known.headers as Record<string, string>;
     c.header("cache-control", "no-store");
@@ -214,11 +239,18 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   /** The user of the session, who may do what the role allows. Throws DashboardError 401, 403. */
   async function activeUser(c: Context): Promise<UserRow> {
-    const user = await signedIn(c);
-    if (user === null) throw new DashboardError("signed_out");
-    if (user.status === "pending") throw new DashboardError("account_pending");
-    if (user.status !== "active") throw new DashboardError("account_disabled");
-    return user;
+    return active(await signedIn(c));
+  }
+
+  /** An admin who asks the assistant. Throws DashboardError for everybody else. */
+  async function asker(c: Context): Promise<Asker> {
+    const token = (await tokenOf(c)) ?? "";
+    const current = async (): Promise<UserRow> => {
+      const user = active(token === "" ? null : await sessions.userOf(token));
+      if (user.role !== "admin") throw new DashboardError("forbidden");
+      return user;
+    };
+    return { user: await current(), address: peerAddress(c), session: sessionName(token), current };
   }
 
   async function tokenOf(c: Context): Promise<string | null> {
@@ -244,6 +276,19 @@ export function createDashboard(options: DashboardOptions): Hono {
 /** Back to the page that offers to sign in, which says why. */
 function refused(c: Context, reason: string): Response {
   return c.redirect(`/sign-in?error=${reason}`);
+}
+
+/** The user of a session. Throws DashboardError when nobody has signed in, or the account may do nothing. */
+function active(user: UserRow | null): UserRow {
+  if (user === null) throw new DashboardError("signed_out");
+  if (user.status === "pending") throw new DashboardError("account_pending");
+  if (user.status !== "active") throw new DashboardError("account_disabled");
+  return user;
+}
+
+function assistantRefusal(error: unknown): DashboardError | null {
+  if (error instanceof AssistantOff) return new DashboardError("assistant_off");
+  return error instanceof ProposalUnusable ? new DashboardError("proposal_unusable") : null;
 }
 
 function shownUser(row: UserRow) {

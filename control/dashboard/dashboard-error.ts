@@ -12,6 +12,11 @@ const DASHBOARD_ERRORS = {
   origin_not_allowed: { status: 403, message: "the Origin header is missing or of another site" },
   too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
   data_plane_unavailable: { status: 503, message: "the data plane does not answer; try again" },
+  assistant_off: { status: 409, message: "the assistant is switched off or has no model; see its settings" },
+  proposal_unusable: {
+    status: 409,
+    message: "this proposal has expired, has been run already, or belongs to another session; ask again",
+  },
   management_unavailable: { status: 503, message: "the Management API does not answer; try again" },
 } as const;
 

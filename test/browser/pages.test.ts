@@ -48,6 +48,7 @@ const PAGES: readonly ListedPage[] = [
   },
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
+  { name: "assistant", as: "admin", path: "/assistant", isThere: heading("Assistant") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
   { name: "playground", as: "user", path: "/playground", isThere: heading("Playground") },
   {

@@ -21,6 +21,7 @@ import { ProvisionerCounters } from "../../control/jobsched/provisioner-counters
 import type { VerbContext } from "../../control/kernel/context.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
+import { BenchmarkRuns } from "../../control/services/benchmarks/benchmark-runs.ts";
 import { listen } from "../../infra/local/http/listen.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
@@ -59,6 +60,7 @@ export interface TestControl {
   readonly resync: Resync;
   /** The health prober; it runs only when a test calls it. */
   readonly prober: Prober;
+  readonly benchmarks: BenchmarkRuns;
   /** The alerts that the prober's checks have raised. */
   readonly alerts: readonly RaisedAlert[];
   /** What the metrics count of the provisioner. */
@@ -96,6 +98,8 @@ export interface ControlOptions {
   readonly probeTimeoutMs?: number;
   /** Absent: an address where no server listens. */
   readonly upstreamBaseUrl?: string;
+  /** The data plane to which benchmarks go; absent: an address where no server listens. */
+  readonly dataPlaneUrl?: string;
   /** The built-in recipes; absent: none. */
   readonly recipes?: readonly Recipe[];
 }
@@ -146,6 +150,11 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     log,
   });
   const resync = new Resync(connection.db, store, publisher, log);
+  const benchmarks = new BenchmarkRuns({
+    ctx: context("system"),
+    baseUrl: options.dataPlaneUrl ?? "http://127.0.0.1:9",
+    log,
+  });
   const ending = new AbortController();
   const refused: RaisedAlert[] = [];
   const refusals = new AuthRefusals({
@@ -166,6 +175,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     store,
     resync,
     prober,
+    benchmarks,
     ending: ending.signal,
     cell: "local",
     upstreamBaseUrl: "http://127.0.0.1:9",
@@ -184,6 +194,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     publisher,
     resync,
     prober,
+    benchmarks,
     alerts,
     provisioner,
     cell,
@@ -198,6 +209,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     places,
     close: async () => {
       await prober.stop();
+      await benchmarks.stop();
       if (options.beside === undefined) await places.close();
       await connection.close();
     },

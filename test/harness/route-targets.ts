@@ -59,6 +59,9 @@ export async function targetOf(
       return named(path, await make("/fairshare/groups", { name: unique("group") }));
     case "usage/logs":
       return { path: fillIn(path, { request_id: randomUUID() }), record: null };
+    case "benchmarks":
+      // One can only be had by sending real requests.
+      return { path: fillIn(path, { id: randomUUID() }), record: null };
     case "users":
       // People make themselves, by signing in to the console.
       return { path: fillIn(path, { id: randomUUID() }), record: null };

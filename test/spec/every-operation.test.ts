@@ -28,6 +28,10 @@ const MEBIBYTE = 1024 * 1024;
  */
 const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "get /api/v1/usage/logs/{request_id}": "not_found",
+  // the model of the example is not there
+  "post /api/v1/benchmarks": "validation_failed",
+  "get /api/v1/benchmarks/{id}": "not_found",
+  "post /api/v1/benchmarks/{id}/stop": "not_found",
   // nobody has signed in
   "patch /api/v1/users/{id}": "not_found",
   "delete /api/v1/users/{id}": "not_found",

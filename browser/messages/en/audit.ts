@@ -34,6 +34,7 @@ export const auditTexts = {
   kind_model_endpoint: "Endpoint",
   kind_managed_model: "Deployment",
   kind_model_replica: "Replica",
+  kind_benchmark: "Benchmark",
   kind_recipe: "Recipe",
   kind_fairshare_group: "Group",
   kind_mcp_server: "MCP server",

@@ -103,7 +103,7 @@ export const explainTexts = {
   attention_budget_low: "The budget of {name} is nearly used up",
   attention_budget_low_text: "At least 80 percent are used. When it is used up, requests are refused.",
   attention_setting_without_effect: "A setting of {name} has no effect",
-  attention_setting_without_effect_text: "It configures something that this version does not have.",
+  attention_setting_without_effect_text: "It is on, but needs another setting before it can do anything.",
   budget_none: "No budget",
   budget_ok: "Within the budget",
   budget_warned: "Nearly used up",

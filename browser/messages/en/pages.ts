@@ -28,4 +28,6 @@ export const pageTexts = {
   portalGuideQuestion: "How does my application call?",
   playground: "Playground",
   playgroundQuestion: "What does a model answer, and what does it cost?",
+  assistant: "Assistant",
+  assistantQuestion: "What do you want to know or change?",
 } as const;

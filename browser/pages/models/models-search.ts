@@ -32,8 +32,8 @@ export const MODEL_TABS = [
 
 export const modelSearch = searchParams({
   tab: choiceParam(MODEL_TABS),
-  /** Of the usage, in days. */
-  days: choiceParam(["7", "30"]),
+  /** Of the usage. */
+  period: textParam(30),
   /** The endpoint that is open. */
   endpoint: textParam(40),
 });

@@ -4,7 +4,7 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { pageTarget } from "../../explain/link-target.ts";
-import { UsageView } from "../../forms/usage/usage-view.tsx";
+import { type UsageQuery, UsageView } from "../../forms/usage/usage-view.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -24,18 +24,19 @@ const EVERY_MS = 60_000;
 const KEYS_MAX = "1000";
 
 type Usage = Records["UsageBreakdown"];
-type UsageQuery = Parameters<Parameters<typeof UsageView>[0]["children"]>[0];
 
 /** What was used of the model, and by whom, in the last days of the browser's zone. */
 export function UsageTab({ model: { model_name: model } }: ModelTabProps) {
-  const { days = "7" } = route.useSearch();
+  const { period } = route.useSearch();
   const navigate = useNavigate({ from: "/models/$modelId" });
   const { zone } = useZone();
   return (
     <UsageView
       zone={zone}
-      days={days}
-      onDays={(chosen) => void navigate({ search: (before) => changedSearch(before, { days: chosen }), replace: true })}
+      period={period}
+      onPeriod={(chosen) =>
+        void navigate({ search: (before) => changedSearch(before, { period: chosen }), replace: true })
+      }
       filter={{ model }}
     >
       {(query) => <ByKey query={query} model={model} />}

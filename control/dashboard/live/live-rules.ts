@@ -139,6 +139,8 @@ export const LIVE_RULES: readonly LiveRule[] = [
     "/alerts",
     "/audit",
     "/backup/export",
+    "/benchmarks",
+    "/benchmarks/{id}",
     "/capacity",
     "/fairshare/groups",
     "/fairshare/history",
@@ -172,6 +174,8 @@ export const LIVE_RULES: readonly LiveRule[] = [
   ...admin(
     "POST",
     "/backup/restore",
+    "/benchmarks",
+    "/benchmarks/{id}/stop",
     "/fairshare/groups",
     "/guardrails/test",
     "/mcp-servers",

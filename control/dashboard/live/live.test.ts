@@ -21,6 +21,7 @@ const NOT_LIVE: Readonly<Record<string, string>> = {
   "PATCH /models/{id}/managed/provision-error": "the provisioner reports by it",
   "PATCH /replicas/{id}": "the provisioner reports by it",
   "POST /models/{id}/replicas": "jobs are submitted by the provisioner, and others' come from scripts",
+  "POST /assistant/key": "the console's server makes the key of its assistant itself",
   "GET /health": "the console's server asks it itself",
   "GET /openapi.json": "it is a document for programs",
 };

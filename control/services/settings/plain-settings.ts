@@ -3,14 +3,13 @@
  * verbs of a setting with secrets or addresses are in the folder of the feature that it configures.
  */
 import { and, eq } from "drizzle-orm";
-import { type Assistant, assistantBodySchema } from "../../../shared/schema/settings/assistant.ts";
+import { type Assistant, assistantBodySchema, assistantWarnings } from "../../../shared/schema/settings/assistant.ts";
 import { type AutoRouter, autoRouterBodySchema } from "../../../shared/schema/settings/auto-router.ts";
 import { type Boons, boonsBodySchema } from "../../../shared/schema/settings/boons.ts";
 import { type UsageRetention, usageRetentionBodySchema } from "../../../shared/schema/settings/usage-retention.ts";
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { assistantWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined } from "../../kernel/parse.ts";
 import { assistantSetting, autoRouterSetting, boonsSetting, retentionSetting } from "../../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
@@ -19,7 +18,7 @@ import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
 export const assistantSettings: SettingVerbs<Assistant> = settingVerbs({
   setting: assistantSetting,
   body: assistantBodySchema,
-  warnings: assistantWarnings,
+  warnings: (_body, _before, after) => assistantWarnings(after),
   show: (_ctx, { value }) => value,
 });
 

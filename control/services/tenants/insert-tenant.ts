@@ -8,11 +8,11 @@ import type { Transaction } from "../../db/connect.ts";
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import type { WriteJournal } from "../../kernel/write-journal.ts";
 
-/** The row. Throws the database's error. */
+/** The row; its id is a new one unless the body has one. Throws the database's error. */
 export async function insertTenant(
   tx: Transaction,
   journal: WriteJournal,
-  body: CreateTenant,
+  body: CreateTenant & { readonly id?: string },
   now: Date,
 ): Promise<TenantRow> {
   const [row] = await tx

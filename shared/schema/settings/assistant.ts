@@ -1,5 +1,5 @@
 /**
- * The dashboard's assistant (docs/rules/settings.md#assistant).
+ * The dashboard's assistant (docs/rules/assistant.md).
  */
 import * as z from "zod";
 import { flag, freeText, warningsField, whole } from "../common.ts";
@@ -15,6 +15,11 @@ export const assistantValueSchema = z.object({
   bench_max_requests: z.number().int().default(500),
 });
 export type AssistantValue = z.infer<typeof assistantValueSchema>;
+
+/** What an admin is told of a value: an assistant that is on needs a model to ask (docs/rules/assistant.md#model). */
+export function assistantWarnings({ enabled, brain_model }: AssistantValue): readonly string[] {
+  return enabled && brain_model === null ? ["the assistant is on but cannot answer: set brain_model"] : [];
+}
 
 /** What admins see. */
 export const assistantSchema = assistantValueSchema.extend({ warnings: warningsField }).meta({ id: "Assistant" });

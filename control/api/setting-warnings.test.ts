@@ -1,7 +1,4 @@
-/**
- * A body that configures what has no effect yet is answered with a warning. This file goes when
- * control/kernel/no-effect-warnings.ts goes.
- */
+/** A setting that cannot act without another one is answered with a warning (docs/rules/assistant.md#model). */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 
@@ -20,7 +17,7 @@ const warningsOf = async (method: string, path: string, body: object): Promise<r
   return ((await response.json()) as { warnings?: string[] }).warnings ?? [];
 };
 
-const ASSISTANT = expect.stringMatching(/^the assistant has no effect yet/) as string;
+const ASSISTANT = expect.stringMatching(/^the assistant is on but cannot answer/) as string;
 
 type Case = readonly [method: string, path: string, body: object, warnings: readonly string[]];
 const CASES: readonly Case[] = [
@@ -35,6 +32,9 @@ const CASES: readonly Case[] = [
   ["PUT", "/settings/jobsched", { enabled: true, url: "http://127.0.0.1:9", user: "u" }, []],
   ["PUT", "/settings/jobsched", { enabled: false }, []],
   ["PUT", "/settings/assistant", { enabled: true }, [ASSISTANT]],
+  ["PUT", "/settings/assistant", { enabled: true, brain_model: "m" }, []],
+  ["PUT", "/settings/assistant", { enabled: true }, []],
+  ["PUT", "/settings/assistant", { enabled: true, brain_model: null }, [ASSISTANT]],
   ["PUT", "/settings/assistant", { enabled: false, bench_max_requests: 9 }, []],
 ];
 

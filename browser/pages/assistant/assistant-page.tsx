@@ -1,0 +1,175 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { assistantState } from "../../data/assistant.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { assistantTexts } from "../../messages/en/assistant.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { TextArea } from "../../ui/fields.tsx";
+import { PageHead, Row, Stack } from "../../ui/layout.tsx";
+import { Empty, Failure, Loaded, Notice } from "../../ui/states.tsx";
+import classes from "./assistant-page.module.css";
+import { ChooseModel } from "./choose-model.tsx";
+import { type Entry, lastQuestion } from "./conversation.ts";
+import { ProposalCard } from "./proposal-card.tsx";
+import { useConversation } from "./use-conversation.ts";
+
+const text = texts("assistant", assistantTexts);
+const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/admin/assistant");
+const QUESTION_MAX_CHARACTERS = 8000;
+const TRIES = [text("try1"), text("try2"), text("try3")];
+
+/** A conversation with the assistant: answers, what it has read, and the changes that it proposes. */
+export function AssistantPage() {
+  const state = useQuery(assistantState);
+  const conversation = useConversation();
+  const { entries } = conversation.conversation;
+  const isAnew = entries.length === 0;
+  return (
+    <Stack>
+      <PageHead
+        title={pageText("assistant")}
+        question={pageText("assistantQuestion")}
+        actions={!isAnew && <Button onClick={conversation.anew}>{text("anew")}</Button>}
+      />
+      <Loaded state={state} texts={STATE_TEXTS}>
+        {(known) => (
+          <>
+            {!known.ready && <ChooseModel state={known} />}
+            {known.ready && isAnew && (
+              <Empty
+                title={text("empty")}
+                action={
+                  <Row>
+                    {TRIES.map((question) => (
+                      <Button key={question} onClick={() => conversation.ask(question)}>
+                        {question}
+                      </Button>
+                    ))}
+                  </Row>
+                }
+              >
+                {text("emptyText")}
+              </Empty>
+            )}
+            <div className={classes["log"]} role="log" aria-label={pageText("assistant")}>
+              {entries.map((entry, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added at the end
+                <EntryView key={index} entry={entry} {...conversation} />
+              ))}
+              {conversation.isAsking && (
+                <p className={classes["muted"]} role="status">
+                  <span className={classes["dot"]} aria-hidden /> {text("thinking")}
+                </p>
+              )}
+            </div>
+            {known.ready && <Composer {...conversation} />}
+          </>
+        )}
+      </Loaded>
+    </Stack>
+  );
+}
+
+type Doing = ReturnType<typeof useConversation>;
+
+function EntryView({ entry, conversation, isAsking, ask, run, dismiss }: Doing & { readonly entry: Entry }) {
+  switch (entry.kind) {
+    case "question":
+      return (
+        <div className={classes["question"]}>
+          <p className={classes["who"]}>{text("you")}</p>
+          <p className={classes["said"]}>{entry.text}</p>
+        </div>
+      );
+    case "text":
+      return (
+        <div>
+          <p className={classes["who"]}>{text("answer")}</p>
+          <p className={classes["said"]}>{entry.text}</p>
+        </div>
+      );
+    case "call":
+      return <CallView entry={entry} />;
+    case "proposal":
+      return <ProposalCard entry={entry} onRun={() => run(entry.proposal)} onDismiss={() => dismiss(entry.proposal)} />;
+    case "stopped":
+      return <Notice>{text(`stopped_${entry.why}`)}</Notice>;
+    case "failed":
+      return (
+        <Failure
+          title={text("failed")}
+          error={entry}
+          retryLabel={text("again")}
+          isRetrying={isAsking}
+          onRetry={() => {
+            const question = lastQuestion(conversation);
+            if (question !== null) ask(question);
+          }}
+        />
+      );
+  }
+}
+
+function CallView({ entry: { title, method, path, result } }: { readonly entry: Extract<Entry, { kind: "call" }> }) {
+  const how = result === null ? "reading" : result.ok ? "read" : "notRead";
+  return (
+    <details className={classes["call"]}>
+      <summary>{text(how, { title })}</summary>
+      <code className={classes["address"]}>
+        {method} {path}
+      </code>
+      {result !== null && <pre tabIndex={0}>{indented(result.text)}</pre>}
+    </details>
+  );
+}
+
+function Composer({ ask, stop, isAsking }: Doing) {
+  const { q } = route.useSearch();
+  const [question, setQuestion] = useState(q ?? "");
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isAsking) end.current?.scrollIntoView({ block: "nearest" });
+  }, [isAsking]);
+  const sendIt = (): void => {
+    if (question.trim() === "" || isAsking) return;
+    ask(question.trim());
+    setQuestion("");
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    sendIt();
+  };
+  return (
+    <div className={classes["composer"]} ref={end}>
+      <TextArea
+        label={text("question")}
+        rows={2}
+        maxLength={QUESTION_MAX_CHARACTERS}
+        value={question}
+        onChange={(event) => setQuestion(event.target.value)}
+        onKeyDown={onKeyDown}
+        data-page-filter
+      />
+      <Row isEnd>
+        <span className={classes["hint"]}>{text("questionHint")}</span>
+        {isAsking && <Button onClick={stop}>{text("stop")}</Button>}
+        <Button tone="primary" disabled={question.trim() === "" || isAsking} onClick={sendIt}>
+          {text("ask")}
+        </Button>
+      </Row>
+    </div>
+  );
+}
+
+function indented(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,76 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { AssistantState } from "../../../shared/assistant.ts";
+import { api } from "../../data/api.ts";
+import { assistantState } from "../../data/assistant.ts";
+import { read } from "../../data/reads.ts";
+import { useUndoableWrite } from "../../forms/use-undoable-write.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { assistantTexts } from "../../messages/en/assistant.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { Panel, Row } from "../../ui/layout.tsx";
+import { Failure, Loaded, Notice } from "../../ui/states.tsx";
+
+const text = texts("assistant", assistantTexts);
+const SECTION: Readonly<Record<string, string>> = { section: "assistant" };
+
+/** Why the assistant cannot be asked, and how to change that: a model is chosen here, the rest is in the settings. */
+export function ChooseModel({ state }: { readonly state: AssistantState }) {
+  const isOff = state.reason === "disabled";
+  const title =
+    state.reason === "model_missing"
+      ? text("modelMissing", { model: state.brain_model ?? "" })
+      : text(isOff ? "off" : "noModel");
+  return (
+    <Panel title={<bdi>{title}</bdi>}>
+      {!isOff && (
+        <>
+          <p>{text("how")}</p>
+          <Models from={state.brain_model} />
+        </>
+      )}
+      <Link to={"/settings" as string} search={SECTION}>
+        {text("openSettings")}
+      </Link>
+    </Panel>
+  );
+}
+
+function Models({ from }: { readonly from: string | null }) {
+  const models = useQuery(read("/api/v1/models", { params: { query: { limit: "1000" } } }));
+  const [chosen, setChosen] = useState("");
+  const state = useQuery(assistantState);
+  const { change, isBusy, error } = useUndoableWrite<string | null>({
+    send: async (brain_model) => await api.PUT("/api/v1/settings/assistant", { body: { brain_model } }),
+    touches: ["/api/v1/settings/assistant"],
+    describe: (_, model) => text("used", { model: model ?? text("unknown") }),
+  });
+  return (
+    <Loaded state={models} texts={STATE_TEXTS}>
+      {(all) => {
+        const names = all.filter((one) => one.model_type === "chat" && one.enabled).map((one) => one.model_name);
+        const model = chosen || names[0];
+        if (model === undefined) return <Notice>{text("noModels")}</Notice>;
+        return (
+          <>
+            <Row>
+              <SelectField
+                label={text("model")}
+                value={model}
+                onChange={(event) => setChosen(event.target.value)}
+                choices={names.map((name) => ({ value: name, label: name }))}
+              />
+              <Button tone="primary" isBusy={isBusy} onClick={() => change(from, model, () => void state.refetch())}>
+                {text("use")}
+              </Button>
+            </Row>
+            {error !== null && <Failure title={text("notRun")} error={error} retryLabel={STATE_TEXTS.retry} />}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}

@@ -1,0 +1,47 @@
+/** What a page shows of an answer (docs/rules/assistant.md#answers). */
+import { expect, it } from "vitest";
+import type { AssistantEvent, AssistantProposal } from "../../../shared/assistant.ts";
+import { atRest, lastQuestion, NO_CONVERSATION, withEntry, withEvent, withProposal } from "./conversation.ts";
+
+const proposal = { id: "p", method: "DELETE", path: "/api/v1/tenants/x" } as AssistantProposal;
+const told = (...events: readonly AssistantEvent[]) =>
+  events.reduce(withEvent, withEntry(NO_CONVERSATION, { kind: "question", text: "q" }));
+
+it("puts pieces of text together, and results to their calls", () => {
+  const call = { kind: "call", id: "c", title: "List", method: "GET", path: "/api/v1/tenants" } as const;
+  const { entries, history } = told(
+    { kind: "text", text: "I " },
+    { kind: "text", text: "look" },
+    call,
+    { kind: "result", id: "c", ok: true, text: "{}" },
+    { kind: "text", text: "Two." },
+    { kind: "done", history: [1], stopped: "turns" },
+  );
+  expect(entries).toEqual([
+    { kind: "question", text: "q" },
+    { kind: "text", text: "I look" },
+    { ...call, result: { ok: true, text: "{}" } },
+    { kind: "text", text: "Two." },
+    { kind: "stopped", why: "turns" },
+  ]);
+  expect(history).toEqual([1]);
+});
+
+it("keeps the history of the last whole answer when one fails", () => {
+  const whole = told({ kind: "done", history: ["before"], stopped: null });
+  const failed = withEvent(whole, { kind: "failed", code: "upstream_failed", message: "no" });
+  expect([failed.history, lastQuestion(failed)]).toEqual([["before"], "q"]);
+});
+
+it("tells the model with the next question what has become of a proposal", () => {
+  const shown = told({ kind: "proposal", proposal }, { kind: "done", history: ["h"], stopped: null });
+  const dismissed = withProposal(shown, "p", { is: "dismissed" }, "no");
+  expect(dismissed.entries.at(-1)).toEqual({ kind: "proposal", proposal, state: { is: "dismissed" } });
+  expect(dismissed.history).toEqual(["h", { role: "user", content: "no" }]);
+  expect(withProposal(shown, "p", { is: "running" }).history).toEqual(["h"]);
+});
+
+it("has nothing under way when it is taken up again", () => {
+  const { entries } = atRest(told({ kind: "call", id: "c", title: "t", method: "GET", path: "/" }));
+  expect(entries.at(-1)).toMatchObject({ result: { ok: false, text: "" } });
+});

@@ -1,0 +1,93 @@
+/** A conversation with the assistant as the page shows it. Pure. */
+import type { AssistantEvent, AssistantProposal, AssistantRun, AssistantStop } from "../../../shared/assistant.ts";
+
+/** What has become of a proposal. */
+type ProposalState =
+  | { readonly is: "open" | "running" | "dismissed" }
+  | { readonly is: "answered"; readonly run: AssistantRun }
+  | { readonly is: "failed"; readonly error: { readonly code: string; readonly message: string } };
+
+export type Entry =
+  | { readonly kind: "question"; readonly text: string }
+  | { readonly kind: "text"; readonly text: string }
+  | {
+      readonly kind: "call";
+      readonly id: string;
+      readonly title: string;
+      readonly method: string;
+      readonly path: string;
+      /** What was read; null: not yet. */
+      readonly result: { readonly ok: boolean; readonly text: string } | null;
+    }
+  | { readonly kind: "proposal"; readonly proposal: AssistantProposal; readonly state: ProposalState }
+  | { readonly kind: "failed"; readonly code: string; readonly message: string }
+  | { readonly kind: "stopped"; readonly why: AssistantStop | "person" };
+
+export interface Conversation {
+  readonly entries: readonly Entry[];
+  /** Goes into the next question, as the server gave it. */
+  readonly history: readonly unknown[];
+}
+
+export const NO_CONVERSATION: Conversation = { entries: [], history: [] };
+
+/** With one more entry at its end. */
+export function withEntry({ entries, history }: Conversation, entry: Entry): Conversation {
+  return { entries: [...entries, entry], history };
+}
+
+/** With an event of the answer. */
+export function withEvent(before: Conversation, event: AssistantEvent): Conversation {
+  const { entries, history } = before;
+  const last = entries.at(-1);
+  switch (event.kind) {
+    case "text":
+      if (last?.kind !== "text") return withEntry(before, { kind: "text", text: event.text });
+      return { history, entries: [...entries.slice(0, -1), { kind: "text", text: last.text + event.text }] };
+    case "call":
+      return withEntry(before, { ...event, result: null });
+    case "result":
+      return {
+        history,
+        entries: entries.map((entry) =>
+          entry.kind === "call" && entry.id === event.id && entry.result === null
+            ? { ...entry, result: { ok: event.ok, text: event.text } }
+            : entry,
+        ),
+      };
+    case "proposal":
+      return withEntry(before, { kind: "proposal", proposal: event.proposal, state: { is: "open" } });
+    case "done": {
+      const done = { entries, history: event.history };
+      return event.stopped === null ? done : withEntry(done, { kind: "stopped", why: event.stopped });
+    }
+    case "failed":
+      return withEntry(before, { kind: "failed", code: event.code, message: event.message });
+  }
+}
+
+/** With a proposal in another state; `told`: what the model learns of it with the next question. */
+export function withProposal(before: Conversation, id: string, state: ProposalState, told?: string): Conversation {
+  return {
+    entries: before.entries.map((entry) =>
+      entry.kind === "proposal" && entry.proposal.id === id ? { ...entry, state } : entry,
+    ),
+    history: told === undefined ? before.history : [...before.history, { role: "user", content: told }],
+  };
+}
+
+/** As it is kept while the page is away: nothing in it is under way any more. */
+export function atRest({ entries, history }: Conversation): Conversation {
+  return {
+    history,
+    entries: entries.map((entry) =>
+      entry.kind === "call" && entry.result === null ? { ...entry, result: { ok: false, text: "" } } : entry,
+    ),
+  };
+}
+
+/** The text of the newest question; null: there is none. */
+export function lastQuestion({ entries }: Conversation): string | null {
+  const question = entries.findLast((entry) => entry.kind === "question");
+  return question?.kind === "question" ? question.text : null;
+}

@@ -1,0 +1,132 @@
+import { useState } from "react";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { assistantTexts } from "../../messages/en/assistant.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatTimeOfDay, instantOf } from "../../time/instants.ts";
+import { useZone } from "../../time/zone-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Code } from "../../ui/copy.tsx";
+import { Row } from "../../ui/layout.tsx";
+import { Failure, Notice } from "../../ui/states.tsx";
+import classes from "./assistant-page.module.css";
+import type { Entry } from "./conversation.ts";
+
+const text = texts("assistant", assistantTexts);
+
+/** A change that the assistant proposes: what it would do, the exact call, and the two buttons that decide. */
+export function ProposalCard({
+  entry: { proposal, state },
+  onRun,
+  onDismiss,
+}: {
+  readonly entry: Extract<Entry, { kind: "proposal" }>;
+  readonly onRun: () => void;
+  readonly onDismiss: () => void;
+}) {
+  const { method, path, body, summary, object, changes, isFinal, expires_at } = proposal;
+  const isOpen = state.is === "open" || state.is === "running";
+  return (
+    <section className={classes["card"]} data-open={isOpen || undefined} aria-label={text("proposal")}>
+      <p className={classes["who"]}>{text("proposal")}</p>
+      <h2>{summary}</h2>
+      {object !== null && (
+        <p>
+          {text("object")} <strong dir="auto">{object}</strong>
+        </p>
+      )}
+      <code className={classes["address"]}>
+        {method} {path}
+      </code>
+      {changes.length > 0 && (
+        <div className={classes["changes"]}>
+          <table>
+            <thead>
+              <tr>
+                <th>{text("field")}</th>
+                <th>{text("before")}</th>
+                <th>{text("after")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {changes.map(({ field, from, to }) => (
+                <tr key={field}>
+                  <td>{field}</td>
+                  <td>{from ?? text("unknown")}</td>
+                  <td>{to}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {body !== null && (
+        <details>
+          <summary>{text("exact")}</summary>
+          <Code text={`${method} ${path}\n\n${body}`} label={text("copy")} doneLabel={text("copied")} />
+        </details>
+      )}
+      {isOpen && (
+        <>
+          {isFinal && <Notice tone="warn">{text("final")}</Notice>}
+          <Decision expiresAt={expires_at} isBusy={state.is === "running"} {...{ isFinal, onRun, onDismiss }} />
+        </>
+      )}
+      <Outcome state={state} />
+    </section>
+  );
+}
+
+function Decision({
+  expiresAt,
+  isFinal,
+  isBusy,
+  onRun,
+  onDismiss,
+}: {
+  readonly expiresAt: string;
+  readonly isFinal: boolean;
+  readonly isBusy: boolean;
+  readonly onRun: () => void;
+  readonly onDismiss: () => void;
+}) {
+  const { zone } = useZone();
+  const until = instantOf(expiresAt);
+  return (
+    <Row>
+      <Button tone={isFinal ? "danger" : "primary"} isBusy={isBusy} onClick={onRun}>
+        {text("run")}
+      </Button>
+      <Button disabled={isBusy} onClick={onDismiss}>
+        {text("dismiss")}
+      </Button>
+      {until !== null && (
+        <span className={classes["muted"]}>
+          {text("until", { time: formatTimeOfDay(zone, until, "minute"), zone })}
+        </span>
+      )}
+    </Row>
+  );
+}
+
+function Outcome({ state }: { readonly state: Extract<Entry, { kind: "proposal" }>["state"] }) {
+  const [isShown, setShown] = useState(false);
+  if (state.is === "dismissed") return <Notice>{text("dismissed")}</Notice>;
+  if (state.is === "failed")
+    return <Failure title={text("notRun")} error={state.error} retryLabel={STATE_TEXTS.retry} />;
+  if (state.is !== "answered") return null;
+  const { status, answer, pending } = state.run;
+  const isDone = status >= 200 && status < 300;
+  return (
+    <>
+      <Notice tone={isDone ? "good" : "bad"}>
+        {text(isDone ? "done" : status < 500 ? "refused" : "doubtful", { status })} {pending && text("pending")}
+      </Notice>
+      {answer !== "" && (
+        <details open={isShown || !isDone} onToggle={(event) => setShown(event.currentTarget.open)}>
+          <summary>{text("shownAnswer")}</summary>
+          <Code text={answer} label={text("copy")} doneLabel={text("copied")} />
+        </details>
+      )}
+    </>
+  );
+}

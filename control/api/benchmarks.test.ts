@@ -1,0 +1,118 @@
+/** Benchmarks from their start to their end (docs/rules/benchmarks.md), with a scripted data plane. */
+import { randomUUID } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import type { Benchmark, BenchmarkDetail } from "../../shared/schema/benchmark.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
+import { benchmarks } from "../db/schema/benchmarks.ts";
+
+let plane: ToolModel;
+let control: TestControl;
+
+beforeAll(async () => {
+  plane = await startToolModel();
+  control = await startControl({ dataPlaneUrl: plane.url.replace(/\/v1$/, "") });
+  await post("/models", { model_name: "measured", model_type: "chat" });
+  await post("/models", { model_name: "painter", model_type: "image" });
+});
+afterAll(async () => {
+  await control.close();
+  await plane.close();
+});
+beforeEach(async () => {
+  await control.benchmarks.stop();
+});
+
+const post = async (path: string, body?: object) => await control.request("POST", `/api/v1${path}`, body);
+const start = async (body: object) =>
+  (await (await post("/benchmarks", { model: "measured", ...body })).json()) as Benchmark;
+const now = async (id: string) =>
+  (await (await control.request("GET", `/api/v1/benchmarks/${id}`)).json()) as BenchmarkDetail;
+const ended = async (id: string) =>
+  await waitFor(
+    async () => await now(id),
+    ({ state }) => state !== "running",
+  );
+const tenants = async () =>
+  ((await (await control.request("GET", "/api/v1/tenants?limit=1000")).json()) as readonly Tenant[]).filter(
+    ({ name }) => name.startsWith("gateway-benchmark-"),
+  );
+
+it("sends the requests of its plan as a tenant of its own, keeps the figures, and leaves no tenant", async () => {
+  const started = await start({ max_requests: 20, concurrency: 4, max_tokens: 7 });
+  expect(started).toMatchObject({ state: "running", started_by: "admin", result: null });
+  const { state, result, points } = await ended(started.id);
+  expect([state, result?.requests, result?.errors, result?.output_tokens]).toEqual(["done", 20, 0, 100]);
+  expect(points.reduce((sum, { requests }) => sum + requests, 0)).toBe(20);
+  expect(await tenants()).toEqual([]);
+  const seen = plane.seen('"max_tokens":7');
+  expect(new Set(seen.map(({ messages }) => messages[0]?.content)).size).toBe(20);
+  expect(((await (await control.request("GET", "/api/v1/benchmarks")).json()) as Benchmark[])[0]).toMatchObject({
+    id: started.id,
+    state: "done",
+  });
+});
+
+it.each([
+  [{ concurrency: 41 }, "concurrency"],
+  [{ duration_secs: 121 }, "duration_secs"],
+  [{ max_requests: 501 }, "max_requests"],
+  [{ max_requests: 1e308 }, "max_requests"],
+  [{ model: "not-there" }, "model"],
+  [{ model: "painter" }, "model"],
+  [{ model: "" }, "model"],
+])("refuses %j, naming %s", async (body, param) => {
+  const answer = await post("/benchmarks", { model: "measured", ...body });
+  expect([answer.status, ((await answer.json()) as { error: { param: string } }).error.param]).toEqual([400, param]);
+});
+
+it("takes more where the settings say so, one at a time, and ends when somebody stops it", async () => {
+  await control.request("PUT", "/api/v1/settings/assistant", { bench_max_requests: 20_000 });
+  const { id } = await start({ max_requests: 20_000, concurrency: 1, duration_secs: 100 });
+  const [tenant] = await tenants();
+  expect(tenant).toMatchObject({ synthetic: true });
+  const keys = await control.request("GET", `/api/v1/tenants/${tenant?.id}/keys`);
+  expect(await keys.json()).toMatchObject([{ allowed_models: ["measured"] }]);
+  const backup = await (await control.request("GET", "/api/v1/backup/export")).text();
+  expect(backup).not.toContain("gateway-benchmark-");
+  expect((await post("/benchmarks", { model: "measured" })).status).toBe(409);
+  expect((await post(`/benchmarks/${id}/stop`)).status).toBe(200);
+  expect(await ended(id)).toMatchObject({ state: "stopped" });
+  expect(await tenants()).toEqual([]);
+});
+
+it("counts what fails, also when there is no data plane", async () => {
+  const alone = await startControl();
+  await alone.request("POST", "/api/v1/models", { model_name: "m", model_type: "chat" });
+  const answer = await alone.request("POST", "/api/v1/benchmarks", { model: "m", max_requests: 5 });
+  const { id } = (await answer.json()) as Benchmark;
+  const read = async () => (await (await alone.request("GET", `/api/v1/benchmarks/${id}`)).json()) as BenchmarkDetail;
+  const { result } = await waitFor(read, ({ state }) => state !== "running");
+  expect(result).toMatchObject({ requests: 5, errors: 5, p50_ms: null, statuses: { 0: 5 } });
+  await alone.close();
+});
+
+it("of a killed process is called lost, and its tenant is removed", async () => {
+  const { db } = control.connection;
+  const tenant = (await (await post("/tenants", { name: `gateway-benchmark-${randomUUID()}` })).json()) as Tenant;
+  const row = {
+    started_by: "ann",
+    plan: { model: "measured", concurrency: 1, duration_secs: 1, max_requests: 1, prompt_tokens: 1, max_tokens: 1 },
+    state: "running" as const,
+    tenant_id: tenant.id,
+  };
+  const [left] = await db
+    .insert(benchmarks)
+    .values({ ...row, deadline: new Date(Date.now() + 60_000) })
+    .returning();
+  expect(await control.benchmarks.sweep()).toEqual({ lost: 0 });
+  await db.update(benchmarks).set({ deadline: new Date(Date.now() - 1) });
+  expect(await control.benchmarks.sweep()).toEqual({ lost: 1 });
+  expect(await now(left?.id ?? "")).toMatchObject({ state: "lost" });
+  expect(await tenants()).toEqual([]);
+  expect(await control.benchmarks.sweep()).toEqual({ lost: 0 });
+  await db.delete(benchmarks).where(eq(benchmarks.state, "lost"));
+});

@@ -1,0 +1,52 @@
+/** Routes of benchmarks: a bounded load through the data plane (docs/rules/benchmarks.md). */
+import { z } from "zod";
+import { benchmarkDetailSchema, benchmarkSchema, startBenchmarkSchema } from "../../shared/schema/benchmark.ts";
+import { getBenchmark, listBenchmarks, startBenchmark, stopBenchmark } from "../services/benchmarks/benchmark-verbs.ts";
+import { endpoint } from "./endpoint.ts";
+import type { Api, ApiDeps } from "./types.ts";
+
+const tag = "Load";
+const at = "/api/v1/benchmarks";
+
+/** Start, stop, list, one. */
+export function benchmarkRoutes(app: Api, { benchmarks }: ApiDeps): void {
+  endpoint(app, {
+    kind: "create",
+    method: "post",
+    path: at,
+    summary: "Start a benchmark of a model through the data plane",
+    description:
+      "Sends real requests, which take slots and cost what they cost, as a synthetic tenant of its own that is removed at the end. Bounded by the settings of the assistant; one at a time.",
+    tag,
+    body: startBenchmarkSchema,
+    answer: benchmarkSchema,
+    handler: async ({ ctx, body }) => await startBenchmark(ctx, benchmarks, body),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: at,
+    summary: "List the last 50 benchmarks, newest first",
+    tag,
+    answer: z.array(benchmarkSchema),
+    handler: async ({ ctx }) => await listBenchmarks(ctx),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: `${at}/{id}`,
+    summary: "Read a benchmark, second by second, also while it runs",
+    tag,
+    answer: benchmarkDetailSchema,
+    handler: async ({ ctx, path }) => await getBenchmark(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: `${at}/{id}/stop`,
+    summary: "Stop a benchmark; what was measured stays",
+    tag,
+    answer: benchmarkSchema,
+    handler: async ({ ctx, path }) => await stopBenchmark(ctx, path.id),
+  });
+}

@@ -1,0 +1,309 @@
+/**
+ * The assistant as the console's server runs it (docs/rules/assistant.md): it reads as the person who asks, through the same
+ * closed list as the person's browser, and writes only what the person has clicked.
+ */
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { AssistantEvent, AssistantProposal, AssistantRun, AssistantState } from "../../shared/assistant.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { type AssistantValue, assistantValueSchema } from "../../shared/schema/settings/assistant.ts";
+import { dataEvent } from "../../shared/sse/event-reader.ts";
+import type { Database } from "../db/connect.ts";
+import type { UserRow } from "../db/schema/users.ts";
+import type { Logger } from "../kernel/log.ts";
+import { parse } from "../kernel/parse.ts";
+import { Brain, BrainError, type BrainKeyValue } from "./brain.ts";
+import { effectOf, recordPaths } from "./effect.ts";
+import { questionSchema } from "./history.ts";
+import type { ApiCall } from "./model-tools.ts";
+import { type AssistantOperation, operationsOf, type ReachableRoute } from "./operations.ts";
+import { Proposals } from "./proposals.ts";
+import { ANSWER_MAX_MS, type ReadAnswer, runTurns } from "./run-turns.ts";
+import { systemPrompt } from "./system-prompt.ts";
+
+interface Person {
+  readonly user: UserRow;
+  /** From where the person asks; null: not known. */
+  readonly address: string | null;
+}
+
+/** Who asks. */
+export interface Asker extends Person {
+  /** Names the session, without letting anybody in. */
+  readonly session: string;
+  /** The person as they are now. Throws when they may not ask any more. */
+  readonly current: () => Promise<UserRow>;
+}
+
+interface AssistantOptions {
+  readonly db: Database;
+  readonly sessionSecret: string;
+  readonly proxyBaseUrl: string;
+  readonly adminToken: string;
+  readonly now: () => Date;
+  readonly log: Logger;
+  /** The Management API itself. */
+  readonly management: (request: Request) => Promise<Response>;
+  /** The Management API as a person reaches it; `path` is that below /api/v1, without its query. */
+  readonly asPerson: (request: Request, path: string, person: Person) => Promise<Response>;
+  readonly routes: readonly ReachableRoute[];
+  /** The path of the route that a request of a person leads to, with `{name}` for parameters; null: to none. */
+  readonly routeOf: (method: string, path: string) => string | null;
+}
+
+/** Thrown when there is no assistant to ask. */
+export class AssistantOff extends Error {
+  override readonly name = "AssistantOff";
+}
+
+/** Thrown when a proposal cannot be run by the one who tries. */
+export class ProposalUnusable extends Error {
+  override readonly name = "ProposalUnusable";
+}
+
+const ORIGIN = "http://management.invalid";
+/** How long the document of a Management API in another process is taken for the current one. */
+const DOCUMENT_FOR_MS = 60_000;
+const READ_MAX_BYTES = 4 * 1024 * 1024;
+const SHOWN_MAX_CHARACTERS = 64 * 1024;
+
+const runSchema = z.object({ token: z.string({ error: "must be a text" }).max(512 * 1024, "is too long") });
+const createdKeySchema = z.object({ secret: z.string(), key: z.object({ expires_at: z.string() }) });
+
+export class Assistant {
+  readonly #options: AssistantOptions;
+  readonly #brain: Brain;
+  readonly #proposals: Proposals;
+  #operations: { readonly atMs: number; readonly all: Promise<readonly AssistantOperation[]> } | null = null;
+
+  constructor(options: AssistantOptions) {
+    this.#options = options;
+    const nowMs = (): number => options.now().getTime();
+    this.#brain = new Brain({ baseUrl: options.proxyBaseUrl, makeKey: async () => await this.#makeKey(), nowMs });
+    this.#proposals = new Proposals(options);
+  }
+
+  /** Whether it can be asked, and its tools. */
+  async state(user: UserRow): Promise<AssistantState> {
+    const [settings, operations] = await Promise.all([this.#settings(user), this.#allOperations()]);
+    const { enabled, brain_model, tools_enabled } = settings;
+    const reason = await this.#whyNot(settings, user);
+    return {
+      enabled,
+      brain_model,
+      ready: reason === null,
+      reason,
+      tools: operations.map(({ name, summary, method, path, writes }) => ({
+        name,
+        title: summary,
+        method,
+        path: `/api/v1${path}`,
+        writes,
+        enabled: isOn(tools_enabled, name),
+      })),
+    };
+  }
+
+  /** The answer to a question, as events. Throws 400, AssistantOff. It ends when `signal` does. */
+  async answer(input: unknown, asker: Asker, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const { text, history } = parse(questionSchema, input);
+    const settings = await this.#settings(asker.user);
+    const { brain_model: model } = settings;
+    if (model === null || (await this.#whyNot(settings, asker.user)) !== null) throw new AssistantOff();
+    const all = await this.#allOperations();
+    const operations = all.filter(({ name }) => isOn(settings.tools_enabled, name));
+    const left = new AbortController();
+    const ended = AbortSignal.any([signal, left.signal, AbortSignal.timeout(ANSWER_MAX_MS)]);
+    return eventStream(
+      async (emit) => {
+        const ports = {
+          ask: async (...[messages, tools, onText]: Parameters<Parameters<typeof runTurns>[0]["ask"]>) =>
+            await this.#brain.ask({ model, messages, tools }, onText, ended),
+          leadsTo: (call: ApiCall) => this.#options.routeOf(call.method, pathOnly(call.path)),
+          read: async (call: ApiCall) => await this.#read(call.path, await asker.current(), ended),
+          propose: async (operation: AssistantOperation, call: ApiCall) =>
+            await this.#propose(operation, call, asker, all),
+          emit,
+          nowMs: () => performance.now(),
+        };
+        const conversation = [...history, { role: "user" as const, content: text }];
+        const system = systemPrompt(this.#options.now());
+        await runTurns(ports, { system, history: conversation }, operations).catch((error: unknown) => {
+          if (ended.aborted && !signal.aborted && !left.signal.aborted)
+            emit({ kind: "failed", code: "assistant_timeout", message: "the answer took too long; ask for less" });
+          else emit(this.#failure(error));
+        });
+      },
+      () => left.abort(),
+    );
+  }
+
+  /** Runs a proposal, once. Throws 400, AssistantOff, ProposalUnusable, and what the person's own request would throw. */
+  async run(input: unknown, { user, address, session }: Asker): Promise<AssistantRun> {
+    const { token } = parse(runSchema, input);
+    if (!(await this.#settings(user)).enabled) throw new AssistantOff();
+    const proposal = await this.#proposals.open(token, { user: user.id, session });
+    if (proposal === null || !(await this.#proposals.take(proposal.id))) throw new ProposalUnusable();
+    const { id, method, path, body } = proposal;
+    const headers = { accept: "application/json", "content-type": "application/json", "idempotency-key": id };
+    const request = new Request(`${ORIGIN}${path}`, { method, headers, body });
+    const response = await this.#options.asPerson(request, pathOnly(path), { user, address });
+    const answer = await textOf(response, READ_MAX_BYTES);
+    this.#options.log.info({ event: "assistant_ran", proposal: id, status: response.status });
+    return {
+      status: response.status,
+      answer: indented(answer).slice(0, SHOWN_MAX_CHARACTERS),
+      pending: response.headers.get("x-gateway-sync") === "pending",
+    };
+  }
+
+  async #propose(
+    operation: AssistantOperation,
+    call: ApiCall,
+    asker: Asker,
+    all: readonly AssistantOperation[],
+  ): Promise<AssistantProposal> {
+    const user = await asker.current();
+    let record: Readonly<Record<string, unknown>> | null = null;
+    for (const path of recordPaths(operation, call, all)) {
+      const { status, text } = await this.#read(path, user, AbortSignal.timeout(ANSWER_MAX_MS));
+      const value: unknown = status === 200 ? JSON.parse(text) : null;
+      if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
+      record = value as Record<string, unknown>;
+      break;
+    }
+    const id = randomUUID();
+    const sealed = { id, user: user.id, session: asker.session, ...call };
+    const { token, expiresAt } = await this.#proposals.seal(sealed);
+    return {
+      id,
+      token,
+      method: call.method,
+      path: `/api/v1${call.path}`,
+      body: call.body,
+      ...effectOf(operation, call, record),
+      expires_at: expiresAt.toISOString(),
+    };
+  }
+
+  async #whyNot({ enabled, brain_model }: AssistantValue, user: UserRow): Promise<AssistantState["reason"]> {
+    if (!enabled) return "disabled";
+    if (brain_model === null) return "no_model";
+    const { status, text } = await this.#read(`/models?q=${encodeURIComponent(brain_model)}&limit=1000`, user, null);
+    const models: unknown = status === 200 ? JSON.parse(text) : null;
+    if (!Array.isArray(models)) return null; // whoever asks is told by the data plane
+    const isThere = models.some((one: { model_name?: unknown; enabled?: unknown }) => {
+      return one.model_name === brain_model && one.enabled !== false;
+    });
+    return isThere ? null : "model_missing";
+  }
+
+  async #settings(user: UserRow): Promise<AssistantValue> {
+    const { status, text } = await this.#read("/settings/assistant", user, null);
+    if (status !== 200) throw new GatewayError("database_unavailable");
+    return assistantValueSchema.parse(JSON.parse(text));
+  }
+
+  /** Reads as the person; `path` has its query. An answer that is too large is cut. */
+  async #read(path: string, user: UserRow, signal: AbortSignal | null): Promise<ReadAnswer> {
+    const request = new Request(`${ORIGIN}${path}`, { headers: { accept: "application/json" }, signal });
+    try {
+      const response = await this.#options.asPerson(request, pathOnly(path), { user, address: null });
+      const next = /[?&]cursor=([^&>]+)/.exec(response.headers.get("link") ?? "")?.[1];
+      const cursor = next === undefined ? null : decodeURIComponent(next);
+      return { status: response.status, text: await textOf(response, READ_MAX_BYTES), cursor };
+    } catch (error) {
+      const { status, body } = error as { status?: unknown; body?: unknown };
+      if (typeof status !== "number") throw error;
+      return { status, text: JSON.stringify(body), cursor: null };
+    }
+  }
+
+  async #allOperations(): Promise<readonly AssistantOperation[]> {
+    const nowMs = this.#options.now().getTime();
+    const held = this.#operations;
+    if (held !== null && nowMs >= held.atMs && nowMs < held.atMs + DOCUMENT_FOR_MS) return await held.all;
+    const all = this.#readOperations();
+    const reading = { atMs: nowMs, all };
+    this.#operations = reading;
+    all.catch(() => {
+      if (this.#operations === reading) this.#operations = null;
+    });
+    return await all;
+  }
+
+  async #readOperations(): Promise<readonly AssistantOperation[]> {
+    const response = await this.#options.management(new Request(`${ORIGIN}/api/v1/openapi.json`));
+    return operationsOf(await response.json(), this.#options.routes);
+  }
+
+  /** A key of the assistant's tenant, for this process. */
+  async #makeKey(): Promise<BrainKeyValue> {
+    const { management, adminToken } = this.#options;
+    const headers = { authorization: `Bearer ${adminToken}`, "x-gateway-audit-actor": "assistant" };
+    const response = await management(new Request(`${ORIGIN}/api/v1/assistant/key`, { method: "POST", headers }));
+    const made = createdKeySchema.safeParse(await response.json().catch(() => null));
+    if (!made.success) throw new BrainError("assistant_key", "no key could be made for the assistant; ask again");
+    return { secret: made.data.secret, expiresAtMs: Date.parse(made.data.key.expires_at) };
+  }
+
+  #failure(error: unknown): AssistantEvent {
+    if (error instanceof BrainError) return { kind: "failed", code: error.code, message: error.message };
+    const { code, status, message } = error as { code?: unknown; status?: unknown; message?: unknown };
+    if (typeof code === "string" && typeof status === "number" && status < 500)
+      return { kind: "failed", code, message: String(message) };
+    this.#options.log.error({ event: "assistant_failed", reason: error instanceof Error ? error.name : "unknown" });
+    return { kind: "failed", code: "internal_error", message: "the answer could not be finished; ask again" };
+  }
+}
+
+function isOn(tools: AssistantValue["tools_enabled"], name: string): boolean {
+  return !Object.hasOwn(tools, name) || tools[name] !== false;
+}
+
+/** What `work` emits, as server-sent events; `onCancel` is called when the reader leaves. */
+function eventStream(
+  work: (emit: (event: AssistantEvent) => void) => Promise<void>,
+  onCancel: () => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let isLeft = false;
+  return new ReadableStream({
+    start: (controller) => {
+      const emit = (event: AssistantEvent): void => {
+        if (!isLeft) controller.enqueue(encoder.encode(dataEvent(JSON.stringify(event))));
+      };
+      void work(emit).finally(() => {
+        if (!isLeft) controller.close();
+      });
+    },
+    cancel: () => {
+      isLeft = true;
+      onCancel();
+    },
+  });
+}
+
+async function textOf(response: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    text += decoder.decode(chunk, { stream: true });
+    if (bytes > maxBytes) break;
+  }
+  return text;
+}
+
+function pathOnly(path: string): string {
+  return path.split("?")[0] ?? "";
+}
+
+function indented(text: string): string {
+  try {
+    return text === "" ? "" : JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

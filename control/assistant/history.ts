@@ -1,0 +1,69 @@
+/**
+ * The conversation so far as a page sends it back (docs/rules/assistant.md#questions). Pure. It comes from the browser, so
+ * that nothing in it is more than what its own person could have said: it can make the model say something, and nothing
+ * else.
+ */
+import { z } from "zod";
+
+const CONTENT_MAX_CHARACTERS = 128 * 1024;
+const MESSAGES_MAX = 200;
+/** What is older than this is forgotten. */
+const HISTORY_MAX_CHARACTERS = 120_000;
+const QUESTION_MAX_CHARACTERS = 8000;
+
+const content = z.string({ error: "must be a text" }).max(CONTENT_MAX_CHARACTERS, "is too long").transform(wellFormed);
+const shortName = z.string({ error: "must be a text" }).max(200, "is too long");
+
+const callSchema = z.object({
+  id: shortName,
+  type: z.literal("function"),
+  function: z.object({ name: shortName, arguments: z.string().max(CONTENT_MAX_CHARACTERS) }),
+});
+
+const messageSchema = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("user"), content }),
+  z.object({ role: z.literal("assistant"), content, tool_calls: z.array(callSchema).max(8).optional() }),
+  z.object({ role: z.literal("tool"), tool_call_id: shortName, content }),
+]);
+
+/** A message of a chat completion, besides the system's. */
+export type HistoryMessage = z.output<typeof messageSchema>;
+
+/** What a page asks. */
+export const questionSchema = z.object({
+  text: z
+    .string({ error: "must be a text" })
+    .trim()
+    .min(1, "must not be blank")
+    .max(QUESTION_MAX_CHARACTERS, `must be at most ${QUESTION_MAX_CHARACTERS} characters`)
+    .transform(wellFormed),
+  history: z
+    .array(messageSchema, { error: "must be the history of an answer" })
+    .max(MESSAGES_MAX, "is too long")
+    .default([]),
+});
+
+/**
+ * The newest messages that fit, from one of the person on: a result without its call is no conversation. The messages since
+ * the person's last one are always kept.
+ */
+export function recentHistory(messages: readonly HistoryMessage[]): readonly HistoryMessage[] {
+  let from = messages.length;
+  let characters = 0;
+  for (let at = messages.length - 1; at >= 0; at -= 1) {
+    characters += sizeOf(messages[at] as HistoryMessage);
+    const isOver = characters > HISTORY_MAX_CHARACTERS || messages.length - at > MESSAGES_MAX / 2;
+    if (isOver && from < messages.length) break;
+    if (messages[at]?.role === "user") from = at;
+  }
+  return messages.slice(from);
+}
+
+function sizeOf(message: HistoryMessage): number {
+  const calls = message.role === "assistant" ? (message.tool_calls ?? []) : [];
+  return message.content.length + calls.reduce((sum, call) => sum + call.function.arguments.length, 0);
+}
+
+function wellFormed(text: string): string {
+  return text.toWellFormed();
+}

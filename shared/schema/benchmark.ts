@@ -1,0 +1,72 @@
+/** Benchmarks on the Management API (docs/rules/benchmarks.md). */
+import * as z from "zod";
+import { requiredText, timestamp, whole } from "./common.ts";
+
+/** POST /benchmarks. The settings of the assistant bound the first three further. */
+export const startBenchmarkSchema = z
+  .object({
+    model: requiredText(300).meta({ description: "The name of an enabled chat or embedding model" }),
+    concurrency: whole(1, 256).default(8).meta({ description: "Requests under way at the same time" }),
+    duration_secs: whole(1, 600).default(30),
+    max_requests: whole(1, 20_000).default(200),
+    prompt_tokens: whole(1, 32_000).default(64).meta({ description: "About so many, in each request" }),
+    max_tokens: whole(1, 4096).default(64).meta({ description: "Of each answer; without meaning for embeddings" }),
+  })
+  .meta({ id: "StartBenchmark" });
+export type StartBenchmark = z.output<typeof startBenchmarkSchema>;
+
+const ms = z.number().nullable();
+
+/** What ended within one second of a benchmark. */
+export const benchmarkPointSchema = z.object({
+  at_ms: z.number().int().meta({ description: "Since the first request, the end of the second" }),
+  requests: z.number().int(),
+  errors: z.number().int(),
+  p50_ms: ms,
+  p95_ms: ms,
+  ttft_p50_ms: ms,
+  output_tokens: z.number().int(),
+});
+export type BenchmarkPoint = z.infer<typeof benchmarkPointSchema>;
+
+/** The figures of a whole benchmark; null: nothing that they could be of. */
+export const benchmarkResultSchema = z.object({
+  requests: z
+    .number()
+    .int()
+    .meta({ description: "With an answer to the end, or an error; those cut off at the end are not counted" }),
+  errors: z.number().int().meta({ description: "Anything but a complete 2xx answer" }),
+  duration_ms: z.number().int(),
+  throughput_rps: z.number().meta({ description: "Successes" }),
+  p50_ms: ms,
+  p95_ms: ms,
+  p99_ms: ms,
+  ttft_p50_ms: ms,
+  ttft_p95_ms: ms,
+  output_tokens: z.number().int(),
+  output_tokens_per_sec: z.number(),
+  statuses: z.record(z.string(), z.number().int()).meta({ description: "Answers by status; 0: there was none" }),
+});
+export type BenchmarkResult = z.infer<typeof benchmarkResultSchema>;
+
+/** A benchmark in the list. */
+export const benchmarkSchema = z
+  .object({
+    id: z.string(),
+    started_by: z.string(),
+    plan: startBenchmarkSchema,
+    state: z
+      .enum(["running", "done", "stopped", "lost"])
+      .meta({ description: "`lost`: the process that ran it has ended without a word" }),
+    result: benchmarkResultSchema.nullable(),
+    created_at: timestamp,
+    ended_at: timestamp.nullable(),
+  })
+  .meta({ id: "Benchmark" });
+export type Benchmark = z.infer<typeof benchmarkSchema>;
+
+/** One benchmark, with what was measured second by second. */
+export const benchmarkDetailSchema = benchmarkSchema
+  .extend({ points: z.array(benchmarkPointSchema) })
+  .meta({ id: "BenchmarkDetail" });
+export type BenchmarkDetail = z.infer<typeof benchmarkDetailSchema>;
