@@ -73,7 +73,7 @@ export interface paths {
         put?: never;
         /**
          * Merge a backup file into the configuration, whole or not at all
-         * @description Merge a backup file into the configuration, whole or not at all. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description With `dry_run=true` nothing is changed: `differences` says of each object whether it would be added or changed, and in which fields. A file that would be refused is refused in the same way. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postBackupRestore"];
         delete?: never;
@@ -3479,6 +3479,120 @@ export interface components {
                 inserted: number;
                 updated: number;
             };
+            differences?: {
+                api_keys: {
+                    added: number;
+                    changed: number;
+                    objects: {
+                        /** @enum {string} */
+                        change: "added" | "changed";
+                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        fields: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                    }[];
+                    /** @description Objects that are not in the file; they stay as they are */
+                    only_here: number;
+                    unchanged: number;
+                };
+                app_settings: {
+                    added: number;
+                    changed: number;
+                    objects: {
+                        /** @enum {string} */
+                        change: "added" | "changed";
+                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        fields: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                    }[];
+                    /** @description Objects that are not in the file; they stay as they are */
+                    only_here: number;
+                    unchanged: number;
+                };
+                fairshare_groups: {
+                    added: number;
+                    changed: number;
+                    objects: {
+                        /** @enum {string} */
+                        change: "added" | "changed";
+                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        fields: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                    }[];
+                    /** @description Objects that are not in the file; they stay as they are */
+                    only_here: number;
+                    unchanged: number;
+                };
+                mcp_servers: {
+                    added: number;
+                    changed: number;
+                    objects: {
+                        /** @enum {string} */
+                        change: "added" | "changed";
+                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        fields: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                    }[];
+                    /** @description Objects that are not in the file; they stay as they are */
+                    only_here: number;
+                    unchanged: number;
+                };
+                model_endpoints: {
+                    added: number;
+                    changed: number;
+                    objects: {
+                        /** @enum {string} */
+                        change: "added" | "changed";
+                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        fields: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                    }[];
+                    /** @description Objects that are not in the file; they stay as they are */
+                    only_here: number;
+                    unchanged: number;
+                };
+                models: {
+                    added: number;
+                    changed: number;
+                    objects: {
+                        /** @enum {string} */
+                        change: "added" | "changed";
+                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        fields: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                    }[];
+                    /** @description Objects that are not in the file; they stay as they are */
+                    only_here: number;
+                    unchanged: number;
+                };
+                tenants: {
+                    added: number;
+                    changed: number;
+                    objects: {
+                        /** @enum {string} */
+                        change: "added" | "changed";
+                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        fields: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                    }[];
+                    /** @description Objects that are not in the file; they stay as they are */
+                    only_here: number;
+                    unchanged: number;
+                };
+            };
             fairshare_groups: {
                 inserted: number;
                 updated: number;
@@ -4278,7 +4392,9 @@ export interface operations {
     };
     postBackupRestore: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: "true" | "false";
+            };
             header?: {
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
