@@ -1,10 +1,10 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
-import { Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
+import { Gauge, KeyRound, type LucideIcon, Plug, Scale, ScrollText, Settings, Users } from "lucide-react";
 
 interface NavigationEntry {
-  readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys";
+  readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys" | "/mcp" | "/settings";
   /** Identifier of its text in the catalogue of pages. */
-  readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys";
+  readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys" | "mcp" | "settings";
   readonly icon: LucideIcon;
   /** Who sees it. */
   readonly roles: readonly ("admin" | "user")[];
@@ -16,6 +16,8 @@ const NAVIGATION: readonly NavigationEntry[] = [
   { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
   { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
   { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
+  { to: "/mcp", text: "mcp", icon: Plug, roles: ["admin"] },
+  { to: "/settings", text: "settings", icon: Settings, roles: ["admin"] },
 ];
 
 /** What a role can go to. */

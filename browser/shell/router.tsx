@@ -7,7 +7,9 @@ import { createRootRouteWithContext, createRoute, createRouter, lazyRouteCompone
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
+import { mcpSearch } from "../pages/mcp/mcp-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
+import { settingsSearch } from "../pages/settings/settings-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
 import { tenantsSearch } from "../pages/tenants/tenants-search.ts";
@@ -75,9 +77,23 @@ const keys = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 
+const mcp = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/mcp",
+  validateSearch: mcpSearch,
+  component: lazyRouteComponent(async () => await import("../pages/mcp/mcp-page.tsx"), "McpPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/settings",
+  validateSearch: settingsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/settings/settings-page.tsx"), "SettingsPage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
-  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants]), logs, tenant, keys]),
+  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants, mcp, settings]), logs, tenant, keys]),
 ]);
 
 /** The router; pages are loaded when a link to them is about to be used. */

@@ -49,6 +49,13 @@ const PAGES: readonly ListedPage[] = [
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
+  { name: "mcp", as: "admin", path: "/mcp", isThere: heading("MCP servers") },
+  {
+    name: "settings",
+    as: "admin",
+    path: "/settings?tab=boons",
+    isThere: async ({ page }) => await page.getByLabel("Vision enabled").waitFor(),
+  },
   {
     name: "tenant, with its week",
     as: "user",

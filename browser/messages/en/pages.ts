@@ -10,4 +10,8 @@ export const pageTexts = {
   tenantsQuestion: "Who may use what, and what is left?",
   keys: "Keys",
   keysQuestion: "Which key calls, and when did it last?",
+  mcp: "MCP servers",
+  mcpQuestion: "Which tools are there, and do they answer?",
+  settings: "Settings",
+  settingsQuestion: "What holds for the whole gateway, and since when?",
 } as const;
