@@ -1,6 +1,7 @@
 /** MCP servers in a real browser: a server is registered, tested, disabled and deleted. */
 import { randomUUID } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
 import { startReferenceServer } from "../harness/mcp-reference/server.ts";
@@ -33,11 +34,17 @@ it("registers a server, lists its tools, and disables and deletes it", async () 
   await panel.getByText(/Every tenant, with any key/).waitFor();
 
   await panel.getByRole("button", { name: "Disable" }).click();
-  await panel.getByText(/Nobody: it is disabled/).waitFor();
-  expect((await serverNow())?.enabled).toBe(false);
   await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText(`${name} is enabled`).waitFor();
+  const [undone, disabled] = await gateway.must<AuditEntry[]>(
+    "GET",
+    `/audit?entity_id=${(await serverNow())?.id}&limit=2`,
+  );
+  expect([undone?.detail, disabled?.detail]).toMatchObject([
+    { changed: { enabled: [false, true] } },
+    { changed: { enabled: [true, false] } },
+  ]);
   await panel.getByRole("button", { name: "Disable" }).waitFor();
-  expect((await serverNow())?.enabled).toBe(true);
 
   await panel.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();

@@ -1,8 +1,8 @@
 /** Settings in a real browser: changes with undo, what is refused, and a restore that is looked at first. */
 import { Buffer } from "node:buffer";
 import { expect, it } from "vitest";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Backup } from "../../shared/schema/backup.ts";
-import type { Assistant } from "../../shared/schema/settings/assistant.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { accessibilityProblems, sidewaysPixels } from "../harness/browser/page-checks.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
@@ -19,12 +19,14 @@ it("shows what is refused at its field, saves, and takes back", async () => {
   await page.getByRole("alert").filter({ hasText: "256" }).waitFor();
   await field.fill("33");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Assistant of the gateway saved").waitFor();
-  expect((await gateway.must<Assistant>("GET", "/settings/assistant")).bench_max_concurrency).toBe(33);
-  await page.getByText(/Saved by admin/).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText(/Saved by admin/).waitFor();
   await page.getByText("Assistant of the gateway is as before").waitFor();
-  expect((await gateway.must<Assistant>("GET", "/settings/assistant")).bench_max_concurrency).toBe(40);
+  const entries = await gateway.must<AuditEntry[]>("GET", "/audit?entity_type=settings&entity_id=assistant&limit=2");
+  expect(entries.map(({ detail }) => detail)).toEqual([
+    { changed: { bench_max_concurrency: [33, 40] } },
+    { changed: { bench_max_concurrency: [40, 33] } },
+  ]);
   expect(problems()).toEqual([]);
 });
 

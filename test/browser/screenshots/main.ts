@@ -36,6 +36,9 @@ const SHOTS: readonly Shot[] = [
   { name: "tenants", title: "Tenants", path: () => "/tenants" },
   { name: "tenant", title: "A tenant: budget, hours, keys", path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}` },
   { name: "keys", title: "Keys", path: () => "/keys" },
+  { name: "mcp", title: "MCP servers", path: () => "/mcp" },
+  { name: "settings", title: "Settings: where alerts go", path: () => "/settings" },
+  { name: "backup", title: "Settings: backup and restore", path: () => "/settings?tab=backup" },
 ];
 
 await makeTemplate();
