@@ -9,8 +9,10 @@ import {
   KeyRound,
   type LucideIcon,
   MessagesSquare,
+  Plug,
   Scale,
   ScrollText,
+  Settings,
   UserCog,
   Users,
 } from "lucide-react";
@@ -38,6 +40,7 @@ const NAVIGATION = [
   [
     { to: "/models", text: "models", icon: Box, roles: ["admin"] },
     { to: "/portal/models", text: "portalModels", icon: Box, roles: ["user"] },
+    { to: "/mcp", text: "mcp", icon: Plug, roles: ["admin"] },
   ],
   [
     { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
@@ -49,7 +52,10 @@ const NAVIGATION = [
     { to: "/portal/guide", text: "portalGuide", icon: BookOpen, roles: ["user"] },
     { to: "/assistant", text: "assistant", icon: Bot, roles: ["admin"] },
   ],
-  [{ to: "/audit", text: "audit", icon: History, roles: ["admin"] }],
+  [
+    { to: "/audit", text: "audit", icon: History, roles: ["admin"] },
+    { to: "/settings", text: "settings", icon: Settings, roles: ["admin"] },
+  ],
 ] as const satisfies readonly (readonly NavigationEntry[])[];
 
 type Entry = (typeof NAVIGATION)[number][number];

@@ -9,12 +9,14 @@ import { auditSearch } from "../pages/audit/audit-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
+import { mcpSearch } from "../pages/mcp/mcp-search.ts";
 import { modelSearch, modelsSearch } from "../pages/models/models-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
 import { playgroundSearch } from "../pages/playground/playground-search.ts";
 import { guideSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
+import { settingsSearch } from "../pages/settings/settings-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
 import { tenantsSearch } from "../pages/tenants/tenants-search.ts";
@@ -169,10 +171,24 @@ const assistant = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/assistant/assistant-page.tsx"), "AssistantPage"),
 });
 
+const mcp = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/mcp",
+  validateSearch: mcpSearch,
+  component: lazyRouteComponent(async () => await import("../pages/mcp/mcp-page.tsx"), "McpPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/settings",
+  validateSearch: settingsSearch,
+  component: lazyRouteComponent(async () => await import("../pages/settings/settings-page.tsx"), "SettingsPage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
   signedIn.addChildren([
-    forAdmins.addChildren([overview, fairshare, tenants, models, model, users, audit, assistant]),
+    forAdmins.addChildren([overview, fairshare, tenants, models, model, users, audit, assistant, mcp, settings]),
     logs,
     tenant,
     keys,

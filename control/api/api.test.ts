@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
 
@@ -151,6 +152,8 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/fairshare/live", null],
   ["POST", "/api/v1/resync", null],
   ["GET", "/api/v1/fairshare/history", null],
+  ["GET", "/api/v1/about", null],
+  ["GET", "/api/v1/settings", null],
   ["GET", "/api/v1/backup/export", null],
   ["POST", "/api/v1/backup/restore", {}],
 ];
@@ -204,6 +207,22 @@ describe("what no route serves", () => {
     expect((await control.request("GET", "/api/v1/nothing")).status).toBe(404);
     const response = await control.request("PATCH", "/api/v1/tenants");
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, POST"]);
+  });
+
+  it("says what runs, and on which schema", async () => {
+    const about = await json(await control.request("GET", "/api/v1/about"));
+    const { rows } = (await control.connection.db.execute(
+      sql`SELECT max(version) AS newest FROM schema_migrations`,
+    )) as unknown as { rows: { newest: number }[] };
+    expect(about).toMatchObject({
+      version: "0.0.0",
+      runtime: `Node ${process.versions.node}`,
+      license: "Apache-2.0",
+      schema_version: Number(rows[0]?.newest),
+      schema_applied_at: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      management_body_max_bytes: 2 * 1024 * 1024,
+    });
+    expect(about["cells"]).toContain(about["cell"]);
   });
 
   it("needs no token for health, version and document", async () => {

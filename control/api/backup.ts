@@ -1,7 +1,7 @@
 /**
  * Backup routes.
  */
-import { backupSchema, restoreReportSchema } from "../../shared/schema/backup.ts";
+import { backupSchema, restoreQuerySchema, restoreReportSchema } from "../../shared/schema/backup.ts";
 import { exportBackup } from "../backup/export-backup.ts";
 import { restoreBackup } from "../backup/restore-backup.ts";
 import { endpoint } from "./endpoint.ts";
@@ -24,9 +24,12 @@ export function backupRoutes(app: Api, deps: ApiDeps): void {
     method: "post",
     path: "/api/v1/backup/restore",
     summary: "Merge a backup file into the configuration, whole or not at all",
+    description:
+      "With `dry_run=true` nothing is changed: `differences` says of each object whether it would be added or changed, and in which fields. A file that would be refused is refused in the same way.",
     tag,
+    query: restoreQuerySchema,
     body: backupSchema,
     answer: restoreReportSchema,
-    handler: async ({ ctx, body }) => await restoreBackup(ctx, body),
+    handler: async ({ ctx, query, body }) => await restoreBackup(ctx, body, query),
   });
 }

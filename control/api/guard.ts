@@ -11,12 +11,12 @@ import { peerAddress } from "./peer-address.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
 
 const MEBIBYTE = 1024 * 1024;
-const BODY_MAX_BYTES = 2 * MEBIBYTE;
+/** The largest bodies: a backup file is larger than any other (docs/rules/management-api.md#limits). */
+export const BODY_MAX_BYTES = { management: 2 * MEBIBYTE, backup: 64 * MEBIBYTE } as const;
 const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
 /** A client that sends nothing for this long is taken to wait for the answer. */
 const DISCARD_SILENCE_MS = 500;
-/** A backup file is larger than any other body (docs/rules/management-api.md#limits). */
-const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": 64 * MEBIBYTE };
+const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": BODY_MAX_BYTES.backup };
 
 /** Refuses every request without the exact token; sets the context of the actor. */
 export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
@@ -39,7 +39,7 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
  */
 export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
   await bodyLimit({
-    maxSize: LARGER_BODIES[c.req.path] ?? BODY_MAX_BYTES,
+    maxSize: LARGER_BODIES[c.req.path] ?? BODY_MAX_BYTES.management,
     onError: async (refused) => {
       await discard(refused.req.raw.body);
       throw new GatewayError("request_too_large", { headers: { connection: "close" } });

@@ -1,20 +1,33 @@
 /** Routes for operating a gateway: the resync, and the log of what admins have changed. */
 
 import { z } from "zod";
+import { aboutSchema } from "../../shared/schema/about.ts";
 import { alertOverviewSchema } from "../../shared/schema/alert-log.ts";
 import { attentionItemSchema } from "../../shared/schema/attention.ts";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
 import { readAlerts } from "../alerts/read-alerts.ts";
 import { resync } from "../publish/resync-verb.ts";
+import { readAbout } from "../services/about/read-about.ts";
 import { getAttention } from "../services/attention/get-attention.ts";
 import { auditPages, listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
+import { BODY_MAX_BYTES } from "./guard.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
-/** Resync, audit log, alerts, and what needs attention. */
+/** Resync, audit log, alerts, what needs attention, and what runs. */
 export function operationRoutes(app: Api, deps: ApiDeps): void {
   const directory = { cells: deps.cells, own: deps.cell };
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/about",
+    summary: "What runs, on which schema, for which cells, and how it is protected",
+    tag: "Operations",
+    answer: aboutSchema,
+    handler: async ({ ctx }) =>
+      await readAbout(ctx, { directory, version: deps.version, bodyMaxBytes: BODY_MAX_BYTES }),
+  });
   endpoint(app, {
     kind: "write",
     method: "post",

@@ -1,9 +1,12 @@
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { settingsRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Boons } from "../../shared/schema/settings/boons.ts";
 import type { Energy } from "../../shared/schema/settings/energy.ts";
+import type { ListedSetting } from "../../shared/schema/settings/listed.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { seedSettings } from "../startup/seed-settings.ts";
 
 let control: TestControl;
 
@@ -257,5 +260,46 @@ describe("settings", () => {
       { error: { code: "validation_failed", param: field } },
     ]);
     expect(await get(name)).toEqual(before);
+  });
+});
+
+describe("the list of settings", () => {
+  let fresh: TestControl;
+  beforeAll(async () => {
+    fresh = await startControl();
+  });
+  afterAll(async () => {
+    await fresh.close();
+  });
+  const listed = async (): Promise<Readonly<Record<string, Omit<ListedSetting, "name">>>> => {
+    const rows = (await (await fresh.request("GET", "/api/v1/settings")).json()) as ListedSetting[];
+    return Object.fromEntries(rows.map(({ name, ...rest }) => [name, rest]));
+  };
+
+  it("says where each value comes from, since when, and who saved it", async () => {
+    const unsaved = { source: "default", saved_at: null, saved_by: null };
+    expect(await listed()).toEqual({
+      alerts: unsaved,
+      usage_retention: { ...unsaved, source: "environment" },
+      auto_router: unsaved,
+      boons: unsaved,
+      energy: unsaved,
+      jobsched: unsaved,
+      assistant: unsaved,
+    });
+    await seedSettings({ ...fresh.ctx, actor: "system" }, { alerts: { min_interval_secs: 60 }, auto_router: {} });
+    await fresh.request("PUT", "/api/v1/settings/usage-retention", { days: 30 });
+    const saved_at = expect.stringMatching(/^\d{4}-.*Z$/) as string;
+    expect(await listed()).toMatchObject({
+      alerts: { source: "environment", saved_at, saved_by: "system" },
+      usage_retention: { source: "saved", saved_at, saved_by: "admin" },
+      boons: unsaved,
+    });
+  });
+
+  it("names nobody for a setting that a backup has brought", async () => {
+    await fresh.request("PUT", "/api/v1/settings/usage-retention", { days: 30 });
+    await fresh.connection.db.execute(sql`UPDATE audit_log SET ts = ts - interval '1 hour'`);
+    expect((await listed())["usage_retention"]).toMatchObject({ source: "saved", saved_by: null });
   });
 });

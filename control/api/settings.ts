@@ -15,6 +15,7 @@ import {
   jobschedSchema,
   jobschedTestSchema,
 } from "../../shared/schema/settings/jobsched.ts";
+import { listedSettingsSchema } from "../../shared/schema/settings/listed.ts";
 import { usageRetentionSchema } from "../../shared/schema/settings/usage-retention.ts";
 import { alertSettings, sendTestAlert } from "../alerts/alert-settings.ts";
 import { energySettings } from "../energy/energy-settings.ts";
@@ -22,6 +23,7 @@ import { testEnergy } from "../energy/try-power-query.ts";
 import { jobschedSettings, resolveJobsched } from "../jobsched/jobsched-settings.ts";
 import { testJobsched } from "../jobsched/ping-jobsched.ts";
 import { probeCompressor } from "../outbound/compressor-probe.ts";
+import { listSettings } from "../services/settings/list-settings.ts";
 import {
   assistantSettings,
   autoRouterSettings,
@@ -74,6 +76,15 @@ function settingRoutes<Answer extends z.ZodType, Shown extends HandlerResult<"re
 
 /** The settings of the gateway itself. */
 export function settingsRoutes(app: Api, deps: ApiDeps): void {
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: at,
+    summary: "List the settings: where each value comes from, and since when it holds",
+    tag,
+    answer: listedSettingsSchema,
+    handler: async ({ ctx }) => await listSettings(ctx),
+  });
   settingRoutes(app, {
     name: "alerts",
     verbs: alertSettings,

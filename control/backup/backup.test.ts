@@ -1,9 +1,14 @@
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hashKeySecret } from "../../shared/api-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { storeKeys } from "../../shared/records.ts";
-import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
+import {
+  BACKUP_ENTITIES,
+  type Backup,
+  type RestoreDifferences,
+  type RestoreReport,
+} from "../../shared/schema/backup.ts";
 import { importSealKey, seal, unseal } from "../../shared/seal.ts";
 import { newEncryptionKey, startControl, type TestControl } from "../../test/harness/control.ts";
 import { type FullConfiguration, fillConfiguration } from "../../test/harness/full-configuration.ts";
@@ -144,6 +149,80 @@ it("merges: updates what has the same id, exchanges names, leaves alone what is 
   });
   expect(await copyOf(to, storeKeys.model("plain-model"))).toBeNull();
   expect(await copyOf(to, storeKeys.model("renamed-model"))).toMatchObject({ id: model.id });
+});
+
+describe("a dry run", () => {
+  const dryRun = async (input: unknown) => await to.request("POST", "/api/v1/backup/restore?dry_run=true", input);
+  const differencesOf = async (input: unknown): Promise<RestoreDifferences> => {
+    const response = await dryRun(input);
+    const { differences } = (await response.json()) as RestoreReport;
+    if (differences === undefined) throw new Error(`no differences: ${response.status}`);
+    return differences;
+  };
+
+  it("adds everything to an empty gateway, and changes nothing", async () => {
+    const before = await contents(to);
+    const differences = await differencesOf(file);
+    for (const entity of BACKUP_ENTITIES) {
+      const { added, changed, unchanged, objects } = differences[entity];
+      expect([entity, added + changed + unchanged]).toEqual([entity, file.data[entity].length]);
+      expect(objects).toHaveLength(added + changed);
+    }
+    expect(differences.tenants).toMatchObject({
+      added: 2,
+      only_here: 0,
+      objects: expect.arrayContaining([{ name: "Full", change: "added", fields: {} }]) as unknown,
+    });
+    expect(await contents(to)).toBe(before);
+    expect(await newestAudit(to)).toMatchObject({ action: "export_backup" });
+    expect(to.cell.items).toEqual([]);
+  });
+
+  it("says which fields would change, and of secrets only that they would", async () => {
+    await restore(file);
+    await to.request("POST", "/api/v1/tenants", { name: "Only here" });
+    const before = await contents(to);
+    expect(await differencesOf(file)).toMatchObject(
+      Object.fromEntries(BACKUP_ENTITIES.map((entity) => [entity, { added: 0, changed: 0, objects: [] }])),
+    );
+
+    const tenant = file.data.tenants.find(({ name }) => name === "Full");
+    const server = file.data.mcp_servers[0];
+    const alerts = file.data.app_settings.find(({ key }) => key === "alerts");
+    if (tenant === undefined || server === undefined || alerts === undefined) throw new Error("rows expected");
+    tenant.weight = 99;
+    tenant.description = "d".repeat(2000);
+    server.auth_header = "Bearer another";
+    alerts.value["min_interval_secs"] = 7;
+    const response = await dryRun(file);
+    const text = await response.text();
+    expect(text).not.toContain("another");
+    const { differences, warnings } = JSON.parse(text) as RestoreReport;
+    expect(warnings).toEqual([]);
+    expect(differences?.tenants).toMatchObject({ added: 0, changed: 1, unchanged: 1, only_here: 1 });
+    expect(differences?.tenants.objects[0]).toMatchObject({
+      name: "Full",
+      fields: { weight: [expect.any(Number), 99] },
+    });
+    expect(JSON.stringify(differences).length).toBeLessThan(2000);
+    expect(differences?.mcp_servers.objects[0]?.fields).toEqual({ auth_header: "changed" });
+    expect(differences?.app_settings.objects).toEqual([
+      { name: "alerts", change: "changed", fields: { min_interval_secs: [expect.any(Number), 7] } },
+    ]);
+    expect(await contents(to)).toBe(before);
+  });
+
+  it("refuses what the restore would refuse, and another word than true or false", async () => {
+    const [one] = file.data.tenants;
+    if (one === undefined) throw new Error("a tenant expected");
+    const other = await to.request("POST", "/api/v1/tenants", { name: one.name });
+    expect(other.status).toBe(200);
+    const refused = await dryRun(file);
+    const really = await restore(file);
+    expect([refused.status, await refused.json()]).toEqual([409, await really.json()]);
+    const asked = await to.request("POST", "/api/v1/backup/restore?dry_run=yes", file);
+    expect([asked.status, await asked.json()]).toMatchObject([400, { error: { param: "dry_run" } }]);
+  });
 });
 
 it("publishes the model of a restored endpoint although only the endpoint is in the file", async () => {

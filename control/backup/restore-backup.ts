@@ -5,17 +5,25 @@
 import { eq, inArray } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { HOT_SETTINGS } from "../../shared/records.ts";
-import { BACKUP_ENTITIES, type Backup, type BackupEntity, type RestoreReport } from "../../shared/schema/backup.ts";
+import {
+  BACKUP_ENTITIES,
+  type Backup,
+  type BackupEntity,
+  type RestoreReport,
+  restoreQuerySchema,
+} from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { models } from "../db/schema/models.ts";
 import { resetHealthOfMoved } from "../health/forget-moved-models.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
+import { parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
 import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
 import { sealRow, sealSetting, secretsOf } from "../resources/stored-secrets.ts";
 import { checkAddresses, readBackup } from "./checks.ts";
+import { compareRows, storedRows } from "./compare-rows.ts";
 import { checkBackupKey } from "./key-check.ts";
 import { batches, mergeRows } from "./merge.ts";
 import { verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
@@ -23,8 +31,28 @@ import { verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
 const PEPPER_WARNING =
   "api key pepper differs from the backup; restored keys will not authenticate until it matches or keys are rotated";
 
-/** The report. Throws 400 `backup_format`, `backup_key_*`, `address_blocked`, `validation_failed`; 409 `already_exists`. */
-export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<Written<RestoreReport>> {
+/** Ends the transaction of a dry run, so that nothing of it stays. */
+class DryRunEnded extends Error {
+  override readonly name = "DryRunEnded";
+  readonly report: RestoreReport;
+
+  constructor(report: RestoreReport) {
+    super("rolled back");
+    this.report = report;
+  }
+}
+
+/**
+ * The report; with `dry_run=true` in the query also what each object would become, and nothing is changed
+ * (docs/rules/backup.md#dry-run). Throws 400 `backup_format`, `backup_key_*`, `address_blocked`, `validation_failed`; 409
+ * `already_exists`.
+ */
+export async function restoreBackup(
+  ctx: VerbContext,
+  input: unknown,
+  query: unknown = {},
+): Promise<Written<RestoreReport>> {
+  const isDryRun = parse(restoreQuerySchema, query).dry_run === "true";
   const { data: given, ...head } = readBackup(input);
   const verdict = await checkBackupKey(head.encryption, secretsOf(given), ctx.sealKey);
   if (verdict !== "readable") throw new GatewayError(verdict);
@@ -32,12 +60,15 @@ export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<W
   const judged = await verifySecrets(ctx, given);
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
   const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
-  return await write(ctx, async (tx, journal) => {
+  const restore = async (tx: Transaction, journal: WriteJournal): Promise<RestoreReport> => {
     const warnings = [...pepper, ...judged.warnings];
     const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
     const data = { ...judged.data, model_endpoints };
+    const before = isDryRun ? await storedRows(tx, data) : null;
     const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
+    const differences =
+      before === null ? undefined : await compareRows(tx, before, await storedRows(tx, data), ctx.sealKey);
     await touchModelsOfEndpoints(tx, journal);
     journal.checkIsDue = true;
     journal.everythingChanged(
@@ -50,9 +81,16 @@ export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<W
       source_exported_at: head.exported_at,
       source_gateway_version: head.gateway_version,
     };
+    if (differences !== undefined) throw new DryRunEnded({ ...report, differences });
     journal.audit({ action: "restore_backup", entityType: "gateway", entityId: "backup", detail: report });
     return report;
-  });
+  };
+  try {
+    return await write(ctx, restore);
+  } catch (error) {
+    if (error instanceof DryRunEnded) return { record: error.report, sync: "done" };
+    throw error;
+  }
 }
 
 async function restoreEntity(

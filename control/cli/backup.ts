@@ -22,9 +22,12 @@ export function backupCommands(program: Command): void {
   backup
     .command("restore <file>")
     .description("merge a file into the configuration, whole or not at all")
-    .action(async (file: string, _options: object, command: Command) => {
+    .option("--dry-run", "change nothing, and say what would be added and changed")
+    .action(async (file: string, { dryRun = false }: { dryRun?: boolean }, command: Command) => {
       const session = sessionOf(command);
-      session.record(await session.bodyOf(session.client.POST("/api/v1/backup/restore", { body: readFile(file) })));
+      const params = { query: dryRun ? { dry_run: "true" as const } : {} };
+      const body = readFile(file);
+      session.record(await session.bodyOf(session.client.POST("/api/v1/backup/restore", { params, body })));
     });
 }
 

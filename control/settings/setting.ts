@@ -110,7 +110,7 @@ async function saveSetting<Value extends object>(
       action: setting.action,
       entityType: "settings",
       entityId: setting.name,
-      detail: { ...changedFields(...flat(before, value), setting.secrets), ...auditedWarnings(warnings) },
+      detail: { ...changedFields(...dottedFields(before, value), setting.secrets), ...auditedWarnings(warnings) },
     });
     if (HOT_SETTINGS.some((name) => name === setting.name)) journal.settingChanged(setting.name);
     return { value, warnings };
@@ -129,7 +129,7 @@ async function held<Value extends object>(
 type Fields = Record<string, unknown>;
 
 /** Both values with dotted names. Each has every name of the other, so that a removed field shows as null. */
-function flat(before: object, after: object): [Fields, Fields] {
+export function dottedFields(before: object, after: object): [Fields, Fields] {
   const [old, fresh] = [flatten(before), flatten(after)];
   const names = Object.keys({ ...old, ...fresh });
   const complete = (fields: Fields): Fields => Object.fromEntries(names.map((name) => [name, fields[name] ?? null]));

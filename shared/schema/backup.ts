@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { storedKey } from "./api-key.ts";
-import { flag, freeText, timestamp } from "./common.ts";
+import { flag, freeText, oneOf, timestamp } from "./common.ts";
 import { storedGroup } from "./fairshare.ts";
 import { storedMcpServer } from "./mcp-server.ts";
 import { cacheTtlRule, isCacheTtlRight, storedModel } from "./model.ts";
@@ -90,6 +90,39 @@ export const BACKUP_ENTITIES = [
  */
 const countsSchema = z.object({ inserted: z.number().int(), updated: z.number().int() });
 
+/** POST /backup/restore: `dry_run=true` changes nothing and says what would change. */
+export const restoreQuerySchema = z.object({ dry_run: oneOf(["true", "false"]).optional() });
+
+/** What a restore would do to the objects of one kind. */
+const differenceSchema = z.object({
+  added: z.number().int(),
+  changed: z.number().int(),
+  unchanged: z.number().int(),
+  only_here: z.number().int().meta({ description: "Objects that are not in the file; they stay as they are" }),
+  /** Added and changed ones, at most 200. */
+  objects: z.array(
+    z.object({
+      name: z.string(),
+      change: z.enum(["added", "changed"]),
+      fields: z
+        .record(z.string(), z.unknown())
+        .meta({ description: "By field `[old, new]`; of a secret `changed` alone" }),
+    }),
+  ),
+});
+export type RestoreDifference = z.infer<typeof differenceSchema>;
+
+const differencesSchema = z.object({
+  fairshare_groups: differenceSchema,
+  tenants: differenceSchema,
+  api_keys: differenceSchema,
+  models: differenceSchema,
+  model_endpoints: differenceSchema,
+  mcp_servers: differenceSchema,
+  app_settings: differenceSchema,
+});
+export type RestoreDifferences = z.infer<typeof differencesSchema>;
+
 /** POST /backup/restore: the result for each entity of the file. No row is ever deleted. */
 export const restoreReportSchema = z
   .object({
@@ -103,6 +136,8 @@ export const restoreReportSchema = z
     warnings: z.array(z.string()),
     source_exported_at: z.string(),
     source_gateway_version: z.string(),
+    /** Of a dry run alone. */
+    differences: differencesSchema.optional(),
   })
   .meta({ id: "RestoreReport" });
 export type RestoreReport = z.infer<typeof restoreReportSchema>;

@@ -51,6 +51,13 @@ const PAGES: readonly ListedPage[] = [
   { name: "assistant", as: "admin", path: "/assistant", isThere: heading("Assistant") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
   { name: "playground", as: "user", path: "/playground", isThere: heading("Playground") },
+  { name: "mcp", as: "admin", path: "/mcp", isThere: heading("MCP servers") },
+  {
+    name: "settings",
+    as: "admin",
+    path: "/settings?tab=boons",
+    isThere: async ({ page }) => await page.getByLabel("Vision enabled").waitFor(),
+  },
   {
     name: "tenant, with its week",
     as: "user",

@@ -30,4 +30,8 @@ export const pageTexts = {
   playgroundQuestion: "What does a model answer, and what does it cost?",
   assistant: "Assistant",
   assistantQuestion: "What do you want to know or change?",
+  mcp: "MCP servers",
+  mcpQuestion: "Which tools are there, and do they answer?",
+  settings: "Settings",
+  settingsQuestion: "What holds for the whole gateway, and since when?",
 } as const;

@@ -136,6 +136,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
   read("/stats", { shared: true }),
   ...admin(
     "GET",
+    "/about",
     "/alerts",
     "/audit",
     "/backup/export",
@@ -156,6 +157,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
     "/models/health",
     "/recipes",
     "/replicas",
+    "/settings",
     "/settings/alerts",
     "/settings/assistant",
     "/settings/auto-router",

@@ -37,6 +37,9 @@ const SHOTS: readonly Shot[] = [
   { name: "tenant", title: "A tenant: budget, hours, keys", path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}` },
   { name: "keys", title: "Keys", path: () => "/keys" },
   { name: "playground", title: "Playground: models with a pasted key", path: () => "/playground" },
+  { name: "mcp", title: "MCP servers", path: () => "/mcp" },
+  { name: "settings", title: "Settings: where alerts go", path: () => "/settings" },
+  { name: "backup", title: "Settings: backup and restore", path: () => "/settings?tab=backup" },
 ];
 
 await makeTemplate();

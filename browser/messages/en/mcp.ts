@@ -1,0 +1,22 @@
+/** Texts of the list of MCP servers. */
+export const mcpTexts = {
+  list: "MCP servers",
+  filter: "Name or address",
+  name: "Name",
+  address: "Address",
+  credential: "Credential",
+  credentialSet: "Stored",
+  credentialNone: "None",
+  state: "State",
+  enabled: "Enabled",
+  disabled: "Disabled",
+  tested: "Last test",
+  testedNote: "In this window; the gateway keeps none",
+  good: "{count, plural, one {# tool} other {# tools}}",
+  created: "Created",
+  empty: "No MCP servers yet",
+  emptyText: "A registered server is reached under /mcp/<name>, and models can run its tools.",
+  noMatch: "No server matches",
+  clear: "Clear filter",
+  create: "Register a server",
+} as const;

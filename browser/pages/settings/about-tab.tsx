@@ -1,0 +1,51 @@
+import { useQuery } from "@tanstack/react-query";
+import { read } from "../../data/reads.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { settingsTexts } from "../../messages/en/settings.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatInstant, instantOf } from "../../time/instants.ts";
+import { useZone } from "../../time/zone-context.tsx";
+import { formatCount, formatText } from "../../ui/format.ts";
+import { Facts, Panel } from "../../ui/layout.tsx";
+import { Loaded } from "../../ui/states.tsx";
+
+const text = texts("settings", settingsTexts);
+const MEBIBYTE = 1024 * 1024;
+
+/** What runs, on which schema, for which cells, and how it is protected. */
+export function AboutTab() {
+  const about = useQuery(read("/api/v1/about"));
+  const { zone } = useZone();
+  const yes = (isSo: boolean): string => text(isSo ? "yes" : "no");
+  const when = (instant: string | null): string => formatInstant(zone, instant === null ? null : instantOf(instant));
+  return (
+    <Panel>
+      <Loaded state={about} texts={STATE_TEXTS}>
+        {(one) => (
+          <Facts
+            facts={[
+              [text("version"), one.version],
+              [text("commit"), formatText(one.git_sha)],
+              [text("built"), when(one.built_at)],
+              [text("runtime"), one.runtime],
+              [text("license"), one.license],
+              [text("schema"), text("schemaAt", { version: one.schema_version, instant: when(one.schema_applied_at) })],
+              [text("cell"), one.cell],
+              [text("cells"), one.cells.join(", ")],
+              [text("secretsSealed"), yes(one.secrets_encrypted)],
+              [text("keysPeppered"), yes(one.keys_peppered)],
+              [text("privateBlocked"), yes(one.private_networks_blocked)],
+              [
+                text("bodies"),
+                text("bodiesText", {
+                  management: formatCount(one.management_body_max_bytes / MEBIBYTE),
+                  backup: formatCount(one.backup_body_max_bytes / MEBIBYTE),
+                }),
+              ],
+            ]}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}

@@ -1,0 +1,100 @@
+import { useState } from "react";
+import { alertsBodySchema, alertsSchema } from "../../../shared/schema/settings/alerts.ts";
+import { answerValue, api, type Records } from "../../data/api.ts";
+import type { FieldValues } from "../../forms/record/drafts.ts";
+import { objectSpecs, secretSpec } from "../../forms/record/field-specs.ts";
+import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { Trial } from "../../forms/trial.tsx";
+import { commonText } from "../../messages/common.ts";
+import { settingsTexts } from "../../messages/en/settings.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { Panel } from "../../ui/layout.tsx";
+import { Notice } from "../../ui/states.tsx";
+import { readsOf, SettingPanel, saveSetting, useSetting } from "./setting-panel.tsx";
+
+const text = texts("settings", settingsTexts);
+
+const CHAT = [
+  secretSpec("slack_webhook_url", "slack_webhook_set"),
+  ...objectSpecs(alertsSchema.pick({ min_interval_secs: true })),
+];
+const emailSchema = alertsSchema.shape.email.unwrap();
+const EMAIL = [...objectSpecs(emailSchema.omit({ password_set: true })), secretSpec("smtp_password", "password_set")];
+/** What the form of email shows while it is off. */
+const NO_EMAIL: FieldValues = { smtp_port: 587, starttls: true, recipients: [] };
+const emailBody = alertsBodySchema.shape.email.unwrap().unwrap();
+
+/** Where alerts are sent: a chat webhook and email, and a test of both. */
+export function AlertsTab() {
+  const isOn = useSetting("alerts").data?.email != null;
+  return (
+    <>
+      <SettingPanel
+        name="alerts"
+        title={text("alertsChat")}
+        effect={text("alertsChatText")}
+        specs={CHAT}
+        schema={alertsBodySchema}
+        bodyOf={({ slack_webhook_url, ...body }) =>
+          slack_webhook_url === "" ? { ...body, clear_slack_webhook: true } : { ...body, slack_webhook_url }
+        }
+      />
+      <SettingPanel
+        name="alerts"
+        title={text("alertsEmail")}
+        effect={isOn ? text("alertsEmailText") : `${text("alertsEmailText")} ${text("emailOff")}`}
+        specs={EMAIL}
+        schema={emailBody}
+        fieldsOf={({ email }) => (email as FieldValues | null) ?? NO_EMAIL}
+        bodyOf={({ smtp_password, ...body }) => ({
+          email: smtp_password === "" ? { ...body, clear_smtp_password: true } : { ...body, smtp_password },
+        })}
+        actions={isOn && <TurnOff />}
+      />
+      <Panel>
+        <Trial
+          label={text("alertsTest")}
+          note={text("alertsTestText")}
+          run={async () => answerValue(await api.POST("/api/v1/settings/alerts/test")).results}
+        >
+          {(results) => results.map((result) => <Channel key={result.channel} {...result} />)}
+        </Trial>
+      </Panel>
+    </>
+  );
+}
+
+function Channel({ channel, ok, detail }: Records["AlertsTest"]["results"][number]) {
+  const values = { channel: text(`channel_${channel}`), detail };
+  return <Notice tone={ok ? "good" : "bad"}>{text(ok ? "channelOk" : "channelFailed", values)}</Notice>;
+}
+
+/** Email is turned off after a question: nobody here knows its password to turn it on again. */
+function TurnOff() {
+  const [isAsked, setAsked] = useState(false);
+  const write = useAnnouncedWrite<null>({
+    send: async () => await saveSetting("alerts", { email: null }),
+    touches: readsOf("alerts"),
+    done: () => text("emailOffDone"),
+    failed: () => text("emailOffFailed"),
+    onDone: () => setAsked(false),
+  });
+  return (
+    <>
+      <Button onClick={() => setAsked(true)}>{text("emailTurnOff")}</Button>
+      <Confirm
+        isOpen={isAsked}
+        onCancel={() => setAsked(false)}
+        onConfirm={() => write.run(null)}
+        title={text("emailOffTitle")}
+        confirmLabel={text("emailTurnOff")}
+        cancelLabel={commonText("cancel")}
+        isBusy={write.isBusy}
+      >
+        {text("emailOffText")}
+      </Confirm>
+    </>
+  );
+}

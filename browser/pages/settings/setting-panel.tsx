@@ -1,0 +1,136 @@
+/** One setting as a form in a panel: what it does, where its values come from, and since when they hold. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type * as z from "zod";
+import { api } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import type { FieldValues } from "../../forms/record/drafts.ts";
+import { RecordForm } from "../../forms/record/record-form.tsx";
+import type { Answered } from "../../forms/record/use-announced-write.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { settingsTexts } from "../../messages/en/settings.ts";
+import { texts } from "../../messages/texts.ts";
+import { Age } from "../../time/use-clock.tsx";
+import { useZone } from "../../time/zone-context.tsx";
+import { Panel } from "../../ui/layout.tsx";
+import { Loaded } from "../../ui/states.tsx";
+
+const text = texts("settings", settingsTexts);
+const EVERY_MS = 30_000;
+
+/** By the part of its address: the name of its row. */
+const ROWS = {
+  alerts: "alerts",
+  "auto-router": "auto_router",
+  boons: "boons",
+  energy: "energy",
+  jobsched: "jobsched",
+  assistant: "assistant",
+  "usage-retention": "usage_retention",
+} as const;
+type SettingName = keyof typeof ROWS;
+
+const pathOf = <N extends SettingName>(name: N) => `/api/v1/settings/${name}` as const;
+
+/** The setting as it is, read again now and then. */
+export function useSetting<N extends SettingName>(name: N) {
+  return useQuery(read(pathOf(name), undefined, { everyMs: EVERY_MS }));
+}
+
+/** Saves some fields; what the body omits keeps its value. */
+export async function saveSetting(name: SettingName, body: FieldValues): Answered {
+  const put = api.PUT as (path: string, init: { readonly body: FieldValues }) => Answered;
+  return await put(pathOf(name), { body });
+}
+
+/** The reads that show a setting. */
+export const readsOf = (name: SettingName) => [pathOf(name), "/api/v1/settings"] as const;
+
+interface SettingPanelProps
+  extends Pick<Parameters<typeof RecordForm>[0], "specs" | "schema" | "offered" | "controls" | "note"> {
+  readonly name: SettingName;
+  readonly title: string;
+  /** What it does, and from when on a change counts. */
+  readonly effect: string;
+  /** The fields of the form, from the answer of the setting. */
+  readonly fieldsOf?: (setting: FieldValues) => FieldValues;
+  /** The body of the write, from that of the form. */
+  readonly bodyOf?: (body: FieldValues) => FieldValues;
+  readonly actions?: ReactNode;
+  /** Stands below the form. */
+  readonly children?: ReactNode;
+}
+
+export function SettingPanel({
+  name,
+  title,
+  effect,
+  fieldsOf,
+  bodyOf,
+  actions,
+  children,
+  schema,
+  ...form
+}: SettingPanelProps) {
+  const setting = useSetting(name);
+  const queries = useQueryClient();
+  const { zone } = useZone();
+  const fields = (answer: FieldValues): FieldValues => fieldsOf?.(answer) ?? answer;
+  return (
+    <Panel
+      title={title}
+      note={
+        <>
+          {effect} <Source name={name} />
+        </>
+      }
+      actions={actions}
+    >
+      <Loaded state={setting} texts={STATE_TEXTS}>
+        {(answer) => (
+          <RecordForm
+            {...form}
+            what={title}
+            name={text("gateway")}
+            schema={keptIsNoValue(schema)}
+            record={fields(answer)}
+            zone={zone}
+            sends="changed"
+            send={async (body) => await saveSetting(name, bodyOf?.(body) ?? body)}
+            readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
+            touches={readsOf(name)}
+          />
+        )}
+      </Loaded>
+      {children}
+    </Panel>
+  );
+}
+
+/** Refuses what the API would take to mean "as before": a person who types it means something else. */
+function keptIsNoValue(schema: z.ZodType): z.ZodType {
+  return schema.superRefine((body, context) => {
+    for (const [field, value] of Object.entries(body as FieldValues))
+      if (value === undefined) context.addIssue({ code: "custom", path: [field], message: text("keeps") });
+  });
+}
+
+function Source({ name }: { readonly name: SettingName }) {
+  const { data } = useQuery(read("/api/v1/settings", {}, { everyMs: EVERY_MS }));
+  const listed = data?.find((one) => one.name === ROWS[name]);
+  if (listed === undefined) return null;
+  const { source, saved_at, saved_by } = listed;
+  return (
+    <>
+      {source === "saved"
+        ? text(saved_by === null ? "source_unknown" : "source_saved", { who: saved_by ?? "" })
+        : text(`source_${source}`)}
+      {saved_at !== null && (
+        <>
+          , <Age at={saved_at} />
+        </>
+      )}
+      .
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+/** GET /settings: which settings were saved, when and by whom (docs/rules/settings.md#sources). */
+import * as z from "zod";
+
+const listedSettingSchema = z
+  .object({
+    name: z.string(),
+    source: z.enum(["saved", "environment", "default"]).meta({
+      description: "`environment`: taken from its variables, at the first start or because nothing is saved",
+    }),
+    saved_at: z.string().nullable(),
+    /** The actor of the audit log; null when nobody is known. */
+    saved_by: z.string().nullable(),
+  })
+  .meta({ id: "ListedSetting" });
+export type ListedSetting = z.infer<typeof listedSettingSchema>;
+
+export const listedSettingsSchema = z.array(listedSettingSchema);
