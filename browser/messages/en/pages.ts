@@ -10,4 +10,6 @@ export const pageTexts = {
   tenantsQuestion: "Who may use what, and what is left?",
   keys: "Keys",
   keysQuestion: "Which key calls, and when did it last?",
+  deployments: "Deployments",
+  deploymentsQuestion: "What runs on the cluster, and what keeps it from running?",
 } as const;
