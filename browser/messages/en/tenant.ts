@@ -90,12 +90,5 @@ export const tenantTexts = {
   noUsageText: "Usage appears some seconds after a request has ended.",
   usageFailed: "The usage could not be loaded.",
   usageChart: "Tokens by day",
-  when: "Time",
-  who: "Who",
-  what: "What",
-  changes: "Changes",
-  historyEmpty: "Nothing was changed yet",
-  historyFailed: "The changes could not be loaded.",
   unknown: "–",
-  from: "{before} → {after}",
 } as const;

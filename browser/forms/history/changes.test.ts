@@ -1,0 +1,24 @@
+/** An entry of the audit log in one line, whatever it holds. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { changesText } from "./changes.ts";
+
+it("tells old and new of each field that was changed", () => {
+  const changed = { weight: [100, 50], contact: ["", "ops@example.org"], allowed_models: [[], ["a", "b"]] };
+  expect(changesText({ changed }, "UTC")).toBe(
+    "Weight: 100 → 50; Contact: (empty) → ops@example.org; Allowed models: – → a, b",
+  );
+});
+
+it("tells the details of an entry without changes, and nothing of one without details", () => {
+  expect(changesText({ name: "acme" }, "UTC")).toBe('{"name":"acme"}');
+  expect(changesText({}, "UTC")).toBe("");
+});
+
+it("reads whatever an entry holds", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (detail) => {
+      expect(typeof changesText(detail, "Europe/Berlin")).toBe("string");
+    }),
+  );
+});

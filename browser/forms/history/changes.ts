@@ -1,0 +1,22 @@
+/** What an entry of the audit log says was changed (docs/rules/management-api.md#audit-log). Pure. */
+import { historyTexts } from "../../messages/en/history.ts";
+import { texts } from "../../messages/texts.ts";
+import { fieldLabel, valueText } from "../record/field-words.ts";
+
+const text = texts("history", historyTexts);
+
+/** Old and new of each field that an entry tells, in one line; of other entries their details. Times by the zone's clock. */
+export function changesText(detail: Readonly<Record<string, unknown>>, zone: string): string {
+  const { changed } = detail;
+  if (typeof changed !== "object" || changed === null)
+    return Object.keys(detail).length === 0 ? "" : valueText(detail, zone);
+  return Object.entries(changed)
+    .map(([name, change]: [string, unknown]) => {
+      const said =
+        Array.isArray(change) && change.length === 2
+          ? text("from", { before: valueText(change[0], zone), after: valueText(change[1], zone) })
+          : valueText(change, zone);
+      return `${fieldLabel(name)}: ${said}`;
+    })
+    .join("; ");
+}
