@@ -19,3 +19,13 @@ export function upstreamUrl(base: string, path: string, search: string): string 
 export function isSafePath(rawPath: string): boolean {
   return !/%(?:25)*(?:2e|2f|5c)/i.test(rawPath) && !/(?:^|[/\\])\.\.(?:[;/\\]|%(?:25)*3b|$)/i.test(rawPath);
 }
+
+/** The URL of an upstream, or a short phrase that says what is wrong. */
+export function parseUpstreamUrl(text: string): URL | string {
+  const url = URL.parse(text);
+  if (url === null) return "must be an http or https URL";
+  if (url.protocol !== "http:" && url.protocol !== "https:") return "must be an http or https URL";
+  if (url.username !== "" || url.password !== "") return "must not contain user info";
+  if (url.hash !== "") url.hash = "";
+  return url;
+}

@@ -6,7 +6,7 @@ import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { updateTenantSchema } from "../../../shared/schema/tenant.ts";
 import { changesBetween, rebased } from "./conflicts.ts";
 import { bodyOf, draftOf, errorsOf, serverErrors, touchedFields } from "./drafts.ts";
-import { fieldSpecs, objectSpecs } from "./field-specs.ts";
+import { fieldSpecs, objectSpecs, secretSpec } from "./field-specs.ts";
 
 const zone = fc.constantFrom("UTC", "Asia/Kolkata", "America/Los_Angeles", "Atlantis/Nowhere");
 const SPECS = fieldSpecs(Object.keys(KEY_FIELDS), KEY_FIELDS);
@@ -43,6 +43,19 @@ describe("a form", () => {
         const draft = { ...draftOf(specs, before, name), name: `${before.name}${typed}` };
         const after = rebased(specs, draft, before, now, name);
         expect(bodyOf(specs, now, after, name)).toMatchObject({ ...now, name: `${before.name}${typed}` });
+      }),
+    );
+  });
+
+  it("sends a secret only when one is given or removed", () => {
+    const secrets = [secretSpec("token", "token_set")];
+    fc.assert(
+      fc.property(fc.boolean(), fc.boolean(), fc.string(), (isStored, isRemoved, given) => {
+        const stored = { token_set: isStored };
+        const untouched = draftOf(secrets, stored, "UTC");
+        expect(bodyOf(secrets, stored, untouched, "UTC")).toEqual({});
+        const body = bodyOf(secrets, stored, { token: { isStored, isRemoved, text: given } }, "UTC");
+        expect(body).toEqual(given !== "" ? { token: given } : isRemoved ? { token: "" } : {});
       }),
     );
   });

@@ -7,8 +7,16 @@ import { instantOf } from "../../time/instants.ts";
 import { instantAt, localOf } from "../../time/local-instants.ts";
 import type { FieldSpec } from "./field-specs.ts";
 
-/** The contents of one control: text; on or off; the chosen ones of several; of kind `value` the value itself. */
+/** The contents of one control: text; on or off; the chosen ones of several; a secret; of kind `value` the value itself. */
 export type Typed = unknown;
+/** The contents of a secret's control. */
+export interface TypedSecret {
+  readonly isStored: boolean;
+  /** The stored one is taken away. */
+  readonly isRemoved: boolean;
+  /** A new one; empty: none is given. */
+  readonly text: string;
+}
 /** The contents of a form's controls, by field. */
 export type Draft = Readonly<Record<string, Typed>>;
 /** A record, or a body, by field. */
@@ -20,11 +28,14 @@ const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The controls as they show a record; a field that it lacks is empty. Times are those of `zone`'s clock. */
 export function draftOf(specs: readonly FieldSpec[], record: FieldValues, zone: string): Draft {
-  return Object.fromEntries(specs.map((spec) => [spec.name, typedOf(spec, record[spec.name], zone)]));
+  return Object.fromEntries(specs.map((spec) => [spec.name, typedOf(spec, record, zone)]));
 }
 
-function typedOf({ kind }: FieldSpec, value: unknown, zone: string): Typed {
+function typedOf({ name, kind, setField = "" }: FieldSpec, record: FieldValues, zone: string): Typed {
+  const value = record[name];
   switch (kind) {
+    case "secret":
+      return { isStored: record[setField] === true, isRemoved: false, text: "" } satisfies TypedSecret;
     case "value":
       return value;
     case "flag":
@@ -61,7 +72,7 @@ export function touchedFields(
   return specs.map(({ name }) => name).filter((name) => !isSameTyped(draft[name], shown[name]));
 }
 
-/** The values that the controls say, before they are judged: what is no number or no time stays what no schema accepts. */
+/** The values that the controls say (a removed secret is ""; one that is not touched is absent), before they are judged: what is no number or no time stays what no schema accepts. */
 export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Draft, zone: string): FieldValues {
   const touched = new Set(touchedFields(specs, base, draft, zone));
   return Object.fromEntries(
@@ -75,6 +86,10 @@ export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Dr
 }
 
 function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
+  if (kind === "secret") {
+    const { text: given, isRemoved } = typed as TypedSecret;
+    return given !== "" ? given : isRemoved ? "" : undefined;
+  }
   if (typeof typed !== "string") return typed;
   const text = typed.trim();
   if (kind === "lines") {

@@ -1,9 +1,13 @@
 import { type ReactNode, useId } from "react";
+import { fieldTexts } from "../../messages/en/fields.ts";
+import { texts } from "../../messages/texts.ts";
 import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
-import type { Draft, FieldErrors, Typed } from "./drafts.ts";
+import type { Draft, FieldErrors, Typed, TypedSecret } from "./drafts.ts";
 import type { FieldSpec } from "./field-specs.ts";
 import { choiceLabel, fieldHint, fieldLabel } from "./field-words.ts";
 import classes from "./record-form.module.css";
+
+const text = texts("fields", fieldTexts);
 
 interface FieldControlProps {
   readonly spec: FieldSpec;
@@ -130,6 +134,8 @@ function FieldControl({ spec, typed, error, onType, zone, offered }: FieldContro
           )}
         </Field>
       );
+    case "secret":
+      return <SecretControl {...shared} typed={typed as TypedSecret} onType={onType} />;
     case "value":
       return null;
     case "text":
@@ -156,4 +162,38 @@ function FieldControl({ spec, typed, error, onType, zone, offered }: FieldContro
     default:
       return kind satisfies never;
   }
+}
+
+interface SecretControlProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly error: string | undefined;
+  readonly name: string;
+  readonly typed: TypedSecret;
+  readonly onType: (typed: TypedSecret) => void;
+}
+
+/** A secret is typed, or the stored one is taken away; nobody sees the stored one. */
+function SecretControl({ hint, typed, onType, ...field }: SecretControlProps) {
+  const { isStored, isRemoved } = typed;
+  const state = text(isRemoved ? "secretRemoved" : isStored ? "secretStored" : "secretNone");
+  return (
+    <div>
+      <TextField
+        {...field}
+        hint={hint === undefined ? state : `${state} ${hint}`}
+        type="password"
+        autoComplete="new-password"
+        value={typed.text}
+        onChange={(event) => onType({ ...typed, text: event.target.value, isRemoved: false })}
+      />
+      {isStored && typed.text === "" && (
+        <CheckField
+          label={text("secretRemove")}
+          checked={isRemoved}
+          onChange={(event) => onType({ ...typed, isRemoved: event.target.checked })}
+        />
+      )}
+    </div>
+  );
 }

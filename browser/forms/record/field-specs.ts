@@ -21,11 +21,15 @@ export interface FieldSpec {
     | "lines"
     /** A point in time, typed by the clock of a zone. */
     | "instant"
+    /** What is never shown: it is given anew, removed, or stays. */
+    | "secret"
     /** Anything, by a control of its own. */
     | "value";
   /** Nothing typed means null. */
   readonly isNullable: boolean;
   readonly choices: readonly string[];
+  /** Of a secret: the field of the record that says whether one is stored. */
+  readonly setField?: string;
 }
 
 /** What the table says of a field. */
@@ -35,7 +39,12 @@ interface TableField {
 }
 
 /** Fields that hold sentences. */
-const LONG_TEXTS: ReadonlySet<string> = new Set(["description"]);
+const LONG_TEXTS: ReadonlySet<string> = new Set([
+  "description",
+  "vision_describe_prompt",
+  "tool_loop_nudge",
+  "power_query",
+]);
 
 /**
  * The controls of the fields that a body has, in the order of the body. Fields that are typed in neither as a text nor as a
@@ -57,13 +66,19 @@ export function valueSpec(name: string): FieldSpec {
   return { name, kind: "value", isNullable: false, choices: [] };
 }
 
+/** A secret of a body; `setField` of the record says whether one is stored. */
+export function secretSpec(name: string, setField: string): FieldSpec {
+  return { name, kind: "secret", isNullable: false, choices: [], setField };
+}
+
 /** The controls of an object's fields, such as a policy's. */
 export function objectSpecs({ shape }: z.ZodObject): readonly FieldSpec[] {
   const fields = Object.entries(shape).map(([name, value]) => [name, { value: value as z.ZodType }] as const);
   return fieldSpecs(Object.keys(shape), Object.fromEntries(fields));
 }
 
-function fieldSpec(name: string, { column, value }: TableField): FieldSpec | null {
+function fieldSpec(name: string, { column, value: given }: TableField): FieldSpec | null {
+  const value: unknown = given instanceof z.ZodDefault || given instanceof z.ZodOptional ? given.unwrap() : given;
   const isNullable = value instanceof z.ZodNullable;
   const inner: unknown = isNullable ? value.unwrap() : value;
   const spec = (kind: FieldSpec["kind"], choices: readonly string[] = []): FieldSpec => ({

@@ -84,12 +84,15 @@ export function RecordForm(props: RecordFormProps) {
       setEdit(null);
       setErrors(NO_ERRORS);
     },
-    inverse: (body) => ({
-      variables: Object.fromEntries(
-        Object.keys(body).map((field) => [field, edit?.base[field] ?? record[field] ?? null]),
-      ),
-      done: text("undone", { what, name }),
-    }),
+    inverse: (body) =>
+      specs.some((spec) => spec.kind === "secret" && Object.hasOwn(body, spec.name))
+        ? null // nobody here knows the secret from before
+        : {
+            variables: Object.fromEntries(
+              Object.keys(body).map((field) => [field, edit?.base[field] ?? record[field] ?? null]),
+            ),
+            done: text("undone", { what, name }),
+          },
   });
   if (props.isReadOnly === true)
     return <Facts facts={names.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
