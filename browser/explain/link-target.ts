@@ -3,22 +3,38 @@
  * changed. A page takes the parameters by the names that the API has for them.
  */
 
+/** Pages that are not about one object. */
+type PagePath = "/fairshare" | "/logs" | "/tenants" | "/keys" | "/deployments" | "/settings";
+
 /** An address of the console, as the router takes it. */
 export type LinkTarget =
   | {
-      readonly to: "/fairshare" | "/logs" | "/tenants" | "/keys";
+      readonly to: PagePath;
       readonly params: Readonly<Record<string, never>>;
-      /** `tenant_id`, `key_id`, `model`, `cell`, `error_code`. */
+      /** `tenant_id`, `key_id`, `model`, `cell`, `error_code`, `section`. */
       readonly search: Readonly<Record<string, string>>;
     }
   | {
       readonly to: "/tenants/$tenantId";
       readonly params: { readonly tenantId: string };
       readonly search: { readonly tab: TenantTab };
+    }
+  | {
+      readonly to: "/models/$modelId" | "/deployments/$modelId";
+      readonly params: { readonly modelId: string };
+      readonly search: Readonly<Record<string, never>>;
     };
 
 /** The tabs of a tenant's page that sentences lead to. */
 type TenantTab = "profile" | "schedule" | "budget" | "models" | "guardrails";
+
+const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
+  "/fairshare",
+  "/tenants",
+  "/deployments",
+  "/deployments/$modelId",
+  "/settings",
+] as const);
 
 /** Who reads: an `admin` reaches every page, a `user` what belongs to the own tenant. */
 export type Viewer = "admin" | "user";
@@ -29,14 +45,16 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
 }
 
 /** A target on a page with its parameters. */
-export function pageTarget(
-  to: "/fairshare" | "/logs" | "/tenants" | "/keys",
-  search: Readonly<Record<string, string>>,
-): LinkTarget {
+export function pageTarget(to: PagePath, search: Readonly<Record<string, string>>): LinkTarget {
   return { to, params: {}, search };
+}
+
+/** A model's own page, or that of its replicas. */
+export function modelTarget(to: "/models/$modelId" | "/deployments/$modelId", modelId: string): LinkTarget {
+  return { to, params: { modelId }, search: {} };
 }
 
 /** The target for one who may go there, else null. */
 export function reachable(target: LinkTarget | null, viewer: Viewer): LinkTarget | null {
-  return viewer === "user" && (target?.to === "/fairshare" || target?.to === "/tenants") ? null : target;
+  return target !== null && viewer === "user" && FOR_ADMINS.has(target.to) ? null : target;
 }

@@ -1,10 +1,10 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
-import { Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
+import { Boxes, Gauge, KeyRound, type LucideIcon, Scale, ScrollText, Users } from "lucide-react";
 
 interface NavigationEntry {
-  readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys";
+  readonly to: "/" | "/fairshare" | "/logs" | "/tenants" | "/keys" | "/deployments";
   /** Identifier of its text in the catalogue of pages. */
-  readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys";
+  readonly text: "overview" | "fairshare" | "logs" | "tenants" | "keys" | "deployments";
   readonly icon: LucideIcon;
   /** Who sees it. */
   readonly roles: readonly ("admin" | "user")[];
@@ -15,6 +15,7 @@ const NAVIGATION: readonly NavigationEntry[] = [
   { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
   { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
   { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
+  { to: "/deployments", text: "deployments", icon: Boxes, roles: ["admin"] },
   { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
 ];
 

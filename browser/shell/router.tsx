@@ -4,6 +4,7 @@
  */
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { deploymentSearch, deploymentsSearch, newDeploymentSearch } from "../pages/deployments/deployments-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
@@ -75,9 +76,38 @@ const keys = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 
+const deployments = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/deployments",
+  validateSearch: deploymentsSearch,
+  component: lazyRouteComponent(
+    async () => await import("../pages/deployments/deployments-page.tsx"),
+    "DeploymentsPage",
+  ),
+});
+
+const newDeployment = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/deployments/new",
+  validateSearch: newDeploymentSearch,
+  component: lazyRouteComponent(async () => await import("../pages/deployments/new-page.tsx"), "NewDeploymentPage"),
+});
+
+const deployment = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/deployments/$modelId",
+  validateSearch: deploymentSearch,
+  component: lazyRouteComponent(async () => await import("../pages/deployments/deployment-page.tsx"), "DeploymentPage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
-  signedIn.addChildren([forAdmins.addChildren([overview, fairshare, tenants]), logs, tenant, keys]),
+  signedIn.addChildren([
+    forAdmins.addChildren([overview, fairshare, tenants, deployments, newDeployment, deployment]),
+    logs,
+    tenant,
+    keys,
+  ]),
 ]);
 
 /** The router; pages are loaded when a link to them is about to be used. */

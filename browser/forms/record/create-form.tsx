@@ -34,13 +34,17 @@ interface CreateFormProps<B> {
   readonly onSubmit: (body: B, idempotencyKey: string) => Promise<void>;
   readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly controls?: Readonly<Record<string, OwnControl>>;
+  /** Headings of parts of the form, by the first field of each. */
+  readonly headings?: Readonly<Record<string, string>>;
+  /** Stands above the button: what the form says, from its values, which nobody has judged yet. */
+  readonly note?: (values: FieldValues) => ReactNode;
   readonly children?: ReactNode;
 }
 
 const NO_ERRORS: FieldErrors = {};
 
 export function CreateForm<B>(props: CreateFormProps<B>) {
-  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, children } = props;
+  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, headings, note, children } = props;
   const [draft, setDraft] = useState<Draft>(() => draftOf(specs, initial, zone));
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isBusy, setBusy] = useState(false);
@@ -80,7 +84,9 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
         zone={zone}
         offered={offered}
         controls={controls}
+        headings={headings}
       />
+      {note?.(bodyOf(specs, initial, draft, zone))}
       {children}
       {general !== undefined && <Notice tone="bad">{general}</Notice>}
       <div className={classes["footer"]}>

@@ -129,7 +129,8 @@ export const deploymentTexts = {
     "The script of a job, with the part that the gateway adds: it takes the first free port of the replica's window and exports it as GATEWAY_SERVING_PORT. The first window is {first} to {last} (GATEWAY_PORT_SPAN); the window of each further replica is the next one.",
   previewNoPort:
     "The script does not use GATEWAY_SERVING_PORT: unless the server listens on a port of the window by itself, no probe passes.",
-  previewOwn: "It is no shell script, so that nothing is added: it has to read GATEWAY_PORT_BASE and GATEWAY_PORT_SPAN.",
+  previewOwn:
+    "It is no shell script, so that nothing is added: it has to read GATEWAY_PORT_BASE and GATEWAY_PORT_SPAN.",
   previewEmpty: "Type a command and a port to see it.",
   noPartition: "The scheduler has no partition {name}.",
   noNodes: "The partition {name} has {count, plural, one {# node} other {# nodes}}.",

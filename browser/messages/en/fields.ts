@@ -73,7 +73,8 @@ export const fieldTexts = {
   image: "Container image",
   image_hint: "Empty: the command runs on the node itself. Else with apptainer exec --nv.",
   preamble: "Before the command",
-  preamble_hint: "Lines of bash, run on the node. Everybody who may read jobs can read them: keep credentials in files.",
+  preamble_hint:
+    "Lines of bash, run on the node. Everybody who may read jobs can read them: keep credentials in files.",
   launch_command: "Command",
   launch_command_hint: 'Must listen on "$GATEWAY_SERVING_PORT".',
   serving_port: "First port",

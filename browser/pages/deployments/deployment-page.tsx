@@ -4,7 +4,6 @@ import { lazy, Suspense } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { History } from "../../forms/history/history.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -16,12 +15,13 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { DeploymentActions } from "./deployment-actions.tsx";
 import { DEPLOYMENT_TABS } from "./deployments-search.ts";
 import { ProvisionerNotice } from "./provisioner-notice.tsx";
-import { ReplicasTab } from "./replicas-tab.tsx";
 import { useWholeList } from "./use-whole-list.ts";
 
 const text = texts("deployments", deploymentTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/deployments/$modelId");
+const ReplicasTab = lazy(async () => ({ default: (await import("./replicas-tab.tsx")).ReplicasTab }));
+const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
 const SpecTab = lazy(async () => ({ default: (await import("./spec-tab.tsx")).SpecTab }));
 const stateTexts = { ...STATE_TEXTS, failed: text("failed") };
 const EVERY_MS = 5000;
@@ -66,7 +66,9 @@ function Ending({ modelId }: { readonly modelId: string }) {
   return (
     <>
       <Notice>{text("ending")}</Notice>
-      <ReplicasTab replicas={replicas} spec={null} />
+      <Suspense fallback={null}>
+        <ReplicasTab replicas={replicas} spec={null} />
+      </Suspense>
     </>
   );
 }

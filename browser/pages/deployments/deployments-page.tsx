@@ -10,11 +10,11 @@ import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { LIST_TABS } from "./deployments-search.ts";
 import { ProvisionerNotice } from "./provisioner-notice.tsx";
-import { SpecsList } from "./specs-list.tsx";
 
 const text = texts("deployments", deploymentTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/deployments");
+const SpecsList = lazy(async () => ({ default: (await import("./specs-list.tsx")).SpecsList }));
 const RecipesList = lazy(async () => ({ default: (await import("./recipes-list.tsx")).RecipesList }));
 
 /** All managed models, and the recipes from which they are made. */

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { api, type Records } from "../../data/api.ts";
-import { pageTarget } from "../../explain/link-target.ts";
+import { modelTarget, pageTarget } from "../../explain/link-target.ts";
 import { History } from "../../forms/history/history.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { TargetLink } from "../../links/target-link.tsx";
@@ -83,7 +83,9 @@ function Details({ replica, job, modelId, onClose }: DetailsProps) {
           </Button>
         )}
         <TargetLink target={pageTarget("/logs", { model: model_name })}>{text("requests")}</TargetLink>
-        {replica.model_id !== null && <TargetLink target={modelTarget(modelId)}>{text("modelPage")}</TargetLink>}
+        {replica.model_id !== null && (
+          <TargetLink target={modelTarget("/models/$modelId", modelId)}>{text("modelPage")}</TargetLink>
+        )}
       </Row>
       <Facts
         facts={[

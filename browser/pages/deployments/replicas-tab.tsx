@@ -56,9 +56,7 @@ export function ReplicasTab({ replicas, spec }: ReplicasTabProps) {
                 rowKey={({ id }) => id}
                 onOpen={({ id }) => open(id)}
                 openKey={openId}
-                empty={
-                  <Empty title={text("noReplicas")}>{text(isOff ? "noReplicasOff" : "noReplicasText")}</Empty>
-                }
+                empty={<Empty title={text("noReplicas")}>{text(isOff ? "noReplicasOff" : "noReplicasText")}</Empty>}
               />
               <Suspense fallback={null}>
                 {openId !== undefined && (
@@ -98,8 +96,7 @@ function LostNotice({ spec }: { readonly spec: Records["ManagedModel"] }) {
   const count = replicas.lost ?? 0;
   const [isAsked, setAsked] = useState(false);
   const clearing = useAnnouncedWrite<null>({
-    send: async () =>
-      await api.POST("/api/v1/models/{id}/replicas/clear-lost", { params: { path: { id: model_id } } }),
+    send: async () => await api.POST("/api/v1/models/{id}/replicas/clear-lost", { params: { path: { id: model_id } } }),
     touches: DEPLOYMENT_READS,
     done: () => text("cleared", { name }),
     failed: () => text("clearFailed", { name }),

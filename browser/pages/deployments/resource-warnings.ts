@@ -12,7 +12,10 @@ type Resources = Records["SchedulerResources"];
  * One sentence for each field of a form that asks for too much or for a name that does not exist. A list that the scheduler did
  * not tell judges nothing, and what is not typed yet is left to the schema.
  */
-export function resourceWarnings(asked: FieldValues, { partitions, nodes, accounts, qos }: Resources): readonly string[] {
+export function resourceWarnings(
+  asked: FieldValues,
+  { partitions, nodes, accounts, qos }: Resources,
+): readonly string[] {
   const sizes = new Map(partitions.map((one) => [one.name, one.nodes]));
   const wanted = wordsOf(asked["partition"]);
   const most = (of: "cpus" | "memory_mb"): number => nodes.reduce((max, node) => Math.max(max, node[of]), 0);
@@ -26,7 +29,8 @@ export function resourceWarnings(asked: FieldValues, { partitions, nodes, accoun
     for (const name of wanted) {
       const size = sizes.get(name);
       if (size === undefined) warnings.push(text("noPartition", { name }));
-      else if (wanted.length === 1 && isAbove(asked["nodes"], size)) warnings.push(text("noNodes", { name, count: size }));
+      else if (wanted.length === 1 && isAbove(asked["nodes"], size))
+        warnings.push(text("noNodes", { name, count: size }));
     }
   if (isAbove(asked["cpus_per_task"], most("cpus"))) warnings.push(text("noCpus", { count: most("cpus") }));
   if (isAbove(asked["mem"], most("memory_mb"))) warnings.push(text("noMemory", { count: most("memory_mb") }));

@@ -85,9 +85,7 @@ export function useSpecHelp(): {
 } {
   const settings = useQuery(read("/api/v1/settings/jobsched"));
   const isSet = settings.data !== undefined && settings.data.url !== "";
-  const { data, error } = useQuery(
-    read("/api/v1/jobsched/resources", {}, { everyMs: RESOURCES_MS, enabled: isSet }),
-  );
+  const { data, error } = useQuery(read("/api/v1/jobsched/resources", {}, { everyMs: RESOURCES_MS, enabled: isSet }));
   return {
     offered: data === undefined ? undefined : offeredResources(data),
     below: (values) => (

@@ -5,7 +5,10 @@
 import type { Records } from "../../data/api.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-type Spec = Pick<Records["ManagedModel"], "enabled" | "target_replicas" | "min_replicas" | "provision_error" | "replicas">;
+type Spec = Pick<
+  Records["ManagedModel"],
+  "enabled" | "target_replicas" | "min_replicas" | "provision_error" | "replicas"
+>;
 
 /** What a managed model as a whole can be. */
 export const SPEC_STATES = ["blocked", "short", "starting", "passing", "off"] as const;
@@ -39,7 +42,10 @@ export const REPLICA_TONES: Readonly<Record<ReplicaState, Tone>> = {
 };
 
 /** True for a replica that counts towards the target: its job can be restarted. */
-export function isActive({ state, cancel_requested }: Pick<Records["ModelReplica"], "state" | "cancel_requested">): boolean {
+export function isActive({
+  state,
+  cancel_requested,
+}: Pick<Records["ModelReplica"], "state" | "cancel_requested">): boolean {
   return !cancel_requested && (state === "pending" || state === "starting" || state === "healthy");
 }
 

@@ -63,18 +63,14 @@ export function SpecsList() {
               onSort={({ column, isDescending }) =>
                 filter({ sort: SORTS.find((one) => one === column), descending: isDescending ? true : undefined })
               }
-              onOpen={({ model_id }) =>
-                void navigate({ to: "/deployments/$modelId", params: { modelId: model_id } })
-              }
+              onOpen={({ model_id }) => void navigate({ to: "/deployments/$modelId", params: { modelId: model_id } })}
               empty={
                 q === "" && state === undefined ? (
                   <Empty title={text("empty")}>{text("emptyText")}</Empty>
                 ) : (
                   <Empty
                     title={text("noMatch")}
-                    action={
-                      <Button onClick={() => filter({ q: undefined, state: undefined })}>{text("clear")}</Button>
-                    }
+                    action={<Button onClick={() => filter({ q: undefined, state: undefined })}>{text("clear")}</Button>}
                   />
                 )
               }
