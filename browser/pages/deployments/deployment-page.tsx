@@ -24,7 +24,7 @@ const ReplicasTab = lazy(async () => ({ default: (await import("./replicas-tab.t
 const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
 const SpecTab = lazy(async () => ({ default: (await import("./spec-tab.tsx")).SpecTab }));
 const stateTexts = { ...STATE_TEXTS, failed: text("failed") };
-const EVERY_MS = 5000;
+const EVERY_MS = 3000;
 
 /** One managed model: its replicas, its spec and what was changed. */
 export function DeploymentPage() {

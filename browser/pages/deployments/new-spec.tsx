@@ -7,13 +7,15 @@ import { ApiError } from "../../data/api-error.ts";
 import { read } from "../../data/reads.ts";
 import { fieldsOf } from "../../data/untyped.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
+import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import { toast } from "../../ui/toast.ts";
 import { DEPLOYMENT_READS, putSpec } from "./deployment-reads.ts";
-import { SCRIPT_CONTROLS, SPEC_FIELDS, SPEC_HEADINGS, useSpecHelp } from "./spec-form.tsx";
+import { SPEC_FIELDS } from "./spec-fields.ts";
+import { SCRIPT_CONTROLS, SPEC_HEADINGS, useSpecHelp } from "./spec-form.tsx";
 
 const text = texts("deployments", deploymentTexts);
 const MANAGED = { params: { query: { limit: "1000" } } };
@@ -49,7 +51,7 @@ export function NewSpec({ modelId, recipe }: NewSpecProps) {
         schema={putManagedModelSchema}
         initial={{ ...DEFAULTS, ...recipe?.body }}
         zone={zone}
-        submitLabel={text("create")}
+        submitLabel={commonText("create")}
         headings={SPEC_HEADINGS}
         controls={SCRIPT_CONTROLS}
         {...(offered === undefined ? {} : { offered })}

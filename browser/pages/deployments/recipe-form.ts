@@ -8,7 +8,7 @@ import type { Records } from "../../data/api.ts";
 import { textOf } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { type FieldSpec, fieldSpecs } from "../../forms/record/field-specs.ts";
-import { SPEC_FIELDS } from "./spec-form.tsx";
+import { SPEC_FIELDS } from "./spec-fields.ts";
 
 const OWN = ["name", "description", "author"];
 const OWN_FIELDS = fieldSpecs(OWN, RECIPE_FIELDS);

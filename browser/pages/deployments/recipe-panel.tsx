@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
@@ -36,6 +36,7 @@ interface RecipePanelProps {
 /** One recipe: what it fills in, and its change; a built-in one can be copied. */
 export function RecipePanel({ recipe, onClose, onMade }: RecipePanelProps) {
   const [isCopying, setCopying] = useState(false);
+  const navigate = useNavigate();
   const isNew = recipe === null || isCopying;
   const title = isNew ? text("newRecipe") : <bdi>{recipe?.name ?? text("recipe")}</bdi>;
   return (
@@ -47,9 +48,12 @@ export function RecipePanel({ recipe, onClose, onMade }: RecipePanelProps) {
       ) : (
         <Stack>
           <Row>
-            <Link to="/deployments/new" search={{ recipe: recipe.id }}>
+            <Button
+              tone="primary"
+              onClick={() => void navigate({ to: "/deployments/new", search: { recipe: recipe.id } })}
+            >
               {text("use")}
-            </Link>
+            </Button>
             <Button onClick={() => setCopying(true)}>{text("copyRecipe")}</Button>
             {!recipe.builtin && <DeleteRecipe recipe={recipe} onDone={onClose} />}
           </Row>

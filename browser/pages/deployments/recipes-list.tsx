@@ -70,7 +70,7 @@ export function RecipesList() {
 }
 
 const COLUMNS: readonly Column<Recipe>[] = [
-  { id: "name", head: text("recipeName"), cell: ({ name }) => <bdi title={name}>{name}</bdi> },
+  { id: "name", head: text("recipeName"), isWide: true, cell: ({ name }) => <bdi title={name}>{name}</bdi> },
   {
     id: "description",
     head: text("recipeDescription"),
@@ -78,7 +78,6 @@ const COLUMNS: readonly Column<Recipe>[] = [
     cell: ({ description }) => <bdi title={description}>{formatText(description)}</bdi>,
   },
   { id: "kind", head: text("recipeKind"), cell: ({ builtin }) => <Badge>{text(builtin ? "builtin" : "own")}</Badge> },
-  { id: "author", head: text("author"), cell: ({ author }) => <bdi title={author}>{formatText(author)}</bdi> },
   {
     id: "use",
     head: "",

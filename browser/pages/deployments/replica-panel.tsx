@@ -82,9 +82,13 @@ function Details({ replica, job, modelId, onClose }: DetailsProps) {
             {text("forget")}
           </Button>
         )}
-        <TargetLink target={pageTarget("/logs", { model: model_name })}>{text("requests")}</TargetLink>
+        <TargetLink isButton target={pageTarget("/logs", { model: model_name })}>
+          {text("requests")}
+        </TargetLink>
         {replica.model_id !== null && (
-          <TargetLink target={modelTarget("/models/$modelId", modelId)}>{text("modelPage")}</TargetLink>
+          <TargetLink isButton target={modelTarget("/models/$modelId", modelId)}>
+            {text("modelPage")}
+          </TargetLink>
         )}
       </Row>
       <Facts

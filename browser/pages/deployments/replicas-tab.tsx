@@ -136,7 +136,7 @@ const COLUMNS: readonly Column<Replica>[] = [
     ),
   },
   { id: "job", head: text("job"), cell: ({ job_id }) => job_id ?? text("notSubmitted") },
-  { id: "node", head: text("node"), cell: ({ nodes }) => <bdi title={nodes}>{formatText(nodes)}</bdi> },
+  { id: "node", head: text("node"), isWide: true, cell: ({ nodes }) => <bdi title={nodes}>{formatText(nodes)}</bdi> },
   { id: "port", head: text("port"), align: "right", cell: portText },
   { id: "since", head: text("since"), cell: ({ state_since }) => <Age at={state_since} /> },
   { id: "age", head: text("age"), cell: ({ created_at }) => <Age at={created_at} /> },

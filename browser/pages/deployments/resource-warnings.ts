@@ -3,6 +3,7 @@ import type { Records } from "../../data/api.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
+import { formatCount } from "../../ui/format.ts";
 
 const text = texts("deployments", deploymentTexts);
 
@@ -33,7 +34,8 @@ export function resourceWarnings(
         warnings.push(text("noNodes", { name, count: size }));
     }
   if (isAbove(asked["cpus_per_task"], most("cpus"))) warnings.push(text("noCpus", { count: most("cpus") }));
-  if (isAbove(asked["mem"], most("memory_mb"))) warnings.push(text("noMemory", { count: most("memory_mb") }));
+  if (isAbove(asked["mem"], most("memory_mb")))
+    warnings.push(text("noMemory", { count: formatCount(most("memory_mb")) }));
   if (nodes.length > 0)
     for (const name of new Set(wordsOf(asked["gres"]).map(kindOf)))
       if (!kinds.has(name)) warnings.push(text("noGres", { name }));

@@ -1,13 +1,9 @@
-/** What the forms of specs and recipes have in common: their fields in their order, scripts, and what the scheduler offers. */
-import "../../forms/record/no-code-from-texts.ts";
+/** What the forms of specs and recipes have in common: headings, scripts, and what the scheduler offers. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { MANAGED_MODEL_FIELDS } from "../../../shared/fields/managed-model-fields.ts";
-import { recipeBodySchema } from "../../../shared/schema/managed-model.ts";
 import { read } from "../../data/reads.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import type { OwnControl } from "../../forms/record/field-control.tsx";
-import { fieldSpecs } from "../../forms/record/field-specs.ts";
 import { fieldHint, fieldLabel } from "../../forms/record/field-words.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
@@ -18,37 +14,6 @@ import { ScriptPreview } from "./script-preview.tsx";
 
 const text = texts("deployments", deploymentTexts);
 const RESOURCES_MS = 60_000;
-
-/** Fields in the order in which one thinks of them. Those that are not named here come last. */
-const FIRST = [
-  "target_replicas",
-  "min_replicas",
-  "max_job_failures",
-  "enabled",
-  "partition",
-  "gres",
-  "nodes",
-  "cpus_per_task",
-  "mem",
-  "time_limit",
-  "account",
-  "qos",
-  "constraints",
-  "exclude",
-  "image",
-  "preamble",
-  "launch_command",
-  "serving_port",
-  "health_path",
-  "log_output_dir",
-  "script_body",
-];
-
-/** The controls of a spec. */
-export const SPEC_FIELDS = fieldSpecs(
-  new Set([...FIRST, ...Object.keys(recipeBodySchema.shape)]),
-  MANAGED_MODEL_FIELDS,
-);
 
 /** Headings of the parts of the form, by the first field of each. */
 export const SPEC_HEADINGS: Readonly<Record<string, string>> = {

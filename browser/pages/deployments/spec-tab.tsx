@@ -10,7 +10,8 @@ import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import { DEPLOYMENT_READS, putSpec, specBody } from "./deployment-reads.ts";
-import { SCRIPT_CONTROLS, SPEC_FIELDS, SPEC_HEADINGS, useSpecHelp } from "./spec-form.tsx";
+import { SPEC_FIELDS } from "./spec-fields.ts";
+import { SCRIPT_CONTROLS, SPEC_HEADINGS, useSpecHelp } from "./spec-form.tsx";
 
 const text = texts("deployments", deploymentTexts);
 

@@ -138,7 +138,11 @@ const COLUMNS: readonly Column<Spec>[] = [
   {
     id: "resources",
     head: text("resources"),
-    cell: ({ partition, nodes, gres }) => text("resourcesOf", { partition, nodes, gres }).trim(),
+    isWide: true,
+    cell: ({ partition, nodes, gres }) => {
+      const said = text(gres === "" ? "resourcesOf" : "resourcesWith", { partition, nodes, gres });
+      return <span title={said}>{said}</span>;
+    },
   },
   {
     id: "error",
