@@ -2,7 +2,7 @@
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
+import { type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -55,6 +55,8 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "cell":
       return pageTarget("/fairshare", { cell: entity_id });
     case "model":
+      if (kind === "provision_failed" || kind === "replicas_lost")
+        return modelTarget("/deployments/$modelId", entity_id);
       return pageTarget("/logs", { model: name });
     case "tenant":
       return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");
@@ -62,8 +64,9 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
       return pageTarget("/users", { status: "pending" });
     case "api_key":
       return pageTarget("/keys", { key_id: entity_id });
-    case "model_endpoint":
     case "settings":
+      return kind === "provisioner_held" ? pageTarget("/deployments", {}) : null;
+    case "model_endpoint":
     case "gateway":
       return null;
     default:

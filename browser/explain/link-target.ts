@@ -4,26 +4,38 @@
  */
 
 /** Pages that are not about one object. */
-type PagePath = "/fairshare" | "/logs" | "/tenants" | "/keys" | "/users";
+type PagePath = "/fairshare" | "/logs" | "/tenants" | "/keys" | "/users" | "/deployments" | "/settings";
 
 /** An address of the console, as the router takes it. */
 export type LinkTarget =
   | {
       readonly to: PagePath;
       readonly params: Readonly<Record<string, never>>;
-      /** `tenant_id`, `key_id`, `user_id`, `model`, `cell`, `error_code`. */
+      /** `tenant_id`, `key_id`, `user_id`, `model`, `cell`, `error_code`, `tab`. */
       readonly search: Readonly<Record<string, string>>;
     }
   | {
       readonly to: "/tenants/$tenantId";
       readonly params: { readonly tenantId: string };
       readonly search: { readonly tab: TenantTab };
+    }
+  | {
+      readonly to: "/models/$modelId" | "/deployments/$modelId";
+      readonly params: { readonly modelId: string };
+      readonly search: Readonly<Record<string, never>>;
     };
 
 /** The tabs of a tenant's page that sentences lead to. */
 type TenantTab = "profile" | "schedule" | "budget" | "models" | "guardrails";
 
-const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set(["/fairshare", "/tenants", "/users"] as const);
+const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
+  "/fairshare",
+  "/tenants",
+  "/users",
+  "/deployments",
+  "/deployments/$modelId",
+  "/settings",
+] as const);
 
 /** Who reads: an `admin` reaches every page, a `user` what belongs to the own tenant. */
 export type Viewer = "admin" | "user";
@@ -36,6 +48,11 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
 /** A target on a page with its parameters. */
 export function pageTarget(to: PagePath, search: Readonly<Record<string, string>>): LinkTarget {
   return { to, params: {}, search };
+}
+
+/** A model's own page, or that of its replicas. */
+export function modelTarget(to: "/models/$modelId" | "/deployments/$modelId", modelId: string): LinkTarget {
+  return { to, params: { modelId }, search: {} };
 }
 
 /** The target for one who may go there, else null. */

@@ -12,6 +12,7 @@ import {
   Plug,
   Scale,
   ScrollText,
+  Server,
   Settings,
   UserCog,
   Users,
@@ -40,6 +41,7 @@ const NAVIGATION = [
   [
     { to: "/models", text: "models", icon: Box, roles: ["admin"] },
     { to: "/portal/models", text: "portalModels", icon: Box, roles: ["user"] },
+    { to: "/deployments", text: "deployments", icon: Server, roles: ["admin"] },
     { to: "/mcp", text: "mcp", icon: Plug, roles: ["admin"] },
   ],
   [

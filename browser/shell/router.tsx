@@ -6,6 +6,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { assistantSearch } from "../pages/assistant/assistant-search.ts";
 import { auditSearch } from "../pages/audit/audit-search.ts";
+import { deploymentSearch, deploymentsSearch, newDeploymentSearch } from "../pages/deployments/deployments-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
@@ -185,10 +186,48 @@ const settings = createRoute({
   component: lazyRouteComponent(async () => await import("../pages/settings/settings-page.tsx"), "SettingsPage"),
 });
 
+const deployments = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/deployments",
+  validateSearch: deploymentsSearch,
+  component: lazyRouteComponent(
+    async () => await import("../pages/deployments/deployments-page.tsx"),
+    "DeploymentsPage",
+  ),
+});
+
+const newDeployment = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/deployments/new",
+  validateSearch: newDeploymentSearch,
+  component: lazyRouteComponent(async () => await import("../pages/deployments/new-page.tsx"), "NewDeploymentPage"),
+});
+
+const deployment = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/deployments/$modelId",
+  validateSearch: deploymentSearch,
+  component: lazyRouteComponent(async () => await import("../pages/deployments/deployment-page.tsx"), "DeploymentPage"),
+});
+
 const routeTree = root.addChildren([
   signIn,
   signedIn.addChildren([
-    forAdmins.addChildren([overview, fairshare, tenants, models, model, users, audit, assistant, mcp, settings]),
+    forAdmins.addChildren([
+      overview,
+      fairshare,
+      tenants,
+      models,
+      model,
+      users,
+      audit,
+      assistant,
+      mcp,
+      settings,
+      deployments,
+      newDeployment,
+      deployment,
+    ]),
     logs,
     tenant,
     keys,

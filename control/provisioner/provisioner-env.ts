@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { envCidrs, envErrorText, envFlag, envSecret, envText, envWebUrl, envWhole } from "../../shared/env-fields.ts";
+import { PORT_SPAN_DEFAULT } from "../../shared/job-script.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import { EnvError } from "../kernel/env-field.ts";
 import type { ProvisionerOptions } from "./provisioner.ts";
@@ -20,7 +21,7 @@ export const provisionerVariables = {
   GATEWAY_PROVISIONER_LOST_RETENTION_SECS: envWhole(900, 0, 365 * DAY_SECS),
   GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES: envWhole(20, 0, FAILURES_MAX),
   GATEWAY_PROVISIONER_DRAIN_SECS: envWhole(60, 0, DAY_SECS),
-  GATEWAY_PORT_SPAN: envWhole(8, 1, SPAN_MAX),
+  GATEWAY_PORT_SPAN: envWhole(PORT_SPAN_DEFAULT, 1, SPAN_MAX),
   GATEWAY_PROVISIONER_JOB_PREFIX: envText("gateway-").refine(
     (text) => /^[A-Za-z0-9._-]{0,64}$/.test(text),
     "must be at most 64 letters, digits, dots, dashes and underscores",

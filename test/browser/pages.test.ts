@@ -2,7 +2,9 @@
  * What holds on every page of the console: anybody can use it, with any screen, in light and dark, over a slow line, and the
  * browser has nothing to complain of (docs/rules/tests.md#pages).
  */
-import { describe, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
 import { accessibilityProblems, rowCount, sidewaysPixels } from "../harness/browser/page-checks.ts";
 import { type Role, useConsole, type Visit } from "../harness/browser/use-console.ts";
 import { delayRequests, slowDown, slowPaintMs, vitalsOf } from "../harness/browser/vitals.ts";
@@ -23,6 +25,9 @@ const REQUESTS_MAX = 12;
 const ROWS_MAX = 60;
 const LAYOUT_SHIFT_MAX = 0.05;
 const SLOW_PAINT_MAX_MS = 2500;
+
+/** A model that the gateway runs, with a spec of which nothing is started. */
+const managed = { modelId: "" };
 
 const heading =
   (name: string) =>
@@ -49,6 +54,19 @@ const PAGES: readonly ListedPage[] = [
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "assistant", as: "admin", path: "/assistant", isThere: heading("Assistant") },
+  { name: "deployments", as: "admin", path: "/deployments", isThere: heading("Deployments") },
+  {
+    name: "new managed model",
+    as: "admin",
+    path: "/deployments/new",
+    isThere: async ({ page }) => await page.getByLabel("Partition").waitFor(),
+  },
+  {
+    name: "managed model, with its spec",
+    as: "admin",
+    path: () => `/deployments/${managed.modelId}?tab=spec`,
+    isThere: async ({ page }) => await page.getByRole("heading", { name: "What is run" }).waitFor(),
+  },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
   { name: "playground", as: "user", path: "/playground", isThere: heading("Playground") },
   { name: "mcp", as: "admin", path: "/mcp", isThere: heading("MCP servers") },
@@ -67,6 +85,17 @@ const PAGES: readonly ListedPage[] = [
 ];
 
 const console_ = useConsole();
+
+beforeAll(async () => {
+  const { id } = await console_.gateway.must<Model>("POST", "/models", { model_name: `managed-${randomUUID()}` });
+  await console_.gateway.must("PUT", `/models/${id}/managed`, {
+    partition: "gpu",
+    launch_command: 'exec serve --port "$GATEWAY_SERVING_PORT"',
+    serving_port: 8000,
+    target_replicas: 0,
+  });
+  managed.modelId = id;
+});
 
 describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {
   const goTo = async (visit: Visit): Promise<void> => {

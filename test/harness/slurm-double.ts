@@ -57,6 +57,8 @@ export class SlurmDouble {
       this.move(id, { states: ["CANCELLED"] });
       return sendRecorded(response, recorded.cancelled);
     }
+    const resources = method === "GET" ? RESOURCES[path] : undefined;
+    if (resources !== undefined) return send(response, 200, JSON.stringify(resources));
     if (method !== "GET" || path !== "jobs") return send(response, 404, "Unable find requested URL.");
     const jobs = [...this.jobs.values()].map((job) => ({ ...recorded.job, ...shownOf(job) }));
     sendRecorded(response, recorded.jobs, { jobs });
@@ -73,6 +75,12 @@ interface Submitted {
   readonly script: string;
   readonly job: Readonly<Record<string, unknown>>;
 }
+
+/** What the double has, as far as forms ask for it. */
+const RESOURCES: Readonly<Record<string, object>> = {
+  partitions: { partitions: [{ name: "gpu", nodes: { total: 2 }, partition: { state: ["UP"] } }] },
+  nodes: { nodes: [{ name: "n01", gres: "gpu:a100:4", cpus: 64, real_memory: 512_000, state: ["IDLE"] }] },
+};
 
 /** A double that listens until the test ends. */
 export async function startSlurmDouble(): Promise<SlurmDouble> {

@@ -34,15 +34,17 @@ interface CreateFormProps<B> {
   readonly onSubmit: (body: B, idempotencyKey: string) => Promise<void>;
   readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly controls?: Readonly<Record<string, OwnControl>>;
+  /** Headings of parts of the form, by the first field of each. */
+  readonly headings?: Readonly<Record<string, string>>;
   readonly children?: ReactNode;
-  /** Stands above the button: what the values that would be sent mean. */
+  /** Stands above the button: what the values that would be sent mean, which nobody has judged yet. */
   readonly note?: (values: FieldValues) => ReactNode;
 }
 
 const NO_ERRORS: FieldErrors = {};
 
 export function CreateForm<B>(props: CreateFormProps<B>) {
-  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, children, note } = props;
+  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, headings, note, children } = props;
   const [draft, setDraft] = useState<Draft>(() => draftOf(specs, initial, zone));
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isBusy, setBusy] = useState(false);
@@ -83,6 +85,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
         zone={zone}
         offered={offered}
         controls={controls}
+        headings={headings}
       />
       {children}
       {note?.(values)}

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from "react";
+import { Fragment, type ReactNode, useId } from "react";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
@@ -36,10 +36,12 @@ interface FormFieldsProps {
   /** Values that are offered while typing, by field. */
   readonly offered?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly controls?: Readonly<Record<string, OwnControl>> | undefined;
+  /** What stands above a field as the heading of it and those that follow. */
+  readonly headings?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The controls of all fields of a form. */
-export function FormFields({ specs, draft, errors, onType, zone, offered, controls }: FormFieldsProps) {
+export function FormFields({ specs, draft, errors, onType, zone, offered, controls, headings }: FormFieldsProps) {
   return (
     <div className={classes["fields"]}>
       {specs.map((spec) => {
@@ -50,12 +52,15 @@ export function FormFields({ specs, draft, errors, onType, zone, offered, contro
           onType: (typed: Typed): void => onType(name, typed),
         };
         const control = controls?.[name];
-        return control === undefined ? (
-          <FieldControl key={name} spec={spec} {...own} zone={zone} offered={offered?.[name]} />
-        ) : (
-          <div key={name} className={classes["whole"]}>
-            {control(own)}
-          </div>
+        return (
+          <Fragment key={name}>
+            {headings?.[name] !== undefined && <h3 className={classes["whole"]}>{headings[name]}</h3>}
+            {control === undefined ? (
+              <FieldControl spec={spec} {...own} zone={zone} offered={offered?.[name]} />
+            ) : (
+              <div className={classes["whole"]}>{control(own)}</div>
+            )}
+          </Fragment>
         );
       })}
     </div>

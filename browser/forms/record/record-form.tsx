@@ -56,6 +56,8 @@ interface RecordFormProps {
   /** Values that are offered while typing, by field. */
   readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly controls?: Readonly<Record<string, OwnControl>>;
+  /** Headings of parts of the form, by the first field of each. */
+  readonly headings?: Readonly<Record<string, string>>;
   /** Stands above the button: what the change means, from the record and the values that would be saved. */
   readonly note?: (values: FieldValues) => ReactNode;
 }
@@ -149,6 +151,7 @@ export function RecordForm(props: RecordFormProps) {
         zone={zone}
         offered={props.offered}
         controls={props.controls}
+        headings={props.headings}
       />
       {note?.(values)}
       {general !== undefined && <Notice tone="bad">{general}</Notice>}

@@ -34,4 +34,6 @@ export const pageTexts = {
   mcpQuestion: "Which tools are there, and do they answer?",
   settings: "Settings",
   settingsQuestion: "What holds for the whole gateway, and since when?",
+  deployments: "Deployments",
+  deploymentsQuestion: "What runs on the cluster, and what keeps it from running?",
 } as const;

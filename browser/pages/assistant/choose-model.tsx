@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { AssistantState } from "../../../shared/assistant.ts";
 import { api } from "../../data/api.ts";
 import { assistantState } from "../../data/assistant.ts";
 import { read } from "../../data/reads.ts";
+import { pageTarget } from "../../explain/link-target.ts";
 import { useUndoableWrite } from "../../forms/use-undoable-write.ts";
+import { TargetLink } from "../../links/target-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
 import { texts } from "../../messages/texts.ts";
@@ -15,7 +16,6 @@ import { Panel, Row } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 
 const text = texts("assistant", assistantTexts);
-const SECTION: Readonly<Record<string, string>> = { section: "assistant" };
 
 /** Why the assistant cannot be asked, and how to change that: a model is chosen here, the rest is in the settings. */
 export function ChooseModel({ state }: { readonly state: AssistantState }) {
@@ -32,9 +32,7 @@ export function ChooseModel({ state }: { readonly state: AssistantState }) {
           <Models from={state.brain_model} />
         </>
       )}
-      <Link to={"/settings" as string} search={SECTION}>
-        {text("openSettings")}
-      </Link>
+      <TargetLink target={pageTarget("/settings", { tab: "assistant" })}>{text("openSettings")}</TargetLink>
     </Panel>
   );
 }

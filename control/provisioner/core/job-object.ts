@@ -1,9 +1,9 @@
 /**
  * The job of a replica, in the words of the scheduler's REST service (docs/rules/provisioner.md#job-object).
  */
+import { jobScript } from "../../../shared/job-script.ts";
 import type { ManagedModel } from "../../../shared/schema/managed-model.ts";
 import { jobName, markOf } from "./job-mark.ts";
-import { jobScript } from "./job-script.ts";
 
 /** A spec, without the counts that are only shown. */
 export type Spec = Omit<ManagedModel, "replicas">;

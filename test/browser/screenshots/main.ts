@@ -35,6 +35,12 @@ const SHOTS: readonly Shot[] = [
   { name: "logs", title: "Logs: what was slow or refused, and why", path: () => "/logs" },
   { name: "tenants", title: "Tenants", path: () => "/tenants" },
   { name: "tenant", title: "A tenant: budget, hours, keys", path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}` },
+  { name: "deployments", title: "Managed models", path: () => "/deployments" },
+  {
+    name: "deployment",
+    title: "A managed model: what is run, and on what",
+    path: ({ managedId }) => `/deployments/${managedId}?tab=spec`,
+  },
   { name: "keys", title: "Keys", path: () => "/keys" },
   { name: "playground", title: "Playground: models with a pasted key", path: () => "/playground" },
   { name: "mcp", title: "MCP servers", path: () => "/mcp" },

@@ -1,5 +1,6 @@
 /** A gateway in use, for pictures of its console: tenants, models and requests that went well, failed, wait and run. */
 import type { CreatedKey } from "../../../shared/schema/api-key.ts";
+import type { Model } from "../../../shared/schema/model.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import type { Gateway } from "../../harness/gateway.ts";
 import type { TestUpstream } from "../../harness/test-upstream.ts";
@@ -31,6 +32,8 @@ interface Caller {
 /** What runs until it is ended. */
 export interface Traffic {
   readonly tenants: readonly Tenant[];
+  /** A model whose servers the gateway would start. */
+  readonly managedId: string;
   end(): void;
 }
 
@@ -50,6 +53,13 @@ export async function startTraffic(gateway: Gateway, upstream: TestUpstream): Pr
     model_name: "llama-3.3-70b-long",
     upstream_model: "chunks=100000,pace=100",
     api_base: upstream.url,
+  });
+  const { id: managedId } = await gateway.must<Model>("POST", "/models", { model_name: "qwen2.5-72b" });
+  await gateway.must("PUT", `/models/${managedId}/managed`, {
+    partition: "gpu",
+    gres: "gpu:4",
+    launch_command: 'exec vllm serve /shared/qwen2.5-72b --host 0.0.0.0 --port "$GATEWAY_SERVING_PORT"',
+    serving_port: 8000,
   });
   await gateway.must("POST", "/fairshare/groups", { name: "science", weight: 200 });
   const callers: Caller[] = [];
@@ -88,5 +98,5 @@ export async function startTraffic(gateway: Gateway, upstream: TestUpstream): Pr
     async () => await gateway.stats(),
     ({ in_flight, queued }) => in_flight === SLOTS && queued > SLOTS,
   );
-  return { tenants: callers.map(({ tenant }) => tenant), end: () => ending.abort() };
+  return { managedId, tenants: callers.map(({ tenant }) => tenant), end: () => ending.abort() };
 }

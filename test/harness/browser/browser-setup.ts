@@ -23,6 +23,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const provider = await startSignInProvider();
   const { issuer } = provider;
   const closeStack = await setupWith(project, {
+    // replicas of a test's own scheduler start and end within seconds
+    GATEWAY_PROVISIONER_INTERVAL_SECS: "1",
+    GATEWAY_PROVISIONER_DRAIN_SECS: "1",
     GATEWAY_DASHBOARD: "1",
     GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
     OIDC_PROVIDERS: JSON.stringify([{ ...PROVIDER, issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET }]),

@@ -1,10 +1,14 @@
 /**
  * The script of a replica's job (docs/rules/provisioner.md#scripts): the spec's own, or one made of its preamble, image and
- * command; in both the part that finds a free port comes right after the first line.
+ * command; in both the part that finds a free port comes right after the first line. The console shows it before anything is
+ * submitted.
  */
-import type { ManagedModel } from "../../../shared/schema/managed-model.ts";
+import type { ManagedModel } from "./schema/managed-model.ts";
 
 const FIRST_LINE_MAX = 256;
+
+/** How many ports each replica's window has, unless GATEWAY_PORT_SPAN says otherwise. */
+export const PORT_SPAN_DEFAULT = 8;
 
 /** What of a spec becomes a script. */
 type Scripted = Pick<ManagedModel, "script_body" | "preamble" | "image" | "launch_command">;

@@ -1,0 +1,39 @@
+/** What shows managed models, and how a spec is written. */
+import { api, type Records } from "../../data/api.ts";
+import type { ReadPath } from "../../data/reads.ts";
+import type { FieldValues } from "../../forms/record/drafts.ts";
+import type { Answered } from "../../forms/record/use-announced-write.ts";
+
+export const DEPLOYMENT_READS: readonly ReadPath[] = [
+  "/api/v1/managed",
+  "/api/v1/models/{id}/managed",
+  "/api/v1/replicas",
+  "/api/v1/audit",
+  "/api/v1/overview/attention",
+];
+
+export const RECIPE_READS: readonly ReadPath[] = ["/api/v1/recipes"];
+
+/** What a write of a spec takes: all but what the server says about it. */
+export function specBody(spec: Records["ManagedModel"]): Records["PutManagedModel"] {
+  const {
+    model_id: _id,
+    model_name: _name,
+    model_type: _type,
+    upstream_model: _upstream,
+    replicas: _replicas,
+    provision_error: _error,
+    created_at: _created,
+    updated_at: _updated,
+    ...body
+  } = spec;
+  return body;
+}
+
+/** Stores a whole spec: what it leaves out gets its default. */
+export async function putSpec(id: string, body: FieldValues): Answered {
+  return await api.PUT("/api/v1/models/{id}/managed", {
+    params: { path: { id } },
+    body: body as Records["PutManagedModel"],
+  });
+}
