@@ -80,6 +80,8 @@ export class ProvisionerWorld {
   readonly #restarts = new Map<string, number>();
   readonly #restartAfter: number;
   #serial = 0;
+  /** The number of the newest job. */
+  #jobs = 0;
   #life = 0;
   #provisioner: Provisioner;
 
@@ -137,6 +139,12 @@ export class ProvisionerWorld {
       this.#release(job);
     }
     if (forgets) for (const job of this.jobs.filter((one) => !isLive(one))) this.jobs.splice(this.jobs.indexOf(job), 1);
+  }
+
+  /** The scheduler comes back with an older state: it knows none of its jobs, and gives their numbers again. */
+  loseState(): void {
+    this.jobs.splice(0);
+    this.#jobs = 0;
   }
 
   /** An administrator removes a row; the Management API removes its endpoint with it. */
@@ -307,8 +315,8 @@ export class ProvisionerWorld {
       if (row.job_id !== null) this.broken.push(`${id} gets a second job`);
       const job = this.jobs.find((one) => String(one.id) === change.job_id);
       if (job === undefined || job !== this.jobOf(row)) this.broken.push(`${id} gets the job of another row`);
-      if ([...this.rows.values()].some(({ job_id }) => job_id === change.job_id))
-        this.broken.push("two rows have one job");
+      if ([...this.rows.values()].some(({ job_id, state }) => job_id === change.job_id && state !== "lost"))
+        throw new ProvisionerError("changeReplica: 409", 409);
     }
     if (change.restart_count !== undefined) {
       const model = String(row.model_id);
@@ -351,7 +359,8 @@ export class ProvisionerWorld {
 
   #accept({ job, script }: Submission, lateMs: number): number {
     const comment = String(job["comment"]);
-    const id = this.#next();
+    this.#jobs += 1;
+    const id = this.#jobs;
     const portBase = Number(/^gateway_port=(\d+)$/m.exec(script)?.[1]);
     const fresh = { state: ["PENDING"], node: "", port: null, serves: false };
     this.jobs.push({ id, comment, name: String(job["name"]), portBase, arrivesMs: this.nowMs + lateMs, ...fresh });
