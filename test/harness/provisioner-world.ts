@@ -17,6 +17,7 @@ import { Provisioner } from "../../control/provisioner/provisioner.ts";
 import type { ManagedModel } from "../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
 import { blankRow, blankSpec } from "./replica-records.ts";
+import { isLive, type WorldJob } from "./world-job.ts";
 
 /** What happens to one call. */
 export type Fate = "done" | "fails" | "done but fails" | "killed" | "done, then killed";
@@ -27,19 +28,6 @@ const DRAIN_MS = 60_000;
 const TICK_MS = 15_000;
 const START_MS = Date.UTC(2026, 10, 23);
 const START = new Date(START_MS).toISOString();
-
-interface WorldJob {
-  readonly id: number;
-  readonly comment: string;
-  readonly name: string;
-  readonly portBase: number;
-  /** The scheduler lists it from then on. */
-  readonly arrivesMs: number;
-  state: string[];
-  node: string;
-  port: number | null;
-  serves: boolean;
-}
 
 interface WorldEndpoint {
   readonly id: string;
@@ -53,7 +41,6 @@ class Killed extends Error {
 }
 
 const ACTIVE = ["pending", "starting", "healthy"];
-const LIVE = ["PENDING", "RUNNING", "SUSPENDED", "MYSTERY"];
 
 /** The id of the n-th thing of a kind. */
 const uuid = (kind: number, n: number): string =>
@@ -400,8 +387,4 @@ export class ProvisionerWorld {
       if (isLive(job) && job.arrivesMs <= this.nowMs && !intents.has(job.comment.slice(-36)))
         this.broken.push(`job ${job.id} has no row after a tick`);
   }
-}
-
-function isLive({ state }: WorldJob): boolean {
-  return state.every((name) => LIVE.includes(name));
 }
