@@ -165,7 +165,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     power: new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell),
     health,
     benchmarks,
-    provisionerWatch: new ProvisionerWatch(context("system")),
+    provisionerWatch: new ProvisionerWatch(context("system"), env.provisionerHeldAfterMs),
     provisioner,
   });
   const runs = new JobRuns({ replica, log });

@@ -72,6 +72,8 @@ export interface ControlEnv {
     readonly retentionDays: number;
   };
   readonly provisioner: ProvisionerEnv;
+  /** How long no tick may succeed until the alert is raised, wherever the provisioner runs. */
+  readonly provisionerHeldAfterMs: number;
   /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
   /** The folder of the built-in recipes. */
@@ -126,6 +128,7 @@ const schema = z
     GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX),
     GATEWAY_RECIPES_DIR: envText(RECIPES_DIR),
     ...provisionerVariables,
+    GATEWAY_PROVISIONER_HELD_AFTER_SECS: envWhole(600, 10, DAY_SECS),
     GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
     GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX),
     GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag,
@@ -182,6 +185,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     },
     recipesDir: env.GATEWAY_RECIPES_DIR,
     provisioner: provisionerEnv(env),
+    provisionerHeldAfterMs: env.GATEWAY_PROVISIONER_HELD_AFTER_SECS * 1000,
     seeds: {
       alerts: dropUndefined({
         slack_webhook_url: env.GATEWAY_SLACK_WEBHOOK_URL || undefined,

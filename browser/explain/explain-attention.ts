@@ -57,6 +57,7 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "model":
       if (kind === "provision_failed" || kind === "replicas_lost")
         return modelTarget("/deployments/$modelId", entity_id);
+      if (kind === "model_down") return modelTarget("/models/$modelId", entity_id);
       return pageTarget("/logs", { model: name });
     case "tenant":
       return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");

@@ -204,6 +204,17 @@ describe("a replica", () => {
       expect((await refused("POST", `/models/${owner.id}/replicas`, body)).code).toBe("validation_failed");
   });
 
+  it("may get the job of a lost replica, since a scheduler that lost its state gives numbers again", async () => {
+    const owner = await managed();
+    const job_id = randomUUID();
+    const first = await send<ModelReplica>("POST", `/models/${owner.id}/replicas`, { job_id });
+    const second = await send<ModelReplica>("POST", `/models/${owner.id}/replicas`, { intent_id: randomUUID() });
+    await send("PATCH", `/replicas/${first.id}`, { state: "lost" });
+    expect(await send("PATCH", `/replicas/${second.id}`, { job_id })).toMatchObject({ job_id });
+    expect((await refused("PATCH", `/replicas/${first.id}`, { state: "pending" }, 409)).param).toBe("job_id");
+    expect((await refused("POST", `/models/${owner.id}/replicas`, { job_id }, 409)).param).toBe("job_id");
+  });
+
   it("tells since when it is in its state, and is written only when something changes", async () => {
     const { id } = await replicaOf(await managed());
     nowMs += 5000;

@@ -49,7 +49,7 @@ async function watchFor(watch: ProvisionerWatch, minutes: number, meanwhile = as
 }
 
 it("raises an alert after 10 minutes without a successful tick, each minute, and one when a tick succeeds again", async () => {
-  const watch = new ProvisionerWatch(control.ctx);
+  const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 5, async () => await tick("?outcome=ok"));
   const failing = async (): Promise<void> => await tick("?outcome=error&error=the%20scheduler%20answers%20503");
   await watchFor(watch, 9, failing);
@@ -71,17 +71,27 @@ it("raises an alert after 10 minutes without a successful tick, each minute, and
   expect(await raised()).toHaveLength(3);
 });
 
+it("raises it after the time that the operator has set, also soon after a start", async () => {
+  const watch = new ProvisionerWatch(control.ctx, MINUTE_MS);
+  await watchFor(watch, 1);
+  expect(await raised()).toEqual([]);
+  await watchFor(watch, 0.5);
+  expect(await raised()).toEqual([
+    ["slurm_reconcile_held", "no successful reconcile for 1 min: the provisioner does not run"],
+  ]);
+});
+
 it.each([
   ["", "the provisioner does not run"],
   ["?outcome=idle", "the settings of the job scheduler are incomplete"],
 ])("says why no tick succeeds after %j", async (query, reason) => {
-  const watch = new ProvisionerWatch(control.ctx);
+  const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 11, async () => await (query === "" ? undefined : tick(query)));
   expect(await raised()).toContainEqual(["slurm_reconcile_held", `no successful reconcile for 10 min: ${reason}`]);
 });
 
 it("asks nobody while the provisioner is disabled, and begins anew when it is enabled", async () => {
-  const watch = new ProvisionerWatch(control.ctx);
+  const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 9);
   await enable(false);
   await watchFor(watch, 20);
@@ -96,11 +106,11 @@ it("asks nobody while the provisioner is disabled, and begins anew when it is en
 });
 
 it("waits after a start for the first word, though the last success is long ago, and goes on with an alert that stands", async () => {
-  const before = new ProvisionerWatch(control.ctx);
+  const before = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await tick("?outcome=ok");
   await before.run();
   nowMs += 60 * MINUTE_MS;
-  const watch = new ProvisionerWatch(control.ctx);
+  const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 1.5);
   expect(await raised()).toEqual([]);
   await watchFor(watch, 1);
@@ -108,6 +118,6 @@ it("waits after a start for the first word, though the last success is long ago,
     ["slurm_reconcile_held", "no successful reconcile for 62 min: the provisioner does not run"],
   ]);
   await tick("?outcome=ok");
-  await new ProvisionerWatch(control.ctx).run();
+  await new ProvisionerWatch(control.ctx, 10 * MINUTE_MS).run();
   expect((await raised()).slice(1)).toEqual([["slurm_reconcile_recovered", "reconciling again"]]);
 });

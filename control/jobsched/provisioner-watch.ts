@@ -1,5 +1,5 @@
 /**
- * Raises an alert when the provisioner is enabled and has had no successful tick for 10 minutes, and another when one
+ * Raises an alert when the provisioner is enabled and has had no successful tick for some time, and another when one
  * succeeds again (docs/rules/managed-models.md#held-provisioner). What it knows is in the database, so that the alert is
  * the same whichever replica watches, and after a restart.
  */
@@ -11,7 +11,6 @@ import type { VerbContext } from "../kernel/context.ts";
 import { jobschedSetting } from "../settings/definitions.ts";
 import { readSetting } from "../settings/setting.ts";
 
-const HELD_AFTER_MS = 600_000;
 /** A tick says only in the next one how it ended; a service that has just started has not heard of any yet. */
 const FIRST_WORD_MS = 120_000;
 /** The alert sink counts repeats and holds them back; raising it each minute shows that it still stands. */
@@ -22,11 +21,14 @@ type ProvisionerState = typeof provisionerState.$inferSelect;
 
 export class ProvisionerWatch {
   readonly #ctx: VerbContext;
+  readonly #heldAfterMs: number;
   readonly #startedMs: number;
   #raisedAtMs = 0;
 
-  constructor(ctx: VerbContext) {
+  /** Raises the alert after this time without a successful tick, in milliseconds. */
+  constructor(ctx: VerbContext, heldAfterMs: number) {
     this.#ctx = ctx;
+    this.#heldAfterMs = heldAfterMs;
     this.#startedMs = ctx.now().getTime();
   }
 
@@ -58,7 +60,8 @@ export class ProvisionerWatch {
       return;
     }
     const nowMs = now.getTime();
-    if (withoutSuccessMs(known, nowMs) < HELD_AFTER_MS || nowMs - this.#startedMs < FIRST_WORD_MS) return;
+    const firstWordMs = Math.min(FIRST_WORD_MS, this.#heldAfterMs);
+    if (withoutSuccessMs(known, nowMs) < this.#heldAfterMs || nowMs - this.#startedMs < firstWordMs) return;
     if (heldSince !== null && nowMs - this.#raisedAtMs < AGAIN_MS) return;
     if (heldSince === null) await tx.update(provisionerState).set({ held_since: now });
     await raiseInTransaction(tx, issues.slurmReconcileHeld(...heldFor(known, nowMs)), now);

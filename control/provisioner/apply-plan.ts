@@ -64,10 +64,11 @@ class PlanRun {
     if (strays.length === 0) return;
     await this.#attempt(async () => {
       const rows = await this.#parts.management.replicas();
-      const intents = new Set(rows.filter(({ job_id }) => job_id === null).map(({ intent_id }) => intent_id));
-      const numbers = new Set(rows.map(({ job_id }) => job_id));
       for (const { jobId, intentId } of strays) {
-        if (!intents.has(intentId) && !numbers.has(jobId)) await this.#cancel(jobId);
+        const hasRow = rows.some(({ job_id, intent_id }) =>
+          job_id === null ? intent_id === intentId : job_id === jobId && (intent_id ?? intentId) === intentId,
+        );
+        if (!hasRow) await this.#cancel(jobId);
       }
     });
   }

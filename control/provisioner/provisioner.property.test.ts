@@ -54,6 +54,9 @@ const STEPS: Readonly<Record<string, Step>> = {
     world.end(job, pick(["FAILED", "TIMEOUT", "COMPLETED"], choose) ?? "FAILED", choose % 2 === 0),
   ),
   settle: (world, choose) => world.settle(choose % 2 === 0),
+  loseState: (world, choose) => {
+    if (choose % 3 === 0) world.loseState();
+  },
   target: edit(({ target }) => ({ target_replicas: target })),
   disable: edit(({ choose }) => ({ enabled: choose % 2 === 0 })),
   gate: edit(({ choose }) => ({ max_job_failures: choose % 3 })),

@@ -37,6 +37,35 @@ it("submits a refused row again instead of making new ones, and says once what t
   expect([world.rows.size, world.jobs.length, [...world.specs.values()][0]?.provision_error]).toEqual([3, 3, null]);
 });
 
+it("gives a job its row although the number was a lost job's, after the scheduler has lost its state", async () => {
+  const world = new ProvisionerWorld();
+  for (const model of [1, 2]) world.addSpec(model, { target_replicas: 2 });
+  await settle(world);
+  world.loseState();
+  await settle(world);
+  const rows = [...world.rows.values()];
+  expect(rows.filter(({ state }) => state === "lost").map(({ job_id }) => job_id)).toEqual(["1", "2", "3", "4"]);
+  expect(rows.filter(({ state }) => state === "healthy").map(({ job_id }) => job_id)).toEqual(["1", "2", "3", "4"]);
+  expect([world.jobs.length, world.broken]).toEqual([4, []]);
+});
+
+it("cancels a job without a row although its number is a lost row's", async () => {
+  const world = new ProvisionerWorld();
+  world.addSpec(1, { target_replicas: 1 });
+  await settle(world);
+  world.loseState();
+  await world.tick();
+  await world.tick();
+  const fresh = [...world.rows.values()].find(({ state }) => state !== "lost");
+  if (fresh !== undefined) world.removeRow(fresh);
+  await world.tick();
+  expect(world.jobs.map(({ id, state }) => [id, state[0]])).toEqual([
+    [1, "CANCELLED"],
+    [2, "PENDING"],
+  ]);
+  expect(world.broken).toEqual([]);
+});
+
 it("never submits beyond the failures that a spec allows, until lost rows are gone", async () => {
   const world = new ProvisionerWorld();
   world.addSpec(1, { target_replicas: 1, max_job_failures: 2 });

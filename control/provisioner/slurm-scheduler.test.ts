@@ -1,5 +1,5 @@
 /** The scheduler's client against answers that were recorded from a real Slurm, and against odd ones. */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { API_VERSIONS, type SlurmDouble, startSlurmDouble } from "../../test/harness/slurm-double.ts";
 import { ProvisionerError } from "./ports.ts";
 import { SlurmScheduler } from "./slurm-scheduler.ts";
@@ -18,8 +18,15 @@ const errorOf = async (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof ProvisionerError ? error.message : `unexpected: ${String(error)}`),
   );
 
+/** A double that listens until the test ends. */
+async function startDouble(): Promise<SlurmDouble> {
+  const { double, close } = await startSlurmDouble();
+  onTestFinished(close);
+  return double;
+}
+
 it.each(API_VERSIONS)("submits, lists and cancels with %s, and tells refusals", async (version) => {
-  const double = await startSlurmDouble();
+  const double = await startDouble();
   const client = clientOf(double, version);
   expect(await client.submit(SUBMISSION)).toEqual({ kind: "accepted", jobId: "1" });
   double.move(1, { states: ["RUNNING"], nodes: "n[01-02]" });
@@ -48,14 +55,14 @@ it.each(API_VERSIONS)("submits, lists and cancels with %s, and tells refusals", 
 });
 
 it("lists its own jobs and those that are asked for, and nobody else's", async () => {
-  const double = await startSlurmDouble();
+  const double = await startDouble();
   const client = clientOf(double);
   for (const comment of [COMMENT, "", "gateway:another:one"]) await client.submit({ ...SUBMISSION, job: { comment } });
   expect((await client.jobs({ ...MINE, ids: new Set(["2"]) })).map(({ id }) => id)).toEqual(["1", "2"]);
 });
 
 it("passes over an entry of somebody else that cannot be read, and holds for one that may be its own", async () => {
-  const double = await startSlurmDouble();
+  const double = await startDouble();
   const client = clientOf(double);
   await client.submit({ ...SUBMISSION, job: { comment: "else" } });
   double.move(1, { states: [] });
@@ -82,7 +89,7 @@ it.each([
   [502, "<html>", "http 502"],
   [302, "", "http 302"],
 ])("never takes an odd list for an empty one: %i %s", async (status, text, message) => {
-  const double = await startSlurmDouble();
+  const double = await startDouble();
   double.instead.push({ status, text });
   expect(await errorOf(clientOf(double).jobs(MINE))).toContain(message);
 });
@@ -95,13 +102,13 @@ it.each([
   [500, "no"],
   [500, '{"errors": [{"error_number": 5004, "error": "Socket timed out"}]}'],
 ])("leaves open whether a submission arrived after %i %s", async (status, text) => {
-  const double = await startSlurmDouble();
+  const double = await startDouble();
   double.instead.push({ status, text });
   expect(await errorOf(clientOf(double).submit(SUBMISSION))).toMatch(/^scheduler: job\/submit: /);
 });
 
 it("shows the scheduler's words on one line, without what would act on a terminal", async () => {
-  const double = await startSlurmDouble();
+  const double = await startDouble();
   const error = `\u001b[31mQuota\nreached\ud800${"x".repeat(10_000)}`;
   double.instead.push({ status: 500, text: JSON.stringify({ errors: [{ error_number: 2066, error }] }) });
   const answer = await clientOf(double).submit(SUBMISSION);

@@ -1,5 +1,5 @@
 /** A replica's row as the Management API shows it, and the lock on the row for a write. */
-import { eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns, ne, type SQL } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { type ModelReplica, modelReplicaSchema } from "../../shared/schema/model-replica.ts";
 import type { Database, Transaction } from "../db/connect.ts";
@@ -50,21 +50,22 @@ export async function readReplica(db: Database | Transaction, id: string): Promi
 }
 
 /**
- * Refuses a job or an intent that a replica has already. Within a write nobody else can add one meanwhile. Throws 409 that
- * names the field.
+ * Refuses a job or an intent that a replica has already; a lost replica's job is no obstacle
+ * (docs/rules/managed-models.md#intents). Within a write nobody else can add one meanwhile. Throws 409 that names the field.
  */
 export async function refuseTaken(
   tx: Transaction,
   ids: { readonly job_id?: string | null; readonly intent_id?: string | null },
 ): Promise<void> {
-  for (const [param, what] of [
-    ["job_id", "job"],
-    ["intent_id", "intent"],
-  ] as const) {
-    const id = ids[param] ?? null;
-    if (id !== null && (await tx.$count(modelReplicas, eq(modelReplicas[param], id))) > 0)
-      throw new GatewayError("already_exists", { value: `a replica with ${what} '${id}'`, param });
-  }
+  const { job_id = null, intent_id = null } = ids;
+  const refuse = async (param: keyof typeof ids, what: string, taken: SQL | undefined): Promise<void> => {
+    if ((await tx.$count(modelReplicas, taken)) > 0)
+      throw new GatewayError("already_exists", { value: `a replica with ${what}`, param });
+  };
+  if (job_id !== null)
+    await refuse("job_id", `job '${job_id}'`, and(eq(modelReplicas.job_id, job_id), ne(modelReplicas.state, "lost")));
+  if (intent_id !== null)
+    await refuse("intent_id", `intent '${intent_id}'`, eq(modelReplicas.intent_id, intent_id));
 }
 
 /** The row, locked until the transaction ends. Throws 404. */

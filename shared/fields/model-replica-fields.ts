@@ -16,8 +16,11 @@ export const MODEL_REPLICA_FIELDS = {
   model_name: { column: "text", value: z.string() },
   /** Names the job before the scheduler has given it an id; null: the job was not submitted by the provisioner. */
   intent_id: { column: "uuid", value: z.string().nullable(), unique: true },
-  /** Null: the job is not submitted yet, or the answer to its submission was lost. */
-  job_id: { column: "text", value: z.string().nullable(), unique: true },
+  /**
+   * Null: the job is not submitted yet, or the answer to its submission was lost. Unique among replicas that are not lost:
+   * a scheduler that lost its state gives numbers again.
+   */
+  job_id: { column: "text", value: z.string().nullable() },
   /** The scheduler's list of the job's nodes, such as `n[01-02]`; "" before it runs. */
   nodes: { column: "text", value: z.string() },
   endpoint_id: { column: "uuid", value: z.string().nullable() },

@@ -37,7 +37,7 @@ async function serveTwoWindows(): Promise<number> {
 
 /** Makes the double the scheduler of the stack until the test ends. */
 async function useScheduler(): Promise<SlurmDouble> {
-  const slurm = await startSlurmDouble();
+  const { double: slurm, close } = await startSlurmDouble();
   await fixture.gateway.must("PUT", "/settings/jobsched", {
     enabled: true,
     url: slurm.url,
@@ -48,6 +48,7 @@ async function useScheduler(): Promise<SlurmDouble> {
   });
   onTestFinished(async () => {
     await fixture.gateway.must("PUT", "/settings/jobsched", { enabled: false });
+    close();
   });
   return slurm;
 }

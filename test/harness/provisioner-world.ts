@@ -17,6 +17,7 @@ import { Provisioner } from "../../control/provisioner/provisioner.ts";
 import type { ManagedModel } from "../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
 import { blankRow, blankSpec } from "./replica-records.ts";
+import { isLive, type WorldJob } from "./world-job.ts";
 
 /** What happens to one call. */
 export type Fate = "done" | "fails" | "done but fails" | "killed" | "done, then killed";
@@ -27,19 +28,6 @@ const DRAIN_MS = 60_000;
 const TICK_MS = 15_000;
 const START_MS = Date.UTC(2026, 10, 23);
 const START = new Date(START_MS).toISOString();
-
-interface WorldJob {
-  readonly id: number;
-  readonly comment: string;
-  readonly name: string;
-  readonly portBase: number;
-  /** The scheduler lists it from then on. */
-  readonly arrivesMs: number;
-  state: string[];
-  node: string;
-  port: number | null;
-  serves: boolean;
-}
 
 interface WorldEndpoint {
   readonly id: string;
@@ -53,7 +41,6 @@ class Killed extends Error {
 }
 
 const ACTIVE = ["pending", "starting", "healthy"];
-const LIVE = ["PENDING", "RUNNING", "SUSPENDED", "MYSTERY"];
 
 /** The id of the n-th thing of a kind. */
 const uuid = (kind: number, n: number): string =>
@@ -80,6 +67,8 @@ export class ProvisionerWorld {
   readonly #restarts = new Map<string, number>();
   readonly #restartAfter: number;
   #serial = 0;
+  /** The number of the newest job. */
+  #jobs = 0;
   #life = 0;
   #provisioner: Provisioner;
 
@@ -137,6 +126,12 @@ export class ProvisionerWorld {
       this.#release(job);
     }
     if (forgets) for (const job of this.jobs.filter((one) => !isLive(one))) this.jobs.splice(this.jobs.indexOf(job), 1);
+  }
+
+  /** The scheduler comes back with an older state: it knows none of its jobs, and gives their numbers again. */
+  loseState(): void {
+    this.jobs.splice(0);
+    this.#jobs = 0;
   }
 
   /** An administrator removes a row; the Management API removes its endpoint with it. */
@@ -307,8 +302,8 @@ export class ProvisionerWorld {
       if (row.job_id !== null) this.broken.push(`${id} gets a second job`);
       const job = this.jobs.find((one) => String(one.id) === change.job_id);
       if (job === undefined || job !== this.jobOf(row)) this.broken.push(`${id} gets the job of another row`);
-      if ([...this.rows.values()].some(({ job_id }) => job_id === change.job_id))
-        this.broken.push("two rows have one job");
+      if ([...this.rows.values()].some(({ job_id, state }) => job_id === change.job_id && state !== "lost"))
+        throw new ProvisionerError("changeReplica: 409", 409);
     }
     if (change.restart_count !== undefined) {
       const model = String(row.model_id);
@@ -351,7 +346,8 @@ export class ProvisionerWorld {
 
   #accept({ job, script }: Submission, lateMs: number): number {
     const comment = String(job["comment"]);
-    const id = this.#next();
+    this.#jobs += 1;
+    const id = this.#jobs;
     const portBase = Number(/^gateway_port=(\d+)$/m.exec(script)?.[1]);
     const fresh = { state: ["PENDING"], node: "", port: null, serves: false };
     this.jobs.push({ id, comment, name: String(job["name"]), portBase, arrivesMs: this.nowMs + lateMs, ...fresh });
@@ -391,8 +387,4 @@ export class ProvisionerWorld {
       if (isLive(job) && job.arrivesMs <= this.nowMs && !intents.has(job.comment.slice(-36)))
         this.broken.push(`job ${job.id} has no row after a tick`);
   }
-}
-
-function isLive({ state }: WorldJob): boolean {
-  return state.every((name) => LIVE.includes(name));
 }

@@ -5,7 +5,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { onTestFinished } from "vitest";
 import RECORDED from "./slurm-answers.json" with { type: "json" };
 
 type ApiVersion = keyof typeof RECORDED;
@@ -82,17 +81,17 @@ const RESOURCES: Readonly<Record<string, object>> = {
   nodes: { nodes: [{ name: "n01", gres: "gpu:a100:4", cpus: 64, real_memory: 512_000, state: ["IDLE"] }] },
 };
 
-/** A double that listens until the test ends. */
-export async function startSlurmDouble(): Promise<SlurmDouble> {
+/** A double that listens until it is closed. */
+export async function startSlurmDouble(): Promise<{ readonly double: SlurmDouble; readonly close: () => void }> {
   const double = new SlurmDouble();
   const server = createServer((request, response) => void double.answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
+  double.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = (): void => {
     server.closeAllConnections();
     server.close();
-  });
-  double.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return double;
+  };
+  return { double, close };
 }
 
 function shownOf({ id, asked, states, nodes, reason }: DoubleJob): object {

@@ -1,18 +1,20 @@
 /** The recording that all other tests use (test/harness/slurm-answers.json) says what this Slurm says, in the same shape. */
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { SlurmScheduler } from "../../control/provisioner/slurm-scheduler.ts";
 import RECORDED from "../harness/slurm-answers.json" with { type: "json" };
 import { API_VERSIONS } from "../harness/slurm-double.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { SlurmCluster } from "./cluster.ts";
+import { cluster } from "./managed-scenario.ts";
 
-const cluster = new SlurmCluster();
 const INSTALLATION = "11111111-1111-4111-8111-111111111111";
-const JOB = { partition: "gpu", nodes: "1", tasks: 1, current_working_directory: "/tmp", environment: ["PATH=/bin"] };
-
-afterAll(() => {
-  cluster.run("scancel", "--user=root");
-});
+const JOB = {
+  partition: "gpu",
+  excluded_nodes: ["n2"],
+  nodes: "1",
+  tasks: 1,
+  current_working_directory: "/tmp",
+  environment: ["PATH=/bin"],
+};
 
 async function call(
   method: string,
@@ -78,7 +80,7 @@ it.each(API_VERSIONS)("is understood by the client with %s", async (api_version)
   const mine = async () =>
     (await client.jobs({ installationId: INSTALLATION, ids: new Set() })).find((one) => one.id === id);
   const running = await waitFor(mine, (found) => found?.phase === "running");
-  expect(running).toMatchObject({ nodes: cluster.host, name: "gateway-client", comment });
+  expect(running).toMatchObject({ nodes: "n1", name: "gateway-client", comment });
   await client.cancel(id);
   expect(await waitFor(mine, (found) => found?.phase === "gone")).toMatchObject({ live: false });
   await client.cancel("999999");

@@ -4,10 +4,13 @@
 import type { TestProject } from "vitest/node";
 import { setupWith } from "../harness/global-setup.ts";
 import { SlurmCluster } from "./cluster.ts";
+import { clusterObstacle } from "./cluster-root.ts";
 
 /** The stack's provisioner; short times, so that tests wait for what happens and not for the clock. */
-const PROVISIONER_VARIABLES = {
+export const PROVISIONER_VARIABLES = {
   GATEWAY_PROVISIONER_INTERVAL_SECS: "1",
+  GATEWAY_PROVISIONER_HEALTH_TIMEOUT_SECS: "2",
+  GATEWAY_PROVISIONER_HELD_AFTER_SECS: "10",
   GATEWAY_PROVISIONER_DRAIN_SECS: "1",
   GATEWAY_PROVISIONER_LOST_RETENTION_SECS: "600",
   GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES: "3",
@@ -16,7 +19,7 @@ const PROVISIONER_VARIABLES = {
 
 /** Starts both; returns the function that stops them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const obstacle = SlurmCluster.obstacle();
+  const obstacle = clusterObstacle();
   if (obstacle !== null) throw new Error(`the tests with a real Slurm cannot run here: ${obstacle}`);
   const cluster = new SlurmCluster();
   await cluster.up();

@@ -55,16 +55,22 @@ export function matchJobs({ settings, replicas, jobs }: Pick<Snapshot, "settings
     // one submission that arrived twice: the job that lives, else the first, is the row's
     if (intent !== null && (known === undefined || (job.live && !known.live))) byIntent.set(intent, job);
   }
-  const numbered = new Set(replicas.flatMap(({ job_id }) => job_id ?? []));
   const own = new Map<string, BatchJob>();
-  for (const replica of replicas) {
-    const { id, job_id, intent_id } = replica;
-    const named = job_id === null ? undefined : byId.get(job_id);
-    const carried = job_id === null && intent_id !== null ? byIntent.get(intent_id) : undefined;
-    if (named !== undefined && isJobOf(replica, named, installationId, prefix)) own.set(id, named);
-    else if (carried !== undefined && !numbered.has(carried.id)) own.set(id, carried);
+  const owned = new Set<string>();
+  const attach = (replica: ModelReplica, job: BatchJob | undefined): void => {
+    if (job === undefined || owned.has(job.id)) return;
+    own.set(replica.id, job);
+    owned.add(job.id);
+  };
+  const lostLast = [...replicas].sort((left, right) => Number(left.state === "lost") - Number(right.state === "lost"));
+  for (const replica of lostLast) {
+    const named = replica.job_id === null ? undefined : byId.get(replica.job_id);
+    if (named !== undefined && isJobOf(replica, named, installationId, prefix)) attach(replica, named);
   }
-  const owned = new Set([...own.values()].map(({ id }) => id));
+  // a number may be on a row whose job the scheduler has forgotten: whose job it is, its intent says
+  for (const replica of replicas) {
+    if (replica.job_id === null && replica.intent_id !== null) attach(replica, byIntent.get(replica.intent_id));
+  }
   const rowless = jobs.filter((job) => !owned.has(job.id) && intentOf(job, installationId) !== null);
   const answering = rowless.filter(({ live, ending }) => live || ending);
   return {

@@ -42,7 +42,9 @@ export async function patchReplica(
     const { changed } = changedFields(before, wanted);
     const names = Object.keys(changed);
     if (names.length === 0) return await readReplica(tx, replicaId);
-    if (before.job_id === null && body.job_id !== undefined) await refuseTaken(tx, { job_id: body.job_id });
+    const getsJob = before.job_id === null && body.job_id !== undefined;
+    const isFoundAgain = before.state === "lost" && "state" in changed;
+    if (getsJob || isFoundAgain) await refuseTaken(tx, { job_id: body.job_id ?? before.job_id });
     const now = ctx.now();
     await tx
       .update(modelReplicas)
