@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isAddressAllowed, isUrlAllowed, parseUpstreamUrl, reopenedRanges } from "./ssrf.ts";
+import { parseUpstreamUrl } from "./base-url.ts";
+import { isAddressAllowed, isUrlAllowed, reopenedRanges } from "./ssrf.ts";
 
 const open = { blockPrivate: false, allowedCidrs: [] };
 const closed = { blockPrivate: true, allowedCidrs: ["10.1.0.0/16", "169.254.0.0/16"] };

@@ -5,6 +5,7 @@
  * callers resolve names.
  */
 import ipaddr from "ipaddr.js";
+import { parseUpstreamUrl } from "./base-url.ts";
 
 /** What is refused in addition to what is always refused. */
 export interface SsrfPolicy {
@@ -162,16 +163,6 @@ export function isCidr(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The URL of an upstream, or a short phrase that says what is wrong. */
-export function parseUpstreamUrl(text: string): URL | string {
-  const url = URL.parse(text);
-  if (url === null) return "must be an http or https URL";
-  if (url.protocol !== "http:" && url.protocol !== "https:") return "must be an http or https URL";
-  if (url.username !== "" || url.password !== "") return "must not contain user info";
-  if (url.hash !== "") url.hash = "";
-  return url;
 }
 
 function matchesAny(address: Address, cidrs: readonly string[]): boolean {

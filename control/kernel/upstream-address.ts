@@ -5,8 +5,9 @@
  * (docs/rules/network-safety.md#operator-infrastructure).
  */
 import { isIP } from "node:net";
+import { parseUpstreamUrl } from "../../shared/base-url.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { INFRASTRUCTURE_POLICY, isAddressAllowed, parseUpstreamUrl } from "../../shared/ssrf.ts";
+import { INFRASTRUCTURE_POLICY, isAddressAllowed } from "../../shared/ssrf.ts";
 import type { VerbContext } from "./context.ts";
 import { fieldError } from "./parse.ts";
 

@@ -30,8 +30,7 @@ export const modelsTexts = {
   upstreamHint: "What the upstream calls it. Empty: the same name.",
   test: "Test the connection",
   testKey: "Key for this test",
-  testKeyHint:
-    "The stored key is never shown, nor sent from here. To test what is saved, use Check now on the tab Health.",
+  testKeyHint: "The test does not have the stored key. Check now on the tab Health does.",
   testFirst: "Type an address and a name first.",
   testFailed: "The connection could not be tested",
   testReached: "The upstream answers.",
@@ -85,6 +84,7 @@ export const modelsTexts = {
   keySet: "A key is set. It is never shown.",
   keyNotSet: "No key is set: requests are sent without one.",
   keyInherited: "No key of its own: the model's is sent.",
+  keyNew: "New key",
   keySave: "Set the key",
   keyRemove: "Remove the key",
   keySaved: "The upstream key of {name} is set",

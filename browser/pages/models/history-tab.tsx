@@ -3,6 +3,6 @@ import { useZone } from "../../time/zone-context.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 
 /** What was changed of the model and of its endpoints. */
-export function HistoryTab({ model: { id } }: ModelTabProps) {
+export function ModelHistoryTab({ model: { id } }: ModelTabProps) {
   return <History entityType="model" entityId={id} zone={useZone().zone} />;
 }

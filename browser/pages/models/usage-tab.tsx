@@ -27,7 +27,7 @@ type Usage = Records["UsageBreakdown"];
 type UsageQuery = Parameters<Parameters<typeof UsageView>[0]["children"]>[0];
 
 /** What was used of the model, and by whom, in the last days of the browser's zone. */
-export function UsageTab({ model: { model_name: model } }: ModelTabProps) {
+export function ModelUsageTab({ model: { model_name: model } }: ModelTabProps) {
   const { days = "7" } = route.useSearch();
   const navigate = useNavigate({ from: "/models/$modelId" });
   const { zone } = useZone();
