@@ -157,6 +157,7 @@ export const modelsTexts = {
   cacheShare: "Share of hits",
   cacheSaved: "Tokens saved",
   cacheNote: "Whole answers, for the same tenant and exactly the same request.",
+  can: "What the model can do",
   boonsNote: "A boon acts while it is listed here and switched on in the settings.",
   toolLoop: "the tool loop",
   boonOff: "Switched off in the settings, so without effect: {names}",
