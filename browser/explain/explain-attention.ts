@@ -2,7 +2,7 @@
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
+import { type LinkTarget, modelHealthTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -55,7 +55,7 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "cell":
       return pageTarget("/fairshare", { cell: entity_id });
     case "model":
-      return pageTarget("/logs", { model: name });
+      return kind === "model_down" ? modelHealthTarget(entity_id) : pageTarget("/logs", { model: name });
     case "tenant":
       return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");
     case "api_key":

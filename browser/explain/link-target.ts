@@ -15,6 +15,11 @@ export type LinkTarget =
       readonly to: "/tenants/$tenantId";
       readonly params: { readonly tenantId: string };
       readonly search: { readonly tab: TenantTab };
+    }
+  | {
+      readonly to: "/models/$modelId";
+      readonly params: { readonly modelId: string };
+      readonly search: { readonly tab: "health" };
     };
 
 /** The tabs of a tenant's page that sentences lead to. */
@@ -28,6 +33,11 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
   return { to: "/tenants/$tenantId", params: { tenantId }, search: { tab } };
 }
 
+/** What checks have found of a model. */
+export function modelHealthTarget(modelId: string): LinkTarget {
+  return { to: "/models/$modelId", params: { modelId }, search: { tab: "health" } };
+}
+
 /** A target on a page with its parameters. */
 export function pageTarget(
   to: "/fairshare" | "/logs" | "/tenants" | "/keys",
@@ -38,5 +48,6 @@ export function pageTarget(
 
 /** The target for one who may go there, else null. */
 export function reachable(target: LinkTarget | null, viewer: Viewer): LinkTarget | null {
-  return viewer === "user" && (target?.to === "/fairshare" || target?.to === "/tenants") ? null : target;
+  const forAdmins = ["/fairshare", "/tenants", "/models/$modelId"];
+  return viewer === "user" && target !== null && forAdmins.includes(target.to) ? null : target;
 }

@@ -47,6 +47,21 @@ const PAGES: readonly ListedPage[] = [
     },
   },
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
+  {
+    name: "models",
+    as: "admin",
+    path: "/models",
+    isThere: async ({ page }) => await page.getByRole("table", { name: "Models" }).waitFor(),
+  },
+  {
+    name: "model, by its name",
+    as: "admin",
+    path: "/models/demo",
+    isThere: async ({ page }) => {
+      await page.getByLabel("Upstream model").waitFor();
+      await page.getByText("No endpoints").waitFor();
+    },
+  },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
   {
