@@ -2,7 +2,8 @@
  * What holds on every page of the console: anybody can use it, with any screen, in light and dark, over a slow line, and the
  * browser has nothing to complain of (docs/rules/tests.md#pages).
  */
-import { describe, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
 import { accessibilityProblems, rowCount, sidewaysPixels } from "../harness/browser/page-checks.ts";
 import { type Role, useConsole, type Visit } from "../harness/browser/use-console.ts";
 import { delayRequests, slowDown, slowPaintMs, vitalsOf } from "../harness/browser/vitals.ts";
@@ -23,6 +24,9 @@ const REQUESTS_MAX = 12;
 const ROWS_MAX = 60;
 const LAYOUT_SHIFT_MAX = 0.05;
 const SLOW_PAINT_MAX_MS = 2500;
+
+/** The name of a model that is there for its page. */
+const MODEL = `page-${randomUUID()}`;
 
 const heading =
   (name: string) =>
@@ -56,7 +60,7 @@ const PAGES: readonly ListedPage[] = [
   {
     name: "model, by its name",
     as: "admin",
-    path: "/models/demo",
+    path: `/models/${MODEL}`,
     isThere: async ({ page }) => {
       await page.getByLabel("Upstream model").waitFor();
       await page.getByText("No endpoints").waitFor();
@@ -73,6 +77,10 @@ const PAGES: readonly ListedPage[] = [
 ];
 
 const console_ = useConsole();
+beforeAll(async () => {
+  const health = { checks_enabled: false };
+  await console_.gateway.must("POST", "/models", { model_name: MODEL, api_base: "http://127.0.0.1:9/v1", health });
+});
 
 describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {
   const goTo = async (visit: Visit): Promise<void> => {
