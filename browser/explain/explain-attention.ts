@@ -2,7 +2,7 @@
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
+import { deploymentTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -56,8 +56,8 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
       return pageTarget("/fairshare", { cell: entity_id });
     case "model":
       if (kind === "provision_failed" || kind === "replicas_lost")
-        return modelTarget("/deployments/$modelId", entity_id);
-      if (kind === "model_down") return modelTarget("/models/$modelId", entity_id);
+        return deploymentTarget(entity_id);
+      if (kind === "model_down") return modelTarget(entity_id, "health");
       return pageTarget("/logs", { model: name });
     case "tenant":
       return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");

@@ -20,9 +20,14 @@ export type LinkTarget =
       readonly search: { readonly tab: TenantTab };
     }
   | {
-      readonly to: "/models/$modelId" | "/deployments/$modelId";
+      readonly to: "/deployments/$modelId";
       readonly params: { readonly modelId: string };
       readonly search: Readonly<Record<string, never>>;
+    }
+  | {
+      readonly to: "/models/$modelId";
+      readonly params: { readonly modelId: string };
+      readonly search: { readonly tab: "connection" | "health" };
     };
 
 /** The tabs of a tenant's page that sentences lead to. */
@@ -33,6 +38,7 @@ const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
   "/tenants",
   "/users",
   "/deployments",
+  "/models/$modelId",
   "/deployments/$modelId",
   "/settings",
 ] as const);
@@ -45,14 +51,19 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
   return { to: "/tenants/$tenantId", params: { tenantId }, search: { tab } };
 }
 
+/** A target on a model's page. */
+export function modelTarget(modelId: string, tab: "connection" | "health"): LinkTarget {
+  return { to: "/models/$modelId", params: { modelId }, search: { tab } };
+}
+
 /** A target on a page with its parameters. */
 export function pageTarget(to: PagePath, search: Readonly<Record<string, string>>): LinkTarget {
   return { to, params: {}, search };
 }
 
-/** A model's own page, or that of its replicas. */
-export function modelTarget(to: "/models/$modelId" | "/deployments/$modelId", modelId: string): LinkTarget {
-  return { to, params: { modelId }, search: {} };
+/** The page of a model's replicas. */
+export function deploymentTarget(modelId: string): LinkTarget {
+  return { to: "/deployments/$modelId", params: { modelId }, search: {} };
 }
 
 /** The target for one who may go there, else null. */

@@ -29,6 +29,9 @@ const SLOW_PAINT_MAX_MS = 2500;
 /** A model that the gateway runs, with a spec of which nothing is started. */
 const managed = { modelId: "" };
 
+/** The name of a model that is there for its page. */
+const MODEL = `page-${randomUUID()}`;
+
 const heading =
   (name: string) =>
   async ({ page }: Visit) =>
@@ -52,6 +55,21 @@ const PAGES: readonly ListedPage[] = [
     },
   },
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
+  {
+    name: "models",
+    as: "admin",
+    path: "/models",
+    isThere: async ({ page }) => await page.getByRole("table", { name: "Models" }).waitFor(),
+  },
+  {
+    name: "model, by its name",
+    as: "admin",
+    path: `/models/${MODEL}`,
+    isThere: async ({ page }) => {
+      await page.getByLabel("Upstream model").waitFor();
+      await page.getByText("No endpoints").waitFor();
+    },
+  },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "assistant", as: "admin", path: "/assistant", isThere: heading("Assistant") },
   { name: "deployments", as: "admin", path: "/deployments", isThere: heading("Deployments") },
@@ -87,6 +105,8 @@ const PAGES: readonly ListedPage[] = [
 const console_ = useConsole();
 
 beforeAll(async () => {
+  const health = { checks_enabled: false };
+  await console_.gateway.must("POST", "/models", { model_name: MODEL, api_base: "http://127.0.0.1:9/v1", health });
   const { id } = await console_.gateway.must<Model>("POST", "/models", { model_name: `managed-${randomUUID()}` });
   await console_.gateway.must("PUT", `/models/${id}/managed`, {
     partition: "gpu",

@@ -86,7 +86,7 @@ function Details({ replica, job, modelId, onClose }: DetailsProps) {
           {text("requests")}
         </TargetLink>
         {replica.model_id !== null && (
-          <TargetLink isButton target={modelTarget("/models/$modelId", modelId)}>
+          <TargetLink isButton target={modelTarget(modelId, "connection")}>
             {text("modelPage")}
           </TargetLink>
         )}

@@ -25,23 +25,27 @@ export function ConnectionTab({ model }: ModelTabProps) {
             model={model}
             note={(values) => <SavedConnectionTest values={values} isKeySet={model.api_key_set} />}
           />
-          <UpstreamKey owner={{ kind: "model", model }} />
         </Panel>
-        <Panel title={text("prices")}>
-          <ModelForm
-            form="prices"
-            what={text("prices")}
-            model={model}
-            note={(values) => (
-              <p>
-                {text("priceNote", {
-                  input: perMillion(values["input_cost_per_token"]),
-                  output: perMillion(values["output_cost_per_token"]),
-                })}
-              </p>
-            )}
-          />
-        </Panel>
+        <Stack>
+          <Panel title={text("prices")}>
+            <ModelForm
+              form="prices"
+              what={text("prices")}
+              model={model}
+              note={(values) => (
+                <p>
+                  {text("priceNote", {
+                    input: perMillion(values["input_cost_per_token"]),
+                    output: perMillion(values["output_cost_per_token"]),
+                  })}
+                </p>
+              )}
+            />
+          </Panel>
+          <Panel title={text("key")}>
+            <UpstreamKey owner={{ kind: "model", model }} />
+          </Panel>
+        </Stack>
       </Grid>
       <EndpointsPanel model={model} />
     </Stack>

@@ -55,30 +55,35 @@ export function BoonsTab({ model }: ModelTabProps) {
   const servers = useQuery(read("/api/v1/mcp-servers", { params: { query: { limit: "1000" } } }));
   const offered = [...new Set([...(servers.data ?? []).map(({ name }) => name), ...model.tool_servers])];
   return (
-    <Panel title={text("boons")} note={text("boonsNote")}>
-      <ModelForm
-        form="boons"
-        what={text("boons")}
-        model={model}
-        specs={
-          offered.length === 0 ? [] : [{ name: "tool_servers", kind: "choices", isNullable: false, choices: offered }]
-        }
-        note={({ boons, tool_servers }) => {
-          const on: Readonly<Record<string, boolean>> = {
-            vision: settings.data?.vision_enabled !== false,
-            structured_output: settings.data?.structured_output_enabled !== false,
-            compression: settings.data?.compression_enabled !== false,
-          };
-          const chosen = Array.isArray(boons) ? boons.map(String) : [];
-          const off = chosen.filter((boon) => on[boon] === false).map(choiceLabel);
-          const isLoopOff =
-            Array.isArray(tool_servers) && tool_servers.length > 0 && settings.data?.tool_loop_enabled === false;
-          const names = [...off, ...(isLoopOff ? [text("toolLoop")] : [])];
-          return names.length === 0 ? null : (
-            <Notice tone="warn">{text("boonOff", { names: names.join(", ") })}</Notice>
-          );
-        }}
-      />
-    </Panel>
+    <Grid minWidth="wide">
+      <Panel title={text("can")}>
+        <ModelForm form="supports" what={text("can")} model={model} />
+      </Panel>
+      <Panel title={text("boons")} note={text("boonsNote")}>
+        <ModelForm
+          form="boons"
+          what={text("boons")}
+          model={model}
+          specs={
+            offered.length === 0 ? [] : [{ name: "tool_servers", kind: "choices", isNullable: false, choices: offered }]
+          }
+          note={({ boons, tool_servers }) => {
+            const on: Readonly<Record<string, boolean>> = {
+              vision: settings.data?.vision_enabled !== false,
+              structured_output: settings.data?.structured_output_enabled !== false,
+              compression: settings.data?.compression_enabled !== false,
+            };
+            const chosen = Array.isArray(boons) ? boons.map(String) : [];
+            const off = chosen.filter((boon) => on[boon] === false).map(choiceLabel);
+            const isLoopOff =
+              Array.isArray(tool_servers) && tool_servers.length > 0 && settings.data?.tool_loop_enabled === false;
+            const names = [...off, ...(isLoopOff ? [text("toolLoop")] : [])];
+            return names.length === 0 ? null : (
+              <Notice tone="warn">{text("boonOff", { names: names.join(", ") })}</Notice>
+            );
+          }}
+        />
+      </Panel>
+    </Grid>
   );
 }

@@ -17,7 +17,7 @@ const text = texts("models", modelsTexts);
 type Tenant = Records["Tenant"];
 
 /** Which tenants that may use the model have guardrails, and which of them ask this model (docs/rules/guardrails.md). */
-export function GuardrailsTab({ model: { model_name } }: ModelTabProps) {
+export function ModelGuardrailsTab({ model: { model_name } }: ModelTabProps) {
   const tenants = useAllPages<Tenant>("/api/v1/tenants", {});
   const rows = tenants.data?.filter(
     (tenant) =>

@@ -17,7 +17,7 @@ export function checkRows({ checks, endpoint_checks }: ModelHealthDetail): reado
   ].sort((a, b) => (a.checked_at < b.checked_at ? 1 : a.checked_at > b.checked_at ? -1 : 0));
 }
 
-/** A line for each thing that was checked; where it had no answer, the line has a gap. */
+/** A line for each thing that was checked: how long its last check took, at every check. A check without an answer is a gap. */
 export function checkLatencies(rows: readonly CheckRow[]): {
   readonly atMs: readonly number[];
   readonly series: readonly {
@@ -26,16 +26,24 @@ export function checkLatencies(rows: readonly CheckRow[]): {
     readonly values: readonly (number | null)[];
   }[];
 } {
-  const timed = rows.flatMap((row) => {
-    const atMs = instantOf(row.checked_at);
-    return atMs === null ? [] : [{ row, atMs }];
-  });
+  const timed = rows
+    .flatMap((row) => {
+      const atMs = instantOf(row.checked_at);
+      return atMs === null ? [] : [{ of: row.of, atMs, latencyMs: row.http_status === null ? null : row.latency_ms }];
+    })
+    .sort((a, b) => a.atMs - b.atMs);
+  const atMs = [...new Set(timed.map((one) => one.atMs))];
   return {
-    atMs: timed.map(({ atMs }) => atMs),
-    series: [...new Set(timed.map(({ row }) => row.of))].map((of) => ({
-      id: of,
-      label: of,
-      values: timed.map(({ row }) => (row.of === of ? row.latency_ms : null)),
-    })),
+    atMs,
+    series: [...new Set(timed.map(({ of }) => of))].map((of) => {
+      const own = new Map(timed.filter((one) => one.of === of).map((one) => [one.atMs, one.latencyMs]));
+      let last: number | null = null;
+      const values = atMs.map((at) => {
+        const now = own.get(at);
+        if (now !== undefined) last = now;
+        return last;
+      });
+      return { id: of, label: of, values };
+    }),
   };
 }

@@ -2,7 +2,7 @@
 import { drawnPart } from "../../charts/numbers.ts";
 
 /** A bar; lengths are fractions of the largest value that is shown. */
-export interface LadderBar {
+interface LadderBar {
   readonly concurrency: number;
   /** Null: there is no value. */
   readonly value: number | null;

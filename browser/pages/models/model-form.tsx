@@ -62,19 +62,15 @@ const FORMS = {
     "input_cost_per_second",
   ]),
   energy: part(["energy_slots_per_node"]),
-  boons: part(
-    [
-      "boons",
-      "supports_function_calling",
-      "supports_system_messages",
-      "supports_response_schema",
-      "supports_tool_choice",
-      "supports_vision",
-      "tags",
-      "tool_servers",
-    ],
-    [{ name: "boons", kind: "choices", isNullable: false, choices: BOONS }],
-  ),
+  boons: part(["boons", "tool_servers"], [{ name: "boons", kind: "choices", isNullable: false, choices: BOONS }]),
+  supports: part([
+    "supports_function_calling",
+    "supports_system_messages",
+    "supports_response_schema",
+    "supports_tool_choice",
+    "supports_vision",
+    "tags",
+  ]),
   reliability: whole(
     modelReliabilitySchema,
     async (id, body) =>

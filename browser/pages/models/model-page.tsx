@@ -35,10 +35,10 @@ const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
   capacity: lazy(async () => ({ default: (await import("./capacity-tab.tsx")).CapacityTab })),
   cache: lazy(async () => ({ default: (await import("./form-tabs.tsx")).CacheTab })),
   boons: lazy(async () => ({ default: (await import("./form-tabs.tsx")).BoonsTab })),
-  guardrails: lazy(async () => ({ default: (await import("./guardrails-tab.tsx")).GuardrailsTab })),
+  guardrails: lazy(async () => ({ default: (await import("./guardrails-tab.tsx")).ModelGuardrailsTab })),
   health: lazy(async () => ({ default: (await import("./health-tab.tsx")).HealthTab })),
-  usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
-  history: lazy(async () => ({ default: (await import("./history-tab.tsx")).HistoryTab })),
+  usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).ModelUsageTab })),
+  history: lazy(async () => ({ default: (await import("./history-tab.tsx")).ModelHistoryTab })),
 };
 const ModelActions = lazy(async () => ({ default: (await import("./model-actions.tsx")).ModelActions }));
 

@@ -5,7 +5,7 @@ type Tenant = Pick<Records["Tenant"], "name" | "allowed_models" | "guardrails_po
 type Key = Pick<Records["ListedApiKey"], "name" | "key_prefix" | "allowed_models">;
 
 /** The settings that name a model, by their field. */
-export const NAMING_SETTINGS = [
+const NAMING_SETTINGS = [
   "vision_fallback_model",
   "structured_output_fixer_model",
   "classifier_model",

@@ -7,7 +7,7 @@ import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
-import { Row } from "../../ui/layout.tsx";
+import { Row, Stack } from "../../ui/layout.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
 import { updateModel } from "./update-model.ts";
@@ -52,26 +52,28 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
   };
   return (
     <form onSubmit={submit} noValidate>
-      <SecretField
-        label={text("key")}
-        hint={text(isSet ? "keySet" : owner.kind === "model" ? "keyNotSet" : "keyInherited")}
-        error={error === null ? undefined : `${error.message} (${error.code})`}
-        value={typed}
-        onChange={(value) => {
-          setTyped(value);
-          setError(null);
-        }}
-      />
-      <Row>
-        <Button type="submit" disabled={typed === ""} isBusy={write.isBusy}>
-          {text("keySave")}
-        </Button>
-        {isSet && (
-          <Button tone="quiet" isBusy={write.isBusy} onClick={() => run("")}>
-            {text("keyRemove")}
+      <Stack>
+        <SecretField
+          label={text(isSet ? "keyNew" : "key")}
+          hint={text(isSet ? "keySet" : owner.kind === "model" ? "keyNotSet" : "keyInherited")}
+          error={error === null ? undefined : `${error.message} (${error.code})`}
+          value={typed}
+          onChange={(value) => {
+            setTyped(value);
+            setError(null);
+          }}
+        />
+        <Row>
+          <Button type="submit" disabled={typed === ""} isBusy={write.isBusy}>
+            {text("keySave")}
           </Button>
-        )}
-      </Row>
+          {isSet && (
+            <Button tone="quiet" isBusy={write.isBusy} onClick={() => run("")}>
+              {text("keyRemove")}
+            </Button>
+          )}
+        </Row>
+      </Stack>
     </form>
   );
 }

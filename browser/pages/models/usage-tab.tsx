@@ -26,7 +26,7 @@ const KEYS_MAX = "1000";
 type Usage = Records["UsageBreakdown"];
 
 /** What was used of the model, and by whom, in the last days of the browser's zone. */
-export function UsageTab({ model: { model_name: model } }: ModelTabProps) {
+export function ModelUsageTab({ model: { model_name: model } }: ModelTabProps) {
   const { period } = route.useSearch();
   const navigate = useNavigate({ from: "/models/$modelId" });
   const { zone } = useZone();

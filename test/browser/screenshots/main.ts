@@ -33,6 +33,7 @@ const SHOTS: readonly Shot[] = [
   { name: "overview", title: "Overview: must I act now?", path: () => "/" },
   { name: "fairshare", title: "Fairshare: who waits, and why", path: () => "/fairshare" },
   { name: "logs", title: "Logs: what was slow or refused, and why", path: () => "/logs" },
+  { name: "models", title: "Models: which serve, and how well", path: () => "/models" },
   { name: "tenants", title: "Tenants", path: () => "/tenants" },
   { name: "tenant", title: "A tenant: budget, hours, keys", path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}` },
   { name: "deployments", title: "Managed models", path: () => "/deployments" },

@@ -1,0 +1,79 @@
+/** The list of models says what is known of each, and can be put in order by it. */
+import { describe, expect, it } from "vitest";
+import type { Records } from "../../data/api.ts";
+import { filteredRows, modelRows, sortedRows } from "./model-rows.ts";
+
+const model = (model_name: string, fields: Partial<Records["Model"]> = {}): Records["Model"] =>
+  ({
+    id: model_name,
+    model_name,
+    model_type: "chat",
+    enabled: true,
+    health_status: "healthy",
+    input_cost_per_token: 0,
+    created_at: "2026-11-23T00:00:00.000Z",
+    ...fields,
+  }) as Records["Model"];
+const NOTHING = { live: undefined, used: undefined, attention: undefined };
+
+describe("the rows of models", () => {
+  it("have zeros where nobody asked, and nothing known where nothing was read", () => {
+    const models = [model("a"), model("__proto__")];
+    const used = [{ model: "a", requests: 5, errors: 2 }];
+    const known = modelRows(models, { live: { model_in_flight: { a: 3 } }, used, attention: [] });
+    expect(known.map(({ running, requests, errors }) => [running, requests, errors])).toEqual([
+      [3, 5, 2],
+      [0, 0, 0],
+    ]);
+    expect(modelRows(models, NOTHING).map(({ running, requests }) => [running, requests])).toEqual([
+      [null, null],
+      [null, null],
+    ]);
+  });
+
+  it("count endpoints that are down, whatever colons names have", () => {
+    const attention = (["a: b: node", "a: node", "a: b: c: d", "other: node"] as const).map((name) => ({
+      kind: "endpoint_down" as const,
+      name,
+    }));
+    const rows = modelRows([model("a"), model("a: b")], {
+      ...NOTHING,
+      attention: [...attention, { kind: "model_down", name: "a" }],
+    });
+    expect(rows.map(({ endpointsDown }) => endpointsDown)).toEqual([1, 2]);
+  });
+
+  it("are filtered by kind and health; a model that is off is not checked", () => {
+    const rows = modelRows([model("a", { enabled: false }), model("b", { model_type: "image" }), model("c")], NOTHING);
+    const names = (search: Parameters<typeof filteredRows>[1]) =>
+      filteredRows(rows, search).map((row) => row.model.model_name);
+    expect([names({}), names({ health: "disabled" }), names({ type: "chat", health: "healthy" })]).toEqual([
+      ["a", "b", "c"],
+      ["a"],
+      ["c"],
+    ]);
+  });
+
+  it("stand in the order of a column, those of which it is not known last", () => {
+    const rows = modelRows([model("b"), model("a"), model("c")], {
+      ...NOTHING,
+      used: [
+        { model: "b", requests: 1, errors: 0 },
+        { model: "c", requests: 9, errors: 0 },
+      ],
+    }).map((row) => (row.model.model_name === "a" ? { ...row, requests: null } : row));
+    const names = (search: Parameters<typeof sortedRows>[1]) =>
+      sortedRows(rows, search).map((row) => row.model.model_name);
+    expect([
+      names({}),
+      names({ desc: true }),
+      names({ sort: "requests" }),
+      names({ sort: "requests", desc: true }),
+    ]).toEqual([
+      ["a", "b", "c"],
+      ["c", "b", "a"],
+      ["b", "c", "a"],
+      ["c", "b", "a"],
+    ]);
+  });
+});

@@ -1,0 +1,120 @@
+/** Models in a real browser: made after their connection was tested, put in order, edited by two, and deleted by name. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
+import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { useConsole } from "../harness/browser/use-console.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useConsole();
+/** Nothing listens there. */
+const NOWHERE = "http://127.0.0.1:9/v1";
+
+const newModel = async (fields: object = {}): Promise<Model> =>
+  await fixture.gateway.must<Model>("POST", "/models", {
+    model_name: `m-${randomUUID()}`,
+    api_base: NOWHERE,
+    health: { checks_enabled: false },
+    ...fields,
+  });
+
+describe("a model", () => {
+  it("is made after its connection was tested, with a key that is never shown, and deleted by its name", async () => {
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    const name = `new-${randomUUID()}`;
+    const secret = `key-${randomUUID()}`;
+    await page.goto("/models");
+    await page.getByRole("button", { name: "Create model" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill(name);
+    await dialog.getByLabel("Address").fill(NOWHERE);
+    await dialog.getByLabel("Upstream key").fill(secret);
+    await dialog.getByRole("button", { name: "Create model" }).click();
+    await dialog.getByText("The upstream could not be asked.").waitFor();
+    await dialog.getByRole("button", { name: "Create all the same" }).click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await page.getByText("A key is set. It is never shown.").waitFor();
+    expect(await page.content()).not.toContain(secret);
+
+    const [made] = await fixture.gateway.must<Model[]>("GET", `/models?q=${name}`);
+    expect(made).toMatchObject({ model_name: name, upstream_model: name, api_base: NOWHERE, api_key_set: true });
+    const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `t-${randomUUID()}` });
+    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: [name] });
+    await page.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByText(new RegExp(`1 tenant or key may use no other model.*${tenant.name}`)).waitFor();
+    const confirm = dialog.getByRole("button", { name: "Delete" });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel("Name of the model").fill(name);
+    await confirm.click();
+    await page.getByText(`${name} deleted`).waitFor();
+    await page.goto(`/models/${made?.id}`);
+    await page.getByText("There is no such model").waitFor();
+  });
+
+  it("has its endpoints in the order that keys give them, and back", async () => {
+    const model = await newModel();
+    for (const name of ["one", "two", "three"])
+      await fixture.gateway.must("POST", `/models/${model.id}/endpoints`, { name, api_base: NOWHERE, enabled: false });
+    const order = async (): Promise<readonly string[]> =>
+      (await fixture.gateway.must<ModelEndpoint[]>("GET", `/models/${model.id}/endpoints`)).map(({ name }) => name);
+    expect(await order()).toEqual(["one", "three", "two"]);
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    await page.goto(`/models/${model.model_name}`);
+    await page.getByRole("button", { name: "Move two: up and down arrow" }).press("ArrowUp");
+    await page.getByText("two is now number 2").waitFor();
+    expect(await order()).toEqual(["one", "two", "three"]);
+    expect(page.url()).toContain(model.id);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("two is where it was").waitFor();
+    expect(await order()).toEqual(["one", "three", "two"]);
+    expect(visit.problems()).toEqual([]);
+  });
+
+  it("that two admins edit: the second is shown what the first has saved", async () => {
+    const model = await newModel({ description: "before" });
+    const { page } = await fixture.open({ as: "admin" });
+    await page.goto(`/models/${model.id}`);
+    await page.getByLabel("Description").fill("mine");
+    const body = { upstream_model: model.upstream_model, api_base: `${NOWHERE}/theirs` };
+    await fixture.gateway.must("PUT", `/models/${model.id}`, { ...body, description: "theirs" });
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText("Somebody else has changed this since you began").waitFor();
+    await page.getByRole("button", { name: "Keep what I typed" }).click();
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText(`Details of ${model.model_name} saved`).waitFor();
+    const now = await fixture.gateway.must<Model>("GET", `/models/${model.id}`);
+    expect(now).toMatchObject({ description: "mine", api_base: body.api_base });
+  });
+
+  it("shows each of its parts", async () => {
+    const model = await newModel();
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    await page.goto(`/models/${model.id}`);
+    for (const [tab, words] of [
+      ["Reliability", "Choice of the endpoint"],
+      ["Capacity", "0 in use, 0 waiting; no cap of its own"],
+      ["Cache", "Share of hits"],
+      ["Boons and tools", "What the model can do"],
+      ["Guardrails", "Guardrails belong to tenants"],
+      ["Health", "How it is checked"],
+      ["Usage", "By key"],
+      ["What changed", "create model"],
+    ] as const) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByText(words).first().waitFor();
+    }
+    await page.getByRole("tab", { name: "Capacity" }).click();
+    await page.getByLabel("Requests at the same time").fill("4");
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText(`Capacity of ${model.model_name} saved`).waitFor();
+    await waitFor(
+      async () => (await fixture.gateway.must<Model>("GET", `/models/${model.id}`)).max_in_flight,
+      (max) => max === 4,
+    );
+    expect(visit.problems()).toEqual([]);
+  });
+});
