@@ -11,7 +11,7 @@ export type LinkTarget =
   | {
       readonly to: PagePath;
       readonly params: Readonly<Record<string, never>>;
-      /** `tenant_id`, `key_id`, `model`, `cell`, `error_code`, `section`. */
+      /** `tenant_id`, `key_id`, `model`, `cell`, `error_code`, `tab`. */
       readonly search: Readonly<Record<string, string>>;
     }
   | {

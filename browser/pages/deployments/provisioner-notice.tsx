@@ -27,7 +27,7 @@ export function ProvisionerNotice() {
   return (
     <Notice tone={state === "held" || state === "silent" ? "bad" : state === "begins" ? "neutral" : "warn"}>
       <p>{words}</p>
-      <TargetLink target={pageTarget("/settings", { section: "jobsched" })}>{text("toSettings")}</TargetLink>
+      <TargetLink target={pageTarget("/settings", { tab: "jobsched" })}>{text("toSettings")}</TargetLink>
     </Notice>
   );
 }
