@@ -2,6 +2,7 @@ import { lazy, Suspense, useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { useUndoableWrite } from "../../forms/use-undoable-write.ts";
 import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
@@ -35,6 +36,11 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
     failed: () => text("changeFailed", { name }),
     inverse: (isOn) => ({ variables: !isOn, done: switchedText(!isOn) }),
   });
+  const scaling = useUndoableWrite<number>({
+    send: async (target_replicas) => await putSpec(id, { ...specBody(spec), target_replicas }),
+    touches: DEPLOYMENT_READS,
+    describe: (from, to) => text("scaled", { name, from, to }),
+  });
   // null removes; a spec puts it back
   const removing = useAnnouncedWrite<FieldValues | null>({
     send: async (body) =>
@@ -61,7 +67,9 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
       <Button tone="danger" onClick={() => setAsked("remove")}>
         {text("remove")}
       </Button>
-      <Suspense fallback={null}>{asked === "scale" && <ScaleDialog spec={spec} onClose={close} />}</Suspense>
+      <Suspense fallback={null}>
+        {asked === "scale" && <ScaleDialog spec={spec} write={scaling} onClose={close} />}
+      </Suspense>
       <Confirm
         isOpen={asked === "restart"}
         onCancel={close}

@@ -50,7 +50,7 @@ export function isActive({
 }
 
 /** What keeps the provisioner from acting; `well`: nothing. */
-export type ProvisionerState = "well" | "unset" | "off" | "silent" | "held" | "idle" | "begins";
+type ProvisionerState = "well" | "unset" | "off" | "silent" | "held" | "idle" | "begins";
 
 /** Why nothing moves, from the settings of the job scheduler, which tell the provisioner's last tick. */
 export function provisionerState({
