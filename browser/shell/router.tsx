@@ -88,7 +88,11 @@ const settings = createRoute({
   getParentRoute: () => forAdmins,
   path: "/settings",
   validateSearch: settingsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/settings/settings-page.tsx"), "SettingsPage"),
+  component: lazyRouteComponent(async () => {
+    // At the same time: the page shows nothing without its part, and tells of a part that cannot be loaded.
+    import("../pages/settings/settings-part.tsx").catch(() => undefined);
+    return await import("../pages/settings/settings-page.tsx");
+  }, "SettingsPage"),
 });
 
 const routeTree = root.addChildren([
