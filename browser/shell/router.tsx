@@ -232,12 +232,12 @@ const routeTree = root.addChildren([
       newDeployment,
       deployment,
     ]),
+    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
     logs,
     tenant,
     keys,
     reports,
     statement,
-    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
     playground,
   ]),
 ]);

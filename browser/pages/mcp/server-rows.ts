@@ -4,7 +4,7 @@ import type { Records } from "../../data/api.ts";
 type Server = Pick<Records["McpServer"], "name" | "upstream_url" | "created_at">;
 
 /** What of the address belongs to the list. */
-export interface ListSearch {
+interface ListSearch {
   readonly q?: string | undefined;
   readonly order?: "name" | "created" | undefined;
   readonly descending?: "true" | "false" | undefined;

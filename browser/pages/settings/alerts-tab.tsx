@@ -28,7 +28,8 @@ const emailBody = alertsBodySchema.shape.email.unwrap().unwrap();
 
 /** Where alerts are sent: a chat webhook and email, and a test of both. */
 export function AlertsTab() {
-  const isOn = useSetting("alerts").data?.email != null;
+  const { data } = useSetting("alerts");
+  const isOn = data?.email != null;
   return (
     <>
       <SettingPanel
@@ -53,15 +54,17 @@ export function AlertsTab() {
         })}
         actions={isOn && <TurnOff />}
       />
-      <Panel>
-        <Trial
-          label={text("alertsTest")}
-          note={text("alertsTestText")}
-          run={async () => answerValue(await api.POST("/api/v1/settings/alerts/test")).results}
-        >
-          {(results) => results.map((result) => <Channel key={result.channel} {...result} />)}
-        </Trial>
-      </Panel>
+      {data !== undefined && (
+        <Panel>
+          <Trial
+            label={text("alertsTest")}
+            note={text("alertsTestText")}
+            run={async () => answerValue(await api.POST("/api/v1/settings/alerts/test")).results}
+          >
+            {(results) => results.map((result) => <Channel key={result.channel} {...result} />)}
+          </Trial>
+        </Panel>
+      )}
     </>
   );
 }

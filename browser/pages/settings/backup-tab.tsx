@@ -12,6 +12,7 @@ const text = texts("settings", settingsTexts);
 /** The configuration as a file, and its way back. */
 export function BackupTab() {
   const about = useQuery(read("/api/v1/about"));
+  if (about.isPending) return null;
   return (
     <>
       <Panel title={text("exportTitle")} note={`${text("exportText")} ${text("exportNot")}`}>

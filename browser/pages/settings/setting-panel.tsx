@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type * as z from "zod";
-import { api } from "../../data/api.ts";
+import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
@@ -31,6 +31,8 @@ const ROWS = {
 type SettingName = keyof typeof ROWS;
 
 const pathOf = <N extends SettingName>(name: N) => `/api/v1/settings/${name}` as const;
+
+const sourcesRead = read("/api/v1/settings", {}, { everyMs: EVERY_MS });
 
 /** The setting as it is, read again now and then. */
 export function useSetting<N extends SettingName>(name: N) {
@@ -73,37 +75,41 @@ export function SettingPanel({
   ...form
 }: SettingPanelProps) {
   const setting = useSetting(name);
+  const sources = useQuery(sourcesRead);
   const queries = useQueryClient();
   const { zone } = useZone();
   const fields = (answer: FieldValues): FieldValues => fieldsOf?.(answer) ?? answer;
   return (
-    <Panel
-      title={title}
-      note={
-        <>
-          {effect} <Source name={name} />
-        </>
+    <Loaded state={setting} texts={STATE_TEXTS}>
+      {(answer) =>
+        // Drawn when all of it is there: what comes later would move what is below.
+        sources.isPending ? null : (
+          <Panel
+            title={title}
+            note={
+              <>
+                {effect} <Source listed={sources.data?.find((one) => one.name === ROWS[name])} />
+              </>
+            }
+            actions={actions}
+          >
+            <RecordForm
+              {...form}
+              what={title}
+              name={text("gateway")}
+              schema={keptIsNoValue(schema)}
+              record={fields(answer)}
+              zone={zone}
+              sends="changed"
+              send={async (body) => await saveSetting(name, bodyOf?.(body) ?? body)}
+              readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
+              touches={readsOf(name)}
+            />
+            {children}
+          </Panel>
+        )
       }
-      actions={actions}
-    >
-      <Loaded state={setting} texts={STATE_TEXTS}>
-        {(answer) => (
-          <RecordForm
-            {...form}
-            what={title}
-            name={text("gateway")}
-            schema={keptIsNoValue(schema)}
-            record={fields(answer)}
-            zone={zone}
-            sends="changed"
-            send={async (body) => await saveSetting(name, bodyOf?.(body) ?? body)}
-            readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
-            touches={readsOf(name)}
-          />
-        )}
-      </Loaded>
-      {children}
-    </Panel>
+    </Loaded>
   );
 }
 
@@ -115,9 +121,7 @@ function keptIsNoValue(schema: z.ZodType): z.ZodType {
   });
 }
 
-function Source({ name }: { readonly name: SettingName }) {
-  const { data } = useQuery(read("/api/v1/settings", {}, { everyMs: EVERY_MS }));
-  const listed = data?.find((one) => one.name === ROWS[name]);
+function Source({ listed }: { readonly listed: Records["ListedSetting"] | undefined }) {
   if (listed === undefined) return null;
   const { source, saved_at, saved_by } = listed;
   return (

@@ -6,7 +6,7 @@ import type { VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 
 /** What of the answer the control service knows without its database. */
-export interface Installation {
+interface Installation {
   readonly directory: CellDirectory;
   readonly version: Pick<About, "version" | "git_sha" | "built_at">;
   readonly bodyMaxBytes: { readonly management: number; readonly backup: number };
