@@ -143,10 +143,16 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
       {!isOver && <Notice tone="warn">{text("notOver")}</Notice>}
       {kept !== null && days.first < kept && <Notice tone="warn">{text("keptFrom", { day: formatDay(kept) })}</Notice>}
       <Loaded state={{ ...byModel, data: byModel.isPlaceholderData ? undefined : byModel.data }} texts={stateTexts}>
-        {(rows) => <StatementRows rows={rows} by="model" />}
-      </Loaded>
-      <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={stateTexts}>
-        {(rows) => <StatementRows rows={rows} by="key" />}
+        {(ofModels) => (
+          <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={stateTexts}>
+            {(ofKeys) => (
+              <>
+                <StatementRows rows={ofModels} by="model" />
+                <StatementRows rows={ofKeys} by="key" />
+              </>
+            )}
+          </Loaded>
+        )}
       </Loaded>
       <p className={classes["notes"]}>{text("rounding")}</p>
     </>

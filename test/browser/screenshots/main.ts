@@ -36,6 +36,15 @@ const SHOTS: readonly Shot[] = [
   { name: "tenants", title: "Tenants", path: () => "/tenants" },
   { name: "tenant", title: "A tenant: budget, hours, keys", path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}` },
   { name: "keys", title: "Keys", path: () => "/keys" },
+  { name: "users", title: "Users", path: () => "/users" },
+  { name: "reports", title: "Reports: what was used, and what it cost", path: () => "/reports" },
+  {
+    name: "statement",
+    title: "A tenant's statement of a month, made for paper",
+    path: ({ tenants }) =>
+      `/reports/statement?tenant_id=${tenants[0]?.id ?? ""}&month=${new Date().toISOString().slice(0, 7)}`,
+  },
+  { name: "audit", title: "Audit: who changed what, and from where", path: () => "/audit" },
 ];
 
 await makeTemplate();
