@@ -1,10 +1,6 @@
 /** Texts of reports and of a month's statement. */
 export const reportsTexts = {
   filters: "Filters",
-  loading: "Loading the report",
-  failed: "The report could not be loaded.",
-  stale: "The report could not be read again; what you see is from before.",
-  retry: "Try again",
   by: "By",
   tenant: "Tenant",
   key: "Key",

@@ -7,6 +7,7 @@ import { changedSearch } from "../../data/search-params.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { changesText } from "../../forms/history/changes.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { auditTexts } from "../../messages/en/audit.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -30,12 +31,6 @@ const text = texts("audit", auditTexts);
 const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/audit");
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const AUDIT_PATH = "/api/v1/audit";
 const EVERY_MS = 20_000;
 const HOUR_MS = 3_600_000;
@@ -116,7 +111,7 @@ function Changes() {
         onClose={() => change({ open: undefined })}
       >
         <Panel isFlush title={text("list")} note={text("timesIn", { zone: label })}>
-          <Loaded state={{ ...entries, data: rows }} texts={stateTexts}>
+          <Loaded state={{ ...entries, data: rows }} texts={STATE_TEXTS}>
             {(shown) => (
               <Table
                 label={text("list")}

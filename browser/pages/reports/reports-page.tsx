@@ -9,6 +9,7 @@ import { addressOf, read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
@@ -36,12 +37,6 @@ const text = texts("reports", reportsTexts);
 const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/reports");
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -188,7 +183,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
       </p>
       {keptFrom !== null && <Notice tone="warn">{text("keptFrom", { day: formatDay(keptFrom) })}</Notice>}
       {/* with the models, whose remark stands above the table: nothing moves when it comes */}
-      <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={stateTexts}>
+      <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={STATE_TEXTS}>
         {(shown) => (
           <ReportBody
             rows={shown}
