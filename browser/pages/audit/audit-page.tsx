@@ -25,6 +25,7 @@ import { type Column, Table } from "../../ui/table.tsx";
 import { AuditDetail } from "./audit-detail.tsx";
 import { AUDIT_FILTERS, auditPeriod, auditQuery } from "./audit-query.ts";
 import type { AuditSearch } from "./audit-search.ts";
+import classes from "./audit-words.module.css";
 import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "./audit-words.tsx";
 
 const text = texts("audit", auditTexts);
@@ -199,7 +200,15 @@ function useNames(): ObjectNames {
 function columnsOf(zone: string, names: ObjectNames): readonly Column<AuditEntry>[] {
   return [
     { id: "when", head: text("when"), cell: ({ ts }) => formatInstant(zone, instantOf(ts)) },
-    { id: "who", head: text("who"), isWide: true, cell: ({ actor }) => <bdi title={actor}>{actor}</bdi> },
+    {
+      id: "who",
+      head: text("who"),
+      cell: ({ actor }) => (
+        <bdi className={classes["actor"]} title={actor}>
+          {actor}
+        </bdi>
+      ),
+    },
     { id: "from", head: text("from"), cell: ({ address }) => (address === "" ? text("unknown") : address) },
     { id: "what", head: text("what"), cell: ({ action }) => actionText(action) },
     { id: "object", head: text("object"), cell: (entry) => <ObjectLink entry={entry} names={names} /> },
