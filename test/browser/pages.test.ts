@@ -37,6 +37,11 @@ const heading =
   async ({ page }: Visit) =>
     await page.getByRole("heading", { level: 1, name }).waitFor();
 
+const listed =
+  (name: string) =>
+  async ({ page }: Visit) =>
+    await page.getByRole("table", { name }).locator("tbody tr").first().waitFor();
+
 const PAGES: readonly ListedPage[] = [
   { name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") },
   {
@@ -93,6 +98,14 @@ const PAGES: readonly ListedPage[] = [
     as: "admin",
     path: "/settings?tab=boons",
     isThere: async ({ page }) => await page.getByLabel("Vision enabled").waitFor(),
+  { name: "users", as: "admin", path: "/users", isThere: listed("People who have signed in") },
+  { name: "audit", as: "admin", path: "/audit", isThere: listed("Changes, newest first") },
+  { name: "reports", as: "admin", path: "/reports?show=tokens", isThere: heading("Reports") },
+  {
+    name: "statement",
+    as: "user",
+    path: "/reports/statement",
+    isThere: async ({ page }) => await page.getByText("No requests in this time").first().waitFor(),
   },
   {
     name: "tenant, with its week",

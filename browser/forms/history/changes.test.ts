@@ -11,7 +11,7 @@ it("tells old and new of each field that was changed", () => {
 });
 
 it("tells the details of an entry without changes, and nothing of one without details", () => {
-  expect(changesText({ name: "acme" }, "UTC")).toBe('{"name":"acme"}');
+  expect(changesText({ name: "acme" }, "UTC")).toBe("Name: acme");
   expect(changesText({}, "UTC")).toBe("");
 });
 

@@ -9,7 +9,9 @@ const text = texts("history", historyTexts);
 export function changesText(detail: Readonly<Record<string, unknown>>, zone: string): string {
   const { changed } = detail;
   if (typeof changed !== "object" || changed === null)
-    return Object.keys(detail).length === 0 ? "" : valueText(detail, zone);
+    return Object.entries(detail)
+      .map(([name, value]) => `${fieldLabel(name)}: ${valueText(value, zone)}`)
+      .join("; ");
   return Object.entries(changed)
     .map(([name, change]: [string, unknown]) => {
       const said =

@@ -47,6 +47,15 @@ const SHOTS: readonly Shot[] = [
   { name: "mcp", title: "MCP servers", path: () => "/mcp" },
   { name: "settings", title: "Settings: where alerts go", path: () => "/settings" },
   { name: "backup", title: "Settings: backup and restore", path: () => "/settings?tab=backup" },
+  { name: "users", title: "Users", path: () => "/users" },
+  { name: "reports", title: "Reports: what was used, and what it cost", path: () => "/reports" },
+  {
+    name: "statement",
+    title: "A tenant's statement of a month, made for paper",
+    path: ({ tenants }) =>
+      `/reports/statement?tenant_id=${tenants[0]?.id ?? ""}&month=${new Date().toISOString().slice(0, 7)}`,
+  },
+  { name: "audit", title: "Audit: who changed what, and from where", path: () => "/audit" },
 ];
 
 await makeTemplate();
