@@ -48,6 +48,20 @@ const PAGES: readonly ListedPage[] = [
   },
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
+  {
+    name: "portal",
+    as: "user",
+    path: "/portal",
+    isThere: async ({ page }) => await page.getByText(/^(Yes|No)/).waitFor(),
+  },
+  { name: "models of the portal", as: "user", path: "/portal/models", isThere: heading("Models") },
+  {
+    name: "usage of the portal",
+    as: "user",
+    path: "/portal/usage",
+    isThere: async ({ page }) => await page.getByText("No requests in this time").first().waitFor(),
+  },
+  { name: "guide of the portal", as: "user", path: "/portal/guide", isThere: heading("Guide") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
   {
     name: "tenant, with its week",
