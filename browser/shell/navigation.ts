@@ -49,8 +49,9 @@ const NAVIGATION = [
 
 type Entry = (typeof NAVIGATION)[number][number];
 
-/** What a role can go to, by groups that are set apart; no group is empty. */
+/** What a role can go to, by groups that are set apart; no group is empty. The few pages of a `user` are one group. */
 export function navigationOf(role: "admin" | "user"): readonly (readonly Entry[])[] {
   const mayGo = ({ roles }: NavigationEntry): boolean => roles.includes(role);
-  return NAVIGATION.map((group) => group.filter(mayGo)).filter((group) => group.length > 0);
+  const groups = NAVIGATION.map((group) => group.filter(mayGo)).filter((group) => group.length > 0);
+  return role === "user" ? [groups.flat()] : groups;
 }
