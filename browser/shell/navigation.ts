@@ -23,7 +23,7 @@ interface NavigationEntry {
   readonly roles: readonly ("admin" | "user")[];
 }
 
-/** Groups, which are set apart: the own tenant, traffic, what serves it, who sends it, what it came to. */
+/** Groups, which are set apart: the own tenant, traffic, what serves it, who sends it. */
 const NAVIGATION = [
   [
     { to: "/portal", text: "portal", icon: Gauge, roles: ["user"] },
@@ -35,14 +35,12 @@ const NAVIGATION = [
     { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
+    { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin"] },
   ],
   [
     { to: "/tenants", text: "tenants", icon: Users, roles: ["admin"] },
     { to: "/keys", text: "keys", icon: KeyRound, roles: ["admin", "user"] },
     { to: "/users", text: "users", icon: UserCog, roles: ["admin"] },
-  ],
-  [
-    { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin"] },
     { to: "/audit", text: "audit", icon: History, roles: ["admin"] },
   ],
 ] as const satisfies readonly (readonly NavigationEntry[])[];

@@ -27,7 +27,7 @@ export function actorOf(header: string | undefined): string {
  * The address for which a server such as the console's has sent the request; null: it sent it for itself. Throws 400 for what
  * is no IP address.
  */
-export function addressOf(header: string | undefined): string | null {
+export function auditAddressOf(header: string | undefined): string | null {
   if (header === undefined) return null;
   const address = header.trim();
   if (isIP(address) === 0) throw fieldError(ADDRESS_HEADER, "must be an IP address");

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
+import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
 import { usageRowSchema } from "../../shared/usage-row.ts";
 import { dayStartMs } from "../../shared/zone-days.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
@@ -34,6 +35,14 @@ async function rowsOf(response: Response): Promise<readonly Readonly<Record<stri
     return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? ""]));
   });
 }
+/** The sums of these columns, of JSON and CSV alike. */
+const sumsOf = (rows: readonly object[], names: readonly string[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      rows.reduce((sum, row) => sum + Number(Object.entries(row).find(([key]) => key === name)?.[1]), 0),
+    ]),
+  );
 /** A row of JSON as its cells are written. */
 const written = (row: object): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === null ? "" : String(value)]));
@@ -85,6 +94,13 @@ describe("a list as CSV", () => {
           }),
         ),
       );
+      const byDay = `/usage/daily?timezone=${zone}&start_day=2026-10-31&end_day=2026-11-01`;
+      for (const group of ["day", "tenant", "key", "model"]) {
+        const json = (await (await get(`${byDay}&group_by=${group}`)).json()) as readonly DailyUsage[];
+        const csv = await rowsOf(await get(`${byDay}&group_by=${group}&format=csv`));
+        const expected = { requests: inside.length, total_tokens: 12, cost_usd: 1.25 };
+        for (const rows of [json, csv]) expect([group, sumsOf(rows, Object.keys(expected))]).toEqual([group, expected]);
+      }
       for (const filter of ["", "&status=error", "&error_code=queue_full", "&error_code=none"]) {
         const query = `since_ms=${fromMs}&until_ms=${endMs - 1}${filter}`;
         const csv = await rowsOf(await get(`/usage/logs?${query}&format=csv`));

@@ -6,7 +6,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../shared/errors.ts";
-import { actorOf, addressOf } from "./actor.ts";
+import { actorOf, auditAddressOf } from "./actor.ts";
 import { peerAddress } from "./peer-address.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
 
@@ -26,7 +26,7 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
       await deps.refusals.refuse(c);
       throw new GatewayError("unauthorized");
     }
-    const address = addressOf(c.req.header("x-gateway-audit-address")) ?? peerAddress(c) ?? "";
+    const address = auditAddressOf(c.req.header("x-gateway-audit-address")) ?? peerAddress(c) ?? "";
     c.set("ctx", deps.context(actorOf(c.req.header("x-gateway-audit-actor")), address));
     await next();
   };

@@ -29,6 +29,11 @@ const heading =
   async ({ page }: Visit) =>
     await page.getByRole("heading", { level: 1, name }).waitFor();
 
+const listed =
+  (name: string) =>
+  async ({ page }: Visit) =>
+    await page.getByRole("table", { name }).locator("tbody tr").first().waitFor();
+
 const PAGES: readonly ListedPage[] = [
   { name: "sign-in", as: "nobody", path: "/sign-in", isThere: heading("Sign in") },
   {
@@ -63,6 +68,15 @@ const PAGES: readonly ListedPage[] = [
   },
   { name: "guide of the portal", as: "user", path: "/portal/guide", isThere: heading("Guide") },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
+  { name: "users", as: "admin", path: "/users", isThere: listed("People who have signed in") },
+  { name: "audit", as: "admin", path: "/audit", isThere: listed("Changes, newest first") },
+  { name: "reports", as: "admin", path: "/reports?show=tokens", isThere: heading("Reports") },
+  {
+    name: "statement",
+    as: "user",
+    path: "/reports/statement",
+    isThere: async ({ page }) => await page.getByText("No requests in this time").first().waitFor(),
+  },
   {
     name: "tenant, with its week",
     as: "user",

@@ -1,7 +1,7 @@
 /** What an entry of the audit log tells, field by field (docs/rules/management-api.md#audit-log). Pure. */
 
 /** A field that has changed; a secret's values are never known. */
-export type FieldDifference =
+type FieldDifference =
   | { readonly field: string; readonly isSecret: false; readonly before: unknown; readonly after: unknown }
   | { readonly field: string; readonly isSecret: true };
 

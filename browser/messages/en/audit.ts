@@ -1,10 +1,6 @@
 /** Texts of the audit log. */
 export const auditTexts = {
   list: "Changes, newest first",
-  loading: "Loading the audit log",
-  failed: "The audit log could not be loaded.",
-  stale: "The audit log could not be read again; what you see is from before.",
-  retry: "Try again",
   filters: "Filters",
   when: "Time",
   who: "Who",

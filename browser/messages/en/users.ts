@@ -1,10 +1,6 @@
 /** Texts of the page of people who sign in. */
 export const usersTexts = {
   list: "People who have signed in",
-  loading: "Loading users",
-  failed: "The users could not be loaded.",
-  stale: "The users could not be read again; what you see is from before.",
-  retry: "Try again",
   filter: "Filter by email or name",
   status: "Status",
   statusAll: "Any",

@@ -5,12 +5,13 @@ import { formatInstant, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Facts, Row } from "../../ui/layout.tsx";
-import { type AuditEntry, ObjectLink } from "./audit-words.tsx";
+import { type AuditEntry, ObjectLink, type ObjectNames } from "./audit-words.tsx";
 
 const text = texts("audit", auditTexts);
 
 interface AuditDetailProps {
   readonly entry: AuditEntry;
+  readonly names: ObjectNames;
   /** Narrows the list. */
   readonly onFilter: (filter: {
     readonly entity_id: string;
@@ -20,7 +21,7 @@ interface AuditDetailProps {
 }
 
 /** One change: who, when, from where, and every field with its old and new value. */
-export function AuditDetail({ entry, onFilter }: AuditDetailProps) {
+export function AuditDetail({ entry, names, onFilter }: AuditDetailProps) {
   const { ts, actor, address, action, entity_id, detail } = entry;
   const { zone } = useZone();
   return (
@@ -31,7 +32,7 @@ export function AuditDetail({ entry, onFilter }: AuditDetailProps) {
           [text("who"), <bdi key="who">{actor}</bdi>],
           [text("from"), address === "" ? text("unknown") : address],
           [text("what"), <code key="what">{action}</code>],
-          [text("object"), <ObjectLink key="object" entry={entry} />],
+          [text("object"), <ObjectLink key="object" entry={entry} names={names} />],
           [text("objectId"), <code key="id">{entity_id}</code>],
         ]}
       />

@@ -1,12 +1,13 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { AUDIT_ENTITIES } from "../../../shared/audit-entities.ts";
-import { addressOf, readPages } from "../../data/reads.ts";
+import { addressOf, read, readPages } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { changesText } from "../../forms/history/changes.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { auditTexts } from "../../messages/en/audit.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -24,22 +25,17 @@ import { type Column, Table } from "../../ui/table.tsx";
 import { AuditDetail } from "./audit-detail.tsx";
 import { AUDIT_FILTERS, auditPeriod, auditQuery } from "./audit-query.ts";
 import type { AuditSearch } from "./audit-search.ts";
-import { type AuditEntry, actionText, kindText, ObjectLink } from "./audit-words.tsx";
+import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "./audit-words.tsx";
 
 const text = texts("audit", auditTexts);
 const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/audit");
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const AUDIT_PATH = "/api/v1/audit";
 const EVERY_MS = 20_000;
 const HOUR_MS = 3_600_000;
 const PAGE_ROWS = "100";
+const NAMES_MAX = "1000";
 const PERIODS = ["24h", "7d", "30d", "month"] as const;
 
 type Change = { readonly [N in keyof AuditSearch]?: AuditSearch[N] | undefined };
@@ -71,7 +67,8 @@ function Changes() {
     readPages<AuditEntry>(AUDIT_PATH, { ...query, limit: PAGE_ROWS }, { everyMs: EVERY_MS }),
   );
   const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.rows), [entries.data]);
-  const columns = useMemo(() => columnsOf(zone), [zone]);
+  const names = useNames();
+  const columns = useMemo(() => columnsOf(zone, names), [zone, names]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = entries;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
@@ -105,7 +102,7 @@ function Changes() {
                   opened === undefined ? (
                     <Empty title={text("gone")}>{text("goneText")}</Empty>
                   ) : (
-                    <AuditDetail entry={opened} onFilter={change} />
+                    <AuditDetail entry={opened} names={names} onFilter={change} />
                   ),
               }
         }
@@ -114,7 +111,7 @@ function Changes() {
         onClose={() => change({ open: undefined })}
       >
         <Panel isFlush title={text("list")} note={text("timesIn", { zone: label })}>
-          <Loaded state={{ ...entries, data: rows }} texts={stateTexts}>
+          <Loaded state={{ ...entries, data: rows }} texts={STATE_TEXTS}>
             {(shown) => (
               <Table
                 label={text("list")}
@@ -188,13 +185,24 @@ function AuditFilters({ search, onChange, onClear }: AuditFiltersProps) {
   );
 }
 
-function columnsOf(zone: string): readonly Column<AuditEntry>[] {
+/** What tenants and keys are called, as many as one page of each list has. */
+function useNames(): ObjectNames {
+  const query = { limit: NAMES_MAX };
+  const { data: tenants } = useQuery(read("/api/v1/tenants", { params: { query } }));
+  const { data: keys } = useQuery(read("/api/v1/keys", { params: { query } }));
+  return useMemo(
+    () => new Map([...(tenants ?? []), ...(keys ?? [])].map(({ id, name }) => [id, name])),
+    [tenants, keys],
+  );
+}
+
+function columnsOf(zone: string, names: ObjectNames): readonly Column<AuditEntry>[] {
   return [
     { id: "when", head: text("when"), cell: ({ ts }) => formatInstant(zone, instantOf(ts)) },
     { id: "who", head: text("who"), isWide: true, cell: ({ actor }) => <bdi title={actor}>{actor}</bdi> },
     { id: "from", head: text("from"), cell: ({ address }) => (address === "" ? text("unknown") : address) },
     { id: "what", head: text("what"), cell: ({ action }) => actionText(action) },
-    { id: "object", head: text("object"), cell: (entry) => <ObjectLink entry={entry} /> },
+    { id: "object", head: text("object"), cell: (entry) => <ObjectLink entry={entry} names={names} /> },
     {
       id: "changes",
       head: text("changes"),

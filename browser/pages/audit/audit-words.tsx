@@ -10,6 +10,9 @@ const text = texts("audit", auditTexts);
 
 export type AuditEntry = Records["AuditEntry"];
 
+/** What tenants and keys are called now, by id. */
+export type ObjectNames = ReadonlyMap<string, string>;
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const NAME_FIELDS = ["name", "email", "model_name"];
 
@@ -25,9 +28,9 @@ export function kindText(kind: string): string {
 }
 
 /** The object of an entry with its kind, and a link to it where a page shows it. */
-export function ObjectLink({ entry }: { readonly entry: AuditEntry }) {
+export function ObjectLink({ entry, names }: { readonly entry: AuditEntry; readonly names: ObjectNames }) {
   const target = targetOf(entry);
-  const name = objectName(entry);
+  const name = objectName(entry, names);
   const said = (
     <bdi className={classes["name"]} title={entry.entity_id}>
       {name}
@@ -40,8 +43,10 @@ export function ObjectLink({ entry }: { readonly entry: AuditEntry }) {
   );
 }
 
-/** What the entry itself calls its object; else the beginning of the id. */
-function objectName({ entity_id, detail }: AuditEntry): string {
+/** What the object is called now, else what the entry calls it, else the beginning of the id. */
+function objectName({ entity_id, detail }: AuditEntry, names: ObjectNames): string {
+  const known = names.get(entity_id);
+  if (known !== undefined && known !== "") return known;
   for (const field of NAME_FIELDS) {
     const name = detail[field];
     if (typeof name === "string" && name !== "") return name;

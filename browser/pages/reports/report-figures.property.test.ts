@@ -21,7 +21,7 @@ const row = (change: Partial<Parameters<typeof reportFigures>[0]> = {}) => ({
   ...change,
 });
 const nanoUsd = fc.integer({ min: 0, max: 5e12 });
-const rowOf = (nano: number) => reportFigures(row({ cost_usd: nano / NANO, success_requests: nano === 0 ? 0 : 2 }));
+const rowOf = (nano: number) => reportFigures(row({ cost_usd: nano / NANO, cache_hits: nano === 0 ? 2 : 0 }));
 
 describe("reportTotals", () => {
   it("has the sum of the rows to the last decimal, in any order and by any grouping", () => {
@@ -54,6 +54,8 @@ describe("reportTotals", () => {
     expect(unpriced).toMatchObject({ costUsd: null, energyWh: null, energyCostUsd: null, co2Grams: null, tokens: 30 });
     expect(reportTotals([unpriced, unpriced]).costUsd).toBeNull();
     expect(reportTotals([unpriced, reportFigures(row())])).toMatchObject({ costUsd: 0.1, energyWh: 1, requests: 4 });
+    const refused = reportFigures(row({ success_requests: 0, total_tokens: 0, cost_usd: 0, energy_wh: 0 }));
+    expect(reportTotals([unpriced, refused]).costUsd).toBeNull();
     expect(reportTotals([])).toMatchObject({ costUsd: 0, requests: 0, energyWh: 0 });
   });
 });
@@ -62,7 +64,11 @@ describe("reportFigures", () => {
   it("knows that refusals and answers from the cache cost nothing", () => {
     const free = { cost_usd: 0, energy_wh: 0, energy_cost_usd: 0, co2_g: 0 };
     expect(reportFigures(row({ ...free, cache_hits: 2 }))).toMatchObject({ costUsd: 0, energyWh: 0, co2Grams: 0 });
-    expect(reportFigures(row({ ...free, success_requests: 0, error_requests: 2 })).costUsd).toBe(0);
+    expect(reportFigures(row({ ...free, success_requests: 0, error_requests: 2, total_tokens: 0 })).costUsd).toBe(0);
+  });
+
+  it("does not know what a stream that was left has cost without a price", () => {
+    expect(reportFigures(row({ success_requests: 0, error_requests: 2, cost_usd: 0 })).costUsd).toBeNull();
   });
 
   it("knows energy that costs nothing", () => {

@@ -48,11 +48,11 @@ const DECIMALS: Readonly<Record<keyof ReportFigures, number>> = {
 const NAMES = Object.keys(DECIMALS) as readonly (keyof ReportFigures)[];
 
 /**
- * The figures of one row. Successful requests that were not answered from the cache and have cost nothing had no price; those
- * that have used no energy were not measured.
+ * The figures of one row. Requests that a model has worked for and that have cost nothing had no price; those that have used no
+ * energy were not measured. Refusals and answers from the cache cost nothing.
  */
 export function reportFigures(row: Counted): ReportFigures {
-  const isWork = row.success_requests > row.cache_hits;
+  const isWork = row.success_requests > row.cache_hits || (row.cache_hits === 0 && row.total_tokens > 0);
   const unlessNothing = (amount: number): number | null => (amount === 0 && isWork ? null : finite(amount));
   return {
     requests: finite(row.requests),
@@ -68,7 +68,7 @@ export function reportFigures(row: Counted): ReportFigures {
   };
 }
 
-/** The sums of what is known; null where rows exist and none is known. */
+/** The sums of what is known; null where that is nothing, and something is not known. */
 export function reportTotals(rows: readonly ReportFigures[]): ReportFigures {
   return Object.fromEntries(
     NAMES.map((name) => [
@@ -97,7 +97,7 @@ export function usdDecimals(amounts: readonly (number | null)[]): number {
 
 function sumOf(amounts: readonly (number | null)[], decimals: number): number | null {
   const known = amounts.filter((amount) => amount !== null);
-  if (known.length === 0 && amounts.length > 0) return null;
+  if (known.length < amounts.length && known.every((amount) => amount === 0)) return null;
   const scale = 10 ** decimals;
   const parts = known.map((amount) => Math.round(amount * scale));
   if (!parts.every(Number.isFinite)) return finite(known.reduce((sum, amount) => sum + amount, 0));

@@ -9,6 +9,7 @@ import { addressOf, read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
@@ -26,7 +27,7 @@ import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { RowName, reportColumns, reportSorts } from "./report-columns.tsx";
 import { changeOf, type ReportFigures, reportFigures, reportTotals } from "./report-figures.ts";
-import { type Days, REPORT_PERIODS, reportPeriod } from "./report-period.ts";
+import { REPORT_PERIODS, reportPeriod } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey } from "./report-words.ts";
 import classes from "./reports.module.css";
 import { REPORT_GROUPS, type ReportGroup, type ReportsChange, type ReportsSearch } from "./reports-search.ts";
@@ -36,12 +37,6 @@ const text = texts("reports", reportsTexts);
 const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/reports");
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -54,6 +49,7 @@ const SHOWN = [
   { id: "energy", figure: "energyWh", format: formatEnergy, axis: formatEnergy },
   { id: "carbon", figure: "co2Grams", format: formatMass, axis: formatMass },
 ] as const;
+const TITLES = { tenant: "byTenant", key: "byKey", model: "byModel", day: "byDay" } as const;
 type Shown = (typeof SHOWN)[number];
 
 /** What was used in a period, and what it cost. A `user` sees the own tenant's. */
@@ -182,16 +178,17 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
             <bdi>{tenantName}</bdi>.{" "}
           </>
         )}
-        {text("daysIn", { zone: label, first: formatDay(days.first), last: formatDay(days.last) })}
+        {text("daysIn", { zone: label, first: formatDay(days.first), last: formatDay(days.last) })}{" "}
+        {before !== null && text("comparedWith", { first: formatDay(before.first), last: formatDay(before.last) })}
       </p>
       {keptFrom !== null && <Notice tone="warn">{text("keptFrom", { day: formatDay(keptFrom) })}</Notice>}
-      <Loaded state={rows} texts={stateTexts}>
+      {/* with the models, whose remark stands above the table: nothing moves when it comes */}
+      <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={STATE_TEXTS}>
         {(shown) => (
           <ReportBody
             rows={shown}
             by={by}
             earlier={earlier.isPlaceholderData ? undefined : earlier.data}
-            before={before}
             models={models.data}
             daily={daily.data}
             zone={zone}
@@ -210,7 +207,6 @@ interface ReportBodyProps extends Pick<ReportProps, "search" | "onChange"> {
   readonly by: ReportGroup;
   /** Rows of the days before; undefined: not known. */
   readonly earlier: readonly ReportRow[] | undefined;
-  readonly before: Days | null;
   readonly models: readonly ReportRow[] | undefined;
   readonly daily: readonly ReportRow[] | undefined;
   readonly zone: string;
@@ -218,7 +214,7 @@ interface ReportBodyProps extends Pick<ReportProps, "search" | "onChange"> {
 }
 
 function ReportBody(props: ReportBodyProps) {
-  const { rows, by, earlier, before, models, daily, zone, range, search, onChange } = props;
+  const { rows, by, earlier, models, daily, zone, range, search, onChange } = props;
   const lines = useMemo(() => rows.map((row) => ({ row, figures: reportFigures(row) })), [rows]);
   const totals = useMemo(() => reportTotals(lines.map(({ figures }) => figures)), [lines]);
   const sorts = useMemo(() => reportSorts(by), [by]);
@@ -239,10 +235,10 @@ function ReportBody(props: ReportBodyProps) {
   const measure = SHOWN.find(({ id }) => id === search.show) ?? SHOWN[0];
   return (
     <>
-      <Tiles totals={totals} earlier={earlier} before={before} />
+      <Tiles totals={totals} earlier={earlier} />
       <Unpriced models={models} />
       <Panel
-        title={text("chart", { what: text(measure.id) })}
+        title={text("byDay")}
         actions={
           <SelectField
             label={text("show")}
@@ -255,9 +251,9 @@ function ReportBody(props: ReportBodyProps) {
       >
         <DayChart rows={daily} measure={measure} zone={zone} range={range} />
       </Panel>
-      <Panel isFlush title={`${text("by")} ${text(by).toLowerCase()}`}>
+      <Panel isFlush title={text(TITLES[by])}>
         <Table
-          label={`${text("by")} ${text(by).toLowerCase()}`}
+          label={text(TITLES[by])}
           columns={columns}
           rows={sorted}
           rowKey={lineKey}
@@ -276,19 +272,15 @@ const lineKey = ({ row }: { readonly row: ReportRow }): string => rowKey(row);
 function Tiles({
   totals,
   earlier,
-  before,
 }: {
   readonly totals: ReportFigures;
   readonly earlier: readonly ReportRow[] | undefined;
-  readonly before: Days | null;
 }) {
   const then = earlier === undefined ? null : reportTotals(earlier.map(reportFigures));
   const noteOf = ({ figure, format }: Shown): string => {
     const change = then === null ? null : changeOf(then[figure], totals[figure]);
-    if (change === null || then === null || before === null) return text("beforeUnknown");
-    const [first, last] = [formatDay(before.first), formatDay(before.last)];
-    const sign = change > 0 ? "+" : "";
-    return text("before", { change: `${sign}${formatShare(change)}`, amount: format(then[figure]), first, last });
+    if (change === null || then === null) return text("beforeUnknown");
+    return text("before", { change: `${change > 0 ? "+" : ""}${formatShare(change)}`, amount: format(then[figure]) });
   };
   return (
     <Grid>
@@ -320,7 +312,7 @@ function DayChart({ rows, measure: { id, figure, axis }, zone, range: { fromMs, 
     <div className={classes["chart"]}>
       {rows !== undefined && (
         <TimeChart
-          title={text("chart", { what: text(id) })}
+          title={text(id)}
           {...chart}
           kind="bar"
           isWhole={id === "tokens" || id === "requests"}

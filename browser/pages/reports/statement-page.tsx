@@ -10,6 +10,7 @@ import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatDay, formatInstant } from "../../time/instants.ts";
@@ -31,12 +32,6 @@ import { Unpriced } from "./unpriced.tsx";
 
 const text = texts("reports", reportsTexts);
 const route = getRouteApi("/signed-in/reports/statement");
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const MINUTE_MS = 60_000;
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
@@ -98,7 +93,7 @@ export function StatementPage() {
           {text("goneText")}
         </Empty>
       ) : (
-        <Loaded state={{ ...tenant, data: shown }} texts={stateTexts}>
+        <Loaded state={{ ...tenant, data: shown }} texts={STATE_TEXTS}>
           {(one) => <Statement tenant={one} month={month} zone={zone} nowMs={nowMs} />}
         </Loaded>
       )}
@@ -142,11 +137,17 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
       </div>
       {!isOver && <Notice tone="warn">{text("notOver")}</Notice>}
       {kept !== null && days.first < kept && <Notice tone="warn">{text("keptFrom", { day: formatDay(kept) })}</Notice>}
-      <Loaded state={{ ...byModel, data: byModel.isPlaceholderData ? undefined : byModel.data }} texts={stateTexts}>
-        {(rows) => <StatementRows rows={rows} by="model" />}
-      </Loaded>
-      <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={stateTexts}>
-        {(rows) => <StatementRows rows={rows} by="key" />}
+      <Loaded state={{ ...byModel, data: byModel.isPlaceholderData ? undefined : byModel.data }} texts={STATE_TEXTS}>
+        {(ofModels) => (
+          <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={STATE_TEXTS}>
+            {(ofKeys) => (
+              <>
+                <StatementRows rows={ofModels} by="model" />
+                <StatementRows rows={ofKeys} by="key" />
+              </>
+            )}
+          </Loaded>
+        )}
       </Loaded>
       <p className={classes["notes"]}>{text("rounding")}</p>
     </>

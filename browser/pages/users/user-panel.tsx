@@ -10,6 +10,7 @@ import { fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -24,12 +25,6 @@ import { accessWarnings } from "./user-warnings.ts";
 import { BREAK_GLASS, USER_READS, type User, UserBadge } from "./user-words.tsx";
 
 const text = texts("users", usersTexts);
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const EVERY_MS = 20_000;
 const ADMINS_MAX = 1000;
 const SPECS = [...fieldSpecs(["status", "role"], USER_FIELDS), valueSpec("tenant_id")];
@@ -49,7 +44,7 @@ export function UserPanel({ userId, onClose }: { readonly userId: string; readon
       {isGone ? (
         <Empty title={text("gone")}>{text("goneText")}</Empty>
       ) : (
-        <Loaded state={{ ...user, data: shown }} texts={stateTexts}>
+        <Loaded state={{ ...user, data: shown }} texts={STATE_TEXTS}>
           {(one) => <UserDetails user={one} onClose={onClose} />}
         </Loaded>
       )}

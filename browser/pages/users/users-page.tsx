@@ -6,6 +6,7 @@ import { read, readPages } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { SearchField } from "../../forms/search-field.tsx";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
@@ -21,12 +22,6 @@ const text = texts("users", usersTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/users");
 const UserPanel = lazy(async () => ({ default: (await import("./user-panel.tsx")).UserPanel }));
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const EVERY_MS = 20_000;
 const PAGE_ROWS = "200";
 const NAMES_MAX = "1000";
@@ -69,7 +64,7 @@ export function UsersPage() {
         />
       </Row>
       <Panel isFlush>
-        <Loaded state={{ ...users, data: rows }} texts={stateTexts}>
+        <Loaded state={{ ...users, data: rows }} texts={STATE_TEXTS}>
           {(shown) => (
             <Table
               label={text("list")}

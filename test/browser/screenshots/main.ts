@@ -47,6 +47,15 @@ const SHOTS: readonly Shot[] = [
   { name: "portal-models", title: "Models and prices, as a user sees them", path: () => "/portal/models", as: "user" },
   { name: "portal-usage", title: "What the own tenant has used", path: () => "/portal/usage", as: "user" },
   { name: "portal-guide", title: "How an application calls", path: () => "/portal/guide", as: "user" },
+  { name: "users", title: "Users", path: () => "/users" },
+  { name: "reports", title: "Reports: what was used, and what it cost", path: () => "/reports" },
+  {
+    name: "statement",
+    title: "A tenant's statement of a month, made for paper",
+    path: ({ tenants }) =>
+      `/reports/statement?tenant_id=${tenants[0]?.id ?? ""}&month=${new Date().toISOString().slice(0, 7)}`,
+  },
+  { name: "audit", title: "Audit: who changed what, and from where", path: () => "/audit" },
 ];
 
 const WALK = { name: "walk-tenant", title: "From an invitation to the first token" };

@@ -1,0 +1,98 @@
+/** The accountant's test: what a report shows is what its file and the API say, by any clock; and what goes to paper. */
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
+import { dayIn } from "../../shared/zone-days.ts";
+import { useConsole } from "../harness/browser/use-console.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useConsole();
+const NANO = 1e9;
+
+/** A tenant of Kolkata with requests of a model that has a price. */
+async function tenantInUse() {
+  const { gateway, upstream } = fixture;
+  const minted = await gateway.mint(upstream.url, "plain", {
+    input_cost_per_token: 0.000_000_123,
+    output_cost_per_token: 0.000_004_567,
+  });
+  await gateway.must("PUT", `/tenants/${minted.tenant.id}`, { timezone: "Asia/Kolkata" });
+  for (let sent = 0; sent < 3; sent += 1) await (await gateway.chat(minted)).text();
+  await waitFor(
+    async () => await gateway.requestIds(minted.tenant.id),
+    (ids) => ids.length === 3,
+    60_000,
+  );
+  return minted;
+}
+
+/** The cells of the last line of a table, which has the sums. */
+const footOf = async (page: Page, name: string) =>
+  await page.getByRole("table", { name }).locator("tfoot td").allTextContents();
+const nanoOf = (usd: string) => Math.round(Number(usd.replace(/[$,]/g, "")) * NANO);
+const sumOf = (costs: readonly number[]) => costs.reduce((sum, usd) => sum + Math.round(usd * NANO), 0);
+
+it("has the sums of its rows, its file and the API in the tenant's zone, the browser's and UTC", async () => {
+  const { tenant } = await tenantInUse();
+  const visit = await fixture.open({ as: "admin", timezoneId: "America/Los_Angeles" });
+  const { page, context, url } = visit;
+  for (const [choice, zone] of [
+    ["tenant", "Asia/Kolkata"],
+    ["browser", "America/Los_Angeles"],
+    ["utc", "UTC"],
+  ] as const) {
+    await page.goto(`/reports?tenant_id=${tenant.id}&by=model&period=7d&zone=${choice}`);
+    await page.getByText(`Days of ${zone}`).waitFor();
+    const table = page.getByRole("table", { name: "By model" });
+    await table.locator("tfoot").waitFor();
+    const foot = await footOf(page, "By model");
+    const href = (await page.getByRole("link", { name: "CSV" }).getAttribute("href")) ?? "";
+    const asked = new URL(href, url).searchParams;
+    expect([asked.get("timezone"), asked.get("tenant_id"), asked.get("end_day")]).toEqual([
+      zone,
+      tenant.id,
+      dayIn(zone, Date.now()),
+    ]);
+    const [head = "", ...lines] = (await (await context.request.get(`${url}${href}`)).text()).trimEnd().split("\r\n");
+    const at = head.split(",").indexOf("cost_usd");
+    const inFile = sumOf(lines.map((line) => Number(line.split(",")[at])));
+    asked.delete("format");
+    const rows = await fixture.gateway.must<readonly DailyUsage[]>("GET", `/usage/daily?${asked.toString()}`);
+    const inApi = sumOf(rows.map(({ cost_usd }) => cost_usd));
+    const shown = await table.locator("tbody tr td:nth-child(6)").allTextContents();
+    expect([foot[1], nanoOf(foot[5] ?? ""), shown.reduce((sum, cost) => sum + nanoOf(cost), 0), inFile]).toEqual([
+      "3",
+      inApi,
+      inApi,
+      inApi,
+    ]);
+    expect(inApi).toBeGreaterThan(0);
+  }
+  // what was not measured is not 0
+  expect((await footOf(page, "By model"))[6]).toBe("–");
+  expect(visit.problems()).toEqual([]);
+});
+
+it("puts a tenant's month on paper without the page around it, by the tenant's own clock", async () => {
+  const { tenant, model } = await tenantInUse();
+  const visit = await fixture.open({ as: "admin", colorScheme: "dark" });
+  const { page } = visit;
+  const month = dayIn("Asia/Kolkata", Date.now()).slice(0, 7);
+  await page.goto(`/reports/statement?tenant_id=${tenant.id}&month=${month}`);
+  await page.getByRole("heading", { level: 1, name: tenant.name }).waitFor();
+  await page.getByText("Asia/Kolkata (UTC+05:30)").waitFor();
+  await page.getByRole("table", { name: "By model" }).getByRole("cell", { name: model.model_name }).waitFor();
+  const [byModel, byKey] = [await footOf(page, "By model"), await footOf(page, "By key")];
+  expect([byModel.slice(1, 6), byModel[1]]).toEqual([byKey.slice(1, 6), "3"]);
+  await page.emulateMedia({ media: "print" });
+  for (const part of [
+    page.getByRole("navigation"),
+    page.getByRole("search"),
+    page.getByRole("button", { name: "Print" }),
+  ])
+    expect(await part.isVisible()).toBe(false);
+  expect(await page.getByRole("table", { name: "By key" }).isVisible()).toBe(true);
+  const paper = (await page.pdf({ preferCSSPageSize: true })).toString("latin1");
+  expect(paper).toContain("/Count 1\n");
+  expect(visit.problems()).toEqual([]);
+});

@@ -1,0 +1,51 @@
+/** People who wait are let in, with a role and a tenant, and back out again. */
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import type { User } from "../../shared/schema/user.ts";
+import { useConsole } from "../harness/browser/use-console.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useConsole();
+
+it("who waits is approved with a tenant, taken back, approved again and disabled", async () => {
+  const { user } = await fixture.open({ as: "pending" });
+  if (user === null) throw new Error("nobody has signed in");
+  const { id, email } = user;
+  const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `of-users-${randomUUID()}` });
+  const now = async () => await fixture.gateway.must<User>("GET", `/users/${id}`);
+  const visit = await fixture.open({ as: "admin" });
+  const { page } = visit;
+  await page.goto(`/users?q=${email}`);
+  await page.getByRole("button", { name: `Approve ${email}` }).click();
+  const panel = page.getByRole("dialog");
+  await panel.getByText("A user without a tenant reaches nothing.").waitFor();
+  await panel.getByLabel("Role").selectOption("admin");
+  await panel.getByText("An admin reaches all tenants, keys and settings.").waitFor();
+  await panel.getByLabel("Role").selectOption("user");
+  await panel.getByRole("combobox", { name: "Tenant" }).fill(tenant.name);
+  await panel.getByRole("option", { name: tenant.name }).click();
+  await panel.getByRole("button", { name: "Approve" }).click();
+  await page.getByText(`${email} may use the console as user`).waitFor();
+  expect(await now()).toMatchObject({ status: "active", role: "user", tenant_id: tenant.id });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText(`${email} waits for approval again`).waitFor();
+  expect(await now()).toMatchObject({ status: "pending", tenant_id: null });
+
+  await fixture.gateway.must("PATCH", `/users/${id}`, { status: "active", role: "admin" });
+  await page.reload();
+  await panel.getByLabel("Status").selectOption("disabled");
+  await fixture.gateway.must("PATCH", `/users/${id}`, { tenant_id: tenant.id });
+  await panel.getByRole("button", { name: "Save" }).click();
+  await panel.getByText("Somebody else has changed this since you began").waitFor();
+  expect(await now()).toMatchObject({ status: "active" });
+  await panel.getByRole("button", { name: "Keep what I typed" }).click();
+  await panel.getByRole("button", { name: "Save" }).click();
+  await waitFor(now, ({ status }) => status === "disabled");
+  expect(await now()).toMatchObject({ tenant_id: tenant.id, role: "admin" });
+  await panel.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText(`${email} deleted`).waitFor();
+  await page.goto(`/users?user_id=${id}`);
+  await panel.getByText("There is no such user").waitFor();
+});
