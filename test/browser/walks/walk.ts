@@ -2,7 +2,7 @@
 import type { Locator, Page } from "playwright-core";
 
 /** One thing that somebody did. */
-export interface WalkStep {
+interface WalkStep {
   readonly who: string;
   /** As a sentence for a reader: `clicks "Create key"`. */
   readonly did: string;
