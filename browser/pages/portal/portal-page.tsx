@@ -16,7 +16,7 @@ import { usableZone, zoneLabel } from "../../time/zones.ts";
 import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
-import { canCall, keyCounts, modelCounts } from "./can-call.ts";
+import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { ownKeysRead, ownModelsRead, useOwnTenant } from "./reads.ts";
 
 const text = texts("portal", portalTexts);
@@ -93,7 +93,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
         />
         <Tile
           label={text("left")}
-          value={leftOf(budget.data)}
+          value={budget.data === undefined ? formatShare(null) : leftText(budget.data)}
           note={budget.data === undefined ? undefined : resetSentence(budget.data, zone, nowMs)}
         />
         <Tile
@@ -126,8 +126,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
   );
 }
 
-/** The part of the budget that is left, by the cap that is nearer. */
-function leftOf(usage: Records["BudgetUsage"] | undefined): string {
-  if (usage === undefined) return formatShare(null);
-  return usage.ratio === null ? text("noCap") : formatShare(Math.max(0, 1 - usage.ratio));
+function leftText(usage: Records["BudgetUsage"]): string {
+  const left = budgetLeft(usage);
+  return left === null ? text("noCap") : formatShare(left);
 }

@@ -1,6 +1,6 @@
 /** What the portal says: whether applications can call, and what a model costs. */
 import { describe, expect, it } from "vitest";
-import { canCall, keyCounts, modelCounts } from "./can-call.ts";
+import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { mainPriceUsd, priceText } from "./model-price.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
@@ -95,6 +95,18 @@ it("counts keys and models that work", () => {
   expect(keyCounts([{ ...KEY, expires_at: "never" }], NOW)).toEqual({ admitted: 1, endsMs: null });
   const off = { enabled: false, health_status: "unhealthy" };
   expect(modelCounts([MODEL, off, { ...MODEL, health_status: "unhealthy" }])).toEqual({ enabled: 2, failing: 1 });
+});
+
+it("says what is left by the cap that is nearer", () => {
+  const left = (tokens: readonly (number | null)[], usd: readonly (number | null)[]): number | null =>
+    budgetLeft({
+      remaining_tokens: tokens[0] ?? null,
+      budget_tokens: tokens[1] ?? null,
+      remaining_cost_usd: usd[0] ?? null,
+      budget_cost_usd: usd[1] ?? null,
+    });
+  expect([left([50, 100], [3, 4]), left([], [3, 4]), left([0, 0], [3, 4]), left([], [])]).toEqual([0.5, 0.75, 0, null]);
+  expect([left([-5, 10], []), left([20, 10], [])]).toEqual([0, 1]);
 });
 
 describe("the price of a model", () => {

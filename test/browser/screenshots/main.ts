@@ -1,19 +1,24 @@
 /**
- * `npm run console:shots`: pictures of the console's pages, light and dark, into docs/console/, with a page that shows them. They
- * are of a whole gateway in use, so that they show what is there. Exit code 1 when a picture is too large or a page is not.
+ * `npm run console:shots`: pictures of the console's pages, light and dark, into docs/console/, with a page that shows them, and of
+ * walks by clicks, each with a page of its own. They are of a whole gateway in use, so that they show what is there. With names
+ * (`-- portal walk-tenant`) only the pictures whose names begin so are made anew. Exit code 1 when a picture is too large or a page
+ * is not there.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { DashboardAccess } from "../../../infra/local/dashboard.ts";
 import { startStack } from "../../../infra/local/stack.ts";
 import { launchChromium } from "../../harness/browser/chromium.ts";
 import { makeTemplate } from "../../harness/database-template.ts";
 import { Gateway } from "../../harness/gateway.ts";
 import { stackEnv } from "../../harness/global-setup.ts";
+import { CLIENT_ID, CLIENT_SECRET, PERSON_HEADER, startSignInProvider } from "../../harness/sign-in-provider.ts";
 import { startTestUpstream } from "../../harness/test-upstream.ts";
+import { walkAsTenant } from "../walks/walk-tenant.ts";
 import { SLOTS, startTraffic, type Traffic } from "./traffic.ts";
+import { writeWalk } from "./walk-pages.ts";
 
 const FOLDER = join(import.meta.dirname, "../../../docs/console");
 const THEMES = ["light", "dark"] as const;
@@ -27,6 +32,8 @@ interface Shot {
   readonly name: string;
   readonly title: string;
   readonly path: (traffic: Traffic) => string;
+  /** Absent: the admin. */
+  readonly as?: "user";
 }
 
 const SHOTS: readonly Shot[] = [
@@ -47,6 +54,10 @@ const SHOTS: readonly Shot[] = [
   { name: "mcp", title: "MCP servers", path: () => "/mcp" },
   { name: "settings", title: "Settings: where alerts go", path: () => "/settings" },
   { name: "backup", title: "Settings: backup and restore", path: () => "/settings?tab=backup" },
+  { name: "portal", title: "A user's first page: can my application call?", path: () => "/portal", as: "user" },
+  { name: "portal-models", title: "Models and prices, as a user sees them", path: () => "/portal/models", as: "user" },
+  { name: "portal-usage", title: "What the own tenant has used", path: () => "/portal/usage", as: "user" },
+  { name: "portal-guide", title: "How an application calls", path: () => "/portal/guide", as: "user" },
   { name: "users", title: "Users", path: () => "/users" },
   { name: "reports", title: "Reports: what was used, and what it cost", path: () => "/reports" },
   {
@@ -58,62 +69,123 @@ const SHOTS: readonly Shot[] = [
   { name: "audit", title: "Audit: who changed what, and from where", path: () => "/audit" },
 ];
 
+const WALK = { name: "walk-tenant", title: "From an invitation to the first token" };
+const PROVIDER = { id: "corp", name: "Corp" };
+const WANTED = process.argv.slice(2);
+const isWanted = (name: string): boolean => WANTED.length === 0 || WANTED.some((begin) => name.startsWith(begin));
+
 await makeTemplate();
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-shots-"));
 const upstream = await startTestUpstream();
+const provider = await startSignInProvider();
 const browser = await launchChromium();
 const stack = await startStack({
   env: stackEnv(dataDir, {
     GATEWAY_DASHBOARD: "1",
     GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
     GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS),
+    OIDC_PROVIDERS: JSON.stringify([
+      { ...PROVIDER, issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
+    ]),
   }),
 });
 try {
-  const traffic = await startTraffic(new Gateway(stack), upstream);
+  const gateway = new Gateway(stack);
+  const traffic = await startTraffic(gateway, upstream);
   if (stack.dashboard === null) throw new Error("the stack has no console");
-  await takeAll(stack.dashboard, traffic);
+  mkdirSync(FOLDER, { recursive: true });
+  for (const name of readdirSync(FOLDER)) if (name.endsWith(".png") && isWanted(name)) rmSync(join(FOLDER, name));
+  const connected = await chromium.connect(browser.wsEndpoint());
+  await takeAll(connected, stack.dashboard, gateway, traffic);
   traffic.end();
+  if (isWanted(WALK.name)) await walkAll(connected, stack.dashboard, gateway);
+  writeFileSync(join(FOLDER, "README.md"), contents());
 } finally {
   await browser.close();
   await stack.stop();
   await upstream.close();
+  await provider.close();
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-async function takeAll({ url, email, password }: DashboardAccess, traffic: Traffic): Promise<void> {
-  mkdirSync(FOLDER, { recursive: true });
-  for (const name of readdirSync(FOLDER)) if (name.endsWith(".png")) rmSync(join(FOLDER, name));
-  const connected = await chromium.connect(browser.wsEndpoint());
-  for (const theme of THEMES) {
-    const context = await connected.newContext({
-      baseURL: url,
-      viewport: SIZE,
-      colorScheme: theme,
-      reducedMotion: "reduce",
-      timezoneId: "UTC",
-      locale: "en-US",
-    });
-    await context.request.post("/auth/local", { data: { email, password }, headers: { origin: url } });
-    const page = await context.newPage();
-    for (const shot of SHOTS) await take(page, shot, theme, traffic);
-    await context.close();
-  }
-  writeFileSync(join(FOLDER, "README.md"), contents());
+/** A window of the console in which an admin, or nobody, has signed in. */
+async function opened(
+  connected: Browser,
+  { url, email, password }: DashboardAccess,
+  theme: (typeof THEMES)[number],
+  isAdmin: boolean,
+): Promise<BrowserContext> {
+  const context = await connected.newContext({
+    baseURL: url,
+    viewport: SIZE,
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    timezoneId: "UTC",
+    locale: "en-US",
+  });
+  if (isAdmin) await context.request.post("/auth/local", { data: { email, password }, headers: { origin: url } });
+  return context;
 }
 
-async function take(page: Page, { name, path }: Shot, theme: string, traffic: Traffic): Promise<void> {
-  await page.goto(path(traffic));
-  await page.getByRole("heading", { level: 1 }).waitFor();
+/** What the provider says of who signs in. */
+function personNamed(name: string): Readonly<Record<string, string>> {
+  const claims = { sub: name, email: `${name}@example.org`, name, email_verified: true };
+  return { [PERSON_HEADER]: JSON.stringify(claims) };
+}
+
+async function takeAll(connected: Browser, access: DashboardAccess, gateway: Gateway, traffic: Traffic): Promise<void> {
+  for (const theme of THEMES) {
+    for (const as of [undefined, "user"] as const) {
+      const shots = SHOTS.filter((shot) => shot.as === as && isWanted(shot.name));
+      if (shots.length === 0) continue;
+      const context = await opened(connected, access, theme, as === undefined);
+      if (as === "user") {
+        await context.request.get(`/auth/oidc/${PROVIDER.id}?return_to=/api/session`, { headers: personNamed("ann") });
+        const [user] = await gateway.must<readonly { id: string }[]>("GET", "/users?q=ann@");
+        const approved = { status: "active", tenant_id: traffic.tenants[0]?.id };
+        await gateway.must("PATCH", `/users/${user?.id}`, approved);
+      }
+      const page = await context.newPage();
+      for (const { name, path } of shots) {
+        await page.goto(path(traffic));
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await take(page, `${name}-${theme}`);
+      }
+      await context.close();
+    }
+  }
+}
+
+async function walkAll(connected: Browser, access: DashboardAccess, gateway: Gateway): Promise<void> {
+  const tenantName = "vision lab";
+  const tenant = await gateway.must<{ id: string }>("POST", "/tenants", { name: tenantName });
+  await gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: ["llama-3.3-70b"] });
+  const [admins, people] = [
+    await opened(connected, access, "light", true),
+    await opened(connected, access, "light", false),
+  ];
+  await people.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await people.setExtraHTTPHeaders(personNamed("mia"));
+  const [admin, person] = [await admins.newPage(), await people.newPage()];
+  await admin.goto("/");
+  await person.goto("/sign-in");
+  const intro =
+    "An admin has told somebody the console's address; the tenant and its models are there. The admin has signed in.";
+  await writeWalk({ folder: FOLDER, ...WALK, intro, take }, async (walk) => {
+    await walkAsTenant({ walk, admin, person, providerName: PROVIDER.name, email: "mia@example.org", tenantName });
+  });
+}
+
+async function take(page: Page, name: string): Promise<void> {
   await settled(page);
-  const picture = await page.screenshot({ path: join(FOLDER, `${name}-${theme}.png`), caret: "hide" });
-  process.stdout.write(`${name}-${theme}.png: ${Math.ceil(picture.byteLength / 1000)} kB\n`);
+  const picture = await page.screenshot({ path: join(FOLDER, `${name}.png`), caret: "hide" });
+  process.stdout.write(`${name}.png: ${Math.ceil(picture.byteLength / 1000)} kB\n`);
   if (picture.byteLength <= MAX_BYTES) return;
-  process.stderr.write(`${name}-${theme}.png is larger than ${MAX_BYTES / 1000} kB\n`);
+  process.stderr.write(`${name}.png is larger than ${MAX_BYTES / 1000} kB\n`);
   process.exitCode = 1;
 }
 
-/** Resolves when the page has asked for nothing for a while. */
+/** Resolves when the page has asked for nothing for a while, and nothing on it is loading. */
 async function settled(page: Page): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let timer = setTimeout(resolve, QUIET_MS);
@@ -124,6 +196,7 @@ async function settled(page: Page): Promise<void> {
   page.on("requestfinished", again);
   await promise;
   page.off("requestfinished", again);
+  await page.waitForFunction(() => document.querySelector('[role="status"][aria-label^="Loading"]') === null);
 }
 
 function contents(): string {
@@ -131,5 +204,5 @@ function contents(): string {
     ({ name, title }) =>
       `## ${title}\n\n${THEMES.map((theme) => `![${title}, ${theme}](${name}-${theme}.png)`).join("\n\n")}\n`,
   );
-  return `# The console in pictures\n\nMade by \`npm run console:shots\`, from a gateway in use on one machine.\n\n${sections.join("\n")}`;
+  return `# The console in pictures\n\nMade by \`npm run console:shots\`, from a gateway in use on one machine. A walk by clicks:\n[${WALK.title.toLowerCase()}](${WALK.name}.md).\n\n${sections.join("\n")}`;
 }

@@ -1,0 +1,198 @@
+/** The portal: what a tenant's people see of their own tenant, what they do there, and that nothing of others is in it. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { PROVIDER } from "../harness/browser/browser-setup.ts";
+import { useConsole, type Visit } from "../harness/browser/use-console.ts";
+import { PERSON_HEADER } from "../harness/sign-in-provider.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { Walk } from "./walks/walk.ts";
+import { walkAsTenant } from "./walks/walk-tenant.ts";
+
+const fixture = useConsole();
+
+/** A model that only this tenant may use. */
+async function modelOf(tenant: Tenant): Promise<string> {
+  const name = `model-${randomUUID()}`;
+  await fixture.gateway.must("POST", "/models", {
+    model_name: name,
+    upstream_model: "plain",
+    api_base: fixture.upstream.url,
+    input_cost_per_token: 0.000_001,
+    context_window: 131_072,
+    supports_vision: true,
+  });
+  await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: [name] });
+  return name;
+}
+async function userWithModel(): Promise<{ readonly visit: Visit; readonly tenant: Tenant; readonly model: string }> {
+  const visit = await fixture.open({ as: "user" });
+  if (visit.tenant === null) throw new Error("a user has a tenant");
+  return { visit, tenant: visit.tenant, model: await modelOf(visit.tenant) };
+}
+const newKey = async ({ id }: Tenant, name: string): Promise<CreatedKey> =>
+  await fixture.gateway.must<CreatedKey>("POST", `/tenants/${id}/keys`, { name });
+const call = async (secret: string, model: string): Promise<Response> =>
+  await fetch(`${fixture.gateway.proxyUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }),
+  });
+
+describe("the first page of a user", () => {
+  it("says whether applications can call, and follows what changes", async () => {
+    const { visit, tenant } = await userWithModel();
+    const { page } = visit;
+    await page.goto("/");
+    await page.waitForURL(`${visit.url}/portal`);
+    await page.getByText("No: there is no key yet.").waitFor();
+    await newKey(tenant, "one");
+    await page.reload();
+    await page.getByText("Yes: your applications can call now.").waitFor();
+    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 0, budget_period: "monthly" });
+    await page.reload();
+    await page.getByText("No: the budget is used up").waitFor();
+    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/status`, { status: "suspended" });
+    await page.reload();
+    await page.getByText("the tenant is not active").first().waitFor();
+    expect(visit.problems()).toEqual([]);
+  });
+
+  it("is not an admin's, and a page of admins is not a user's", async () => {
+    const admin = await fixture.open({ as: "admin" });
+    await admin.page.goto("/portal/usage");
+    await admin.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    const { page, problems } = await fixture.open({ as: "user" });
+    await page.goto("/fairshare");
+    await page.getByRole("heading", { name: "You may not see this page" }).waitFor();
+    await page.getByRole("link", { name: "Go to the first page" }).click();
+    await page.waitForURL(/\/portal$/);
+    expect(problems()).toEqual([]);
+  });
+});
+
+it("a tenant's pages show use, price and code of the own tenant, and a file with the same sums", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { page } = visit;
+  const { secret } = await newKey(tenant, "notebooks");
+  expect((await call(secret, model)).status).toBe(200);
+  await waitFor(
+    async () => await fixture.gateway.must<readonly object[]>("GET", `/usage/daily?tenant_id=${tenant.id}`),
+    (rows) => rows.length === 1,
+    60_000,
+  );
+  await page.goto("/portal/usage");
+  const byKey = page.getByRole("table", { name: "By key" });
+  await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
+  await page.getByRole("table", { name: "By model" }).getByRole("cell", { name: model }).waitFor();
+  const download = page.waitForEvent("download");
+  await page.getByTitle("By key, as CSV").click();
+  const stream = await (await download).createReadStream();
+  const file = Buffer.concat(await stream.toArray()).toString();
+  const [head = "", row = "", ...rest] = file.trim().split("\r\n");
+  const of = (name: string): string | undefined => row.split(",")[head.split(",").indexOf(name)];
+  expect([of("requests"), of("key_name"), rest]).toEqual(["1", "notebooks", []]);
+
+  await page.getByRole("link", { name: "Models", exact: true }).click();
+  const listed = page.getByRole("row", { name: model });
+  await listed.getByText("$1.00 / $0.00 a million").waitFor();
+  await listed.getByText("images").waitFor();
+  await listed.getByRole("link", { name: "How to call" }).click();
+  await page.getByRole("tab", { name: "AI SDK" }).click();
+  await page.waitForURL(/code=aiSdk/);
+  await page.reload();
+  const code = page.locator("pre", { hasText: "generateText" });
+  await code.waitFor();
+  expect(await code.textContent()).toContain(`${fixture.gateway.proxyUrl}/v1`);
+  expect(await code.textContent()).toContain(model);
+  await page.getByLabel("Key", { exact: true }).selectOption("notebooks");
+  await page.getByText("Put the secret of notebooks").waitFor();
+  expect(visit.problems()).toEqual([]);
+});
+
+it("every page of a user leads on, has no control of admins, and holds nothing of others or of where models run", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { page } = visit;
+  const other = await userWithModel();
+  const otherKey = await newKey(other.tenant, "theirs");
+  const { key, secret } = await newKey(tenant, "ours");
+  expect((await call(secret, model)).status).toBe(200);
+  expect((await call(otherKey.secret, other.model)).status).toBe(200);
+  const answers: Promise<string>[] = [];
+  page.on("response", (response) => {
+    if (!response.url().includes("/api/")) return;
+    answers.push(
+      response.text().then(
+        (text) => `${response.url()} ${text}`,
+        () => "",
+      ),
+    );
+  });
+  const pages = [
+    "/portal",
+    "/portal/models",
+    "/portal/usage",
+    "/portal/guide",
+    "/keys",
+    `/keys?key_id=${key.id}`,
+    "/logs",
+  ];
+  const own = `/tenants/${tenant.id}?tab=`;
+  pages.push(...["profile", "schedule", "guardrails", "usage"].map((tab) => own + tab));
+  /** By page and names of parameters: links that differ in a value alone lead to the same view. */
+  const linked = new Map<string, string>();
+  for (const path of pages) {
+    await page.goto(path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.waitForLoadState("networkidle");
+    for (const link of await page.getByRole("link").all()) {
+      const href = (await link.getAttribute("href")) ?? "";
+      const { pathname, search } = new URL(href, visit.url);
+      if (/^\/(?!api\/)/.test(href)) linked.set([pathname, ...new URLSearchParams(search).keys()].join(" "), href);
+    }
+    expect([
+      path,
+      await page.getByRole("button", { name: /Save|Delete tenant|Trace requests|Suspend/ }).count(),
+    ]).toEqual([path, path.includes("key_id") ? 1 : 0]);
+  }
+  for (const path of [...linked.values()].filter((one) => !pages.includes(one))) {
+    await page.goto(path);
+    await page.getByRole("main").getByRole("heading").first().waitFor();
+    expect([path, await page.getByText(/There is no such|You may not see/).count()]).toEqual([path, 0]);
+  }
+  const everything = (await Promise.all(answers)).join("\n");
+  expect(everything).toContain(model);
+  const hidden = [
+    other.tenant.id,
+    other.tenant.name,
+    otherKey.key.id,
+    other.model,
+    fixture.upstream.url,
+    "api_base",
+    "endpoint",
+  ];
+  expect(hidden.filter((text) => everything.includes(text))).toEqual([]);
+  expect(visit.problems()).toEqual([]);
+});
+
+it("from invitation to first token takes a dozen clicks", async () => {
+  const sub = `new-${randomUUID()}`;
+  const email = `${sub}@example.org`;
+  const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `tenant of ${sub}` });
+  await modelOf(tenant);
+  const admin = await fixture.open({ as: "admin" });
+  const person = await fixture.open();
+  await person.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await person.context.setExtraHTTPHeaders({
+    [PERSON_HEADER]: JSON.stringify({ sub, email, name: "Ann", email_verified: true }),
+  });
+  await admin.page.goto("/");
+  await person.page.goto("/sign-in");
+  const walk = new Walk(async () => undefined);
+  const options = { walk, admin: admin.page, person: person.page, providerName: PROVIDER.name, email };
+  const answer = await walkAsTenant({ ...options, tenantName: tenant.name });
+  expect(answer).toContain("hello world");
+  expect(walk.clicks).toBeLessThanOrEqual(12);
+  expect([...admin.problems(), ...person.problems()]).toEqual([]);
+});

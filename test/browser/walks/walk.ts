@@ -1,0 +1,51 @@
+/** A way through the console that is walked by clicks and keys alone, and noted: what was done, and what was seen. */
+import type { Locator, Page } from "playwright-core";
+
+/** One thing that somebody did. */
+interface WalkStep {
+  readonly who: string;
+  /** As a sentence for a reader: `clicks "Create key"`. */
+  readonly did: string;
+  readonly isClick: boolean;
+}
+
+/** Called whenever there is something to see. */
+type Seen = (title: string, page: Page) => Promise<void>;
+
+export class Walk {
+  readonly #steps: WalkStep[] = [];
+  readonly #seen: Seen;
+
+  constructor(seen: Seen) {
+    this.#seen = seen;
+  }
+
+  get steps(): readonly WalkStep[] {
+    return this.#steps;
+  }
+
+  get clicks(): number {
+    return this.#steps.filter(({ isClick }) => isClick).length;
+  }
+
+  /** Clicks what has this name. */
+  async click(who: string, locator: Locator, name: string): Promise<void> {
+    await locator.click();
+    this.#steps.push({ who, did: `clicks “${name}”`, isClick: true });
+  }
+
+  /** Types into a field. */
+  async type(who: string, field: Locator, name: string, text: string): Promise<void> {
+    await field.fill(text);
+    this.#steps.push({ who, did: `types into “${name}”`, isClick: false });
+  }
+
+  /** Notes what somebody does outside of the console. */
+  note(who: string, did: string): void {
+    this.#steps.push({ who, did, isClick: false });
+  }
+
+  async see(title: string, page: Page): Promise<void> {
+    await this.#seen(title, page);
+  }
+}
