@@ -129,7 +129,7 @@ export function useConsole(): ConsoleFixture {
 }
 
 /** Reads that are answered by a cell. */
-const LIVE_OF_CELL = /\/api\/live\/(stats|capacity|fairshare\/)/;
+const LIVE_OF_CELL = /\/api\/live\/(stats|capacity|fairshare\/|(keys|tenants)\/[^/]+\/budget\/usage)/;
 
 async function complaintsOf(page: Page): Promise<Pick<Visit, "requests" | "problems">> {
   const requests: string[] = [];
