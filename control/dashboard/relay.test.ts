@@ -228,6 +228,15 @@ describe("the relay", () => {
     expect([within.status, last().bytes]).toEqual([200, 8 * MIB]);
   });
 
+  it("passes a refusal on that comes before the body has been read", async () => {
+    answerWith = (response) => void response.writeHead(401, { "content-type": "application/json" }).end('{"no":1}');
+    for (let nth = 0; nth < 10; nth += 1) {
+      const answer = await post(" ".repeat(MIB));
+      expect([answer.status, answer.text]).toEqual([401, '{"no":1}']);
+    }
+    answerWith = hello;
+  });
+
   it("reads no faster than the browser, and ends the call when the browser leaves, before an answer or in it", async () => {
     answerWith = long;
     const { outgoing, incoming } = await begin();

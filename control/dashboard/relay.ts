@@ -75,7 +75,8 @@ export class Relay {
     if (answer === null) return new Response(null, { status: CLIENT_GONE });
     const { status } = answer;
     if (status < 300 || status >= 400) {
-      const stream = answer.body === null ? null : passedOn(answer.body as ReadableStream<Uint8Array>);
+      const onEnd = (): void => void body?.drop();
+      const stream = answer.body === null ? null : passedOn(answer.body as ReadableStream<Uint8Array>, onEnd);
       return new Response(stream, { status, headers: shown(answer) });
     }
     // A key must not follow a redirection to wherever it leads.
@@ -98,6 +99,7 @@ export class Relay {
     } catch (error) {
       if (body?.isTooLarge === true) throw new GatewayError("request_too_large");
       if (request.signal.aborted) return null;
+      void body?.drop();
       throw this.#unavailable(reasonOf(error));
     }
   }
@@ -120,39 +122,58 @@ class BoundedBody {
   /** True once there was more than there may be. */
   isTooLarge = false;
   readonly stream: ReadableStream<Uint8Array>;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  #leftBytes = BODY_MAX_BYTES;
 
   /** Throws GatewayError 413 for a body that says that it is larger. */
   constructor({ headers, body }: Request) {
     if (Number(headers.get("content-length") ?? 0) > BODY_MAX_BYTES) throw new GatewayError("request_too_large");
     const reader = (body as ReadableStream<Uint8Array>).getReader();
-    let leftBytes = BODY_MAX_BYTES;
+    this.#reader = reader;
     this.stream = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           const { done, value } = await reader.read();
           if (done) return controller.close();
-          leftBytes -= value.byteLength;
-          if (leftBytes >= 0) return controller.enqueue(value);
+          this.#leftBytes -= value.byteLength;
+          if (this.#leftBytes >= 0) return controller.enqueue(value);
           this.isTooLarge = true;
           controller.error(new GatewayError("request_too_large"));
         },
-        // Whoever wants no more of it does not cancel its source: that would end the connection before there is an answer.
+        // Whoever wants no more of it does not cancel its source: that would end the connection before the answer.
       },
       { highWaterMark: 0 },
     );
   }
+
+  /**
+   * Reads and drops what is left after an answer that came before the body was read: the browser's connection could not be
+   * used for its next request.
+   */
+  async drop(): Promise<void> {
+    try {
+      while (this.#leftBytes >= 0) {
+        const { done, value } = await this.#reader.read();
+        if (done) return;
+        this.#leftBytes -= value.byteLength;
+      }
+    } catch {
+      // the browser has gone
+    }
+  }
 }
 
-/** The body of an answer as it comes. One that breaks off ends the browser's connection, so that it is not taken for whole. */
-function passedOn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+/** The body of an answer as it comes; `onEnd`: all of it has. One that breaks off ends the browser's connection, so that it is not taken for whole. */
+function passedOn(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
         try {
           const { done, value } = await reader.read();
-          if (done) controller.close();
-          else controller.enqueue(value);
+          if (!done) return controller.enqueue(value);
+          onEnd();
+          controller.close();
         } catch (error) {
           // With another code the server would write the error's text to the browser and to the console.
           const cut = { code: "ERR_STREAM_PREMATURE_CLOSE", cause: error };

@@ -112,6 +112,7 @@ const PAGES: readonly ListedPage[] = [
     as: "admin",
     path: "/settings?tab=boons",
     isThere: async ({ page }) => await page.getByLabel("Vision enabled").waitFor(),
+  },
   { name: "users", as: "admin", path: "/users", isThere: listed("People who have signed in") },
   { name: "audit", as: "admin", path: "/audit", isThere: listed("Changes, newest first") },
   { name: "reports", as: "admin", path: "/reports?show=tokens", isThere: heading("Reports") },

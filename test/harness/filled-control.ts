@@ -20,6 +20,9 @@ const TOKEN = "token";
 const DB = "gateway";
 const SESSIONS = 3;
 
+/** Who may sign in to the console. */
+export const FILLED_ADMIN = { email: "admin@example.org", password: "correct horse" };
+
 /** The engine's counters of what was read from tables since it was opened. */
 const ACCOUNT = `SELECT toFloat64(sumIf(value, event = 'SelectedRows')) AS rows, toFloat64(sumIf(value, event = 'SelectedBytes')) AS bytes
   FROM system.events`;
@@ -35,6 +38,8 @@ export interface MeasuredAnswer {
 }
 
 export interface FilledControl {
+  /** Its console, whose admin is {@link FILLED_ADMIN}; it is served where the console has been built. */
+  readonly consoleUrl: string;
   readonly stored: Stored;
   /** Requests a path under `/api/v1`. One at a time, because the engine has one set of counters for all. */
   get(path: string): Promise<MeasuredAnswer>;
@@ -54,8 +59,11 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
     GATEWAY_CLICKHOUSE_URL: bridge.url,
     GATEWAY_CLICKHOUSE_DB: DB,
     GATEWAY_CLICKHOUSE_PASSWORD: TOKEN,
+    DASHBOARD_ADMIN_EMAIL: FILLED_ADMIN.email,
+    DASHBOARD_PASSWORD: FILLED_ADMIN.password,
+    DASHBOARD_SESSION_SECRET: "s".repeat(32),
   });
-  const { app, analytics, connection } = await compose(env, pino({ level: "silent" }));
+  const { app, dashboard, analytics, connection } = await compose(env, pino({ level: "silent" }));
   await migrate(connection);
   await seed(connection.db, fill);
   await analytics.migrate();
@@ -73,7 +81,10 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
   );
   if (stored === undefined) throw new Error("nothing is stored");
   const server = await listen(createAdaptorServer({ fetch: app.fetch }) as Server, "127.0.0.1", 0);
+  if (dashboard === null) throw new Error("its variables are set");
+  const console = await listen(createAdaptorServer({ fetch: dashboard.fetch }) as Server, "127.0.0.1", 0);
   return {
+    consoleUrl: console.url,
     stored: { fill, ...stored },
     get: async (path) => {
       const [before, idle] = [await account(), await account()];
@@ -89,6 +100,7 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
     rows: async (statement) => await analytics.rows(statement, {}),
     close: async () => {
       await server.close();
+      await console.close();
       await analytics.close();
       await connection.close();
       await bridge.close();
