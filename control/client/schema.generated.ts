@@ -2602,7 +2602,15 @@ export interface components {
             /** Format: date-time */
             ended_at: string | null;
             id: string;
-            plan: components["schemas"]["StartBenchmark"];
+            plan: {
+                concurrency: number;
+                duration_secs: number;
+                max_requests: number;
+                max_tokens: number;
+                model: string;
+                prompt_tokens: number;
+            };
+            /** @description While it runs, the figures so far */
             result: {
                 duration_ms: number;
                 /** @description Anything but a complete 2xx answer */
@@ -2636,7 +2644,14 @@ export interface components {
             /** Format: date-time */
             ended_at: string | null;
             id: string;
-            plan: components["schemas"]["StartBenchmark"];
+            plan: {
+                concurrency: number;
+                duration_secs: number;
+                max_requests: number;
+                max_tokens: number;
+                model: string;
+                prompt_tokens: number;
+            };
             points: {
                 /** @description Since the first request, the end of the second */
                 at_ms: number;
@@ -2647,6 +2662,7 @@ export interface components {
                 requests: number;
                 ttft_p50_ms: number | null;
             }[];
+            /** @description While it runs, the figures so far */
             result: {
                 duration_ms: number;
                 /** @description Anything but a complete 2xx answer */

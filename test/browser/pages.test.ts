@@ -49,6 +49,12 @@ const PAGES: readonly ListedPage[] = [
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "assistant", as: "admin", path: "/assistant", isThere: heading("Assistant") },
+  {
+    name: "assistant, with its benchmarks",
+    as: "admin",
+    path: "/assistant?tab=benchmark",
+    isThere: heading("Assistant"),
+  },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
   {
     name: "tenant, with its week",

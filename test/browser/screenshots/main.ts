@@ -36,6 +36,7 @@ const SHOTS: readonly Shot[] = [
   { name: "tenants", title: "Tenants", path: () => "/tenants" },
   { name: "tenant", title: "A tenant: budget, hours, keys", path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}` },
   { name: "keys", title: "Keys", path: () => "/keys" },
+  { name: "assistant", title: "Assistant", path: () => "/assistant" },
 ];
 
 await makeTemplate();
