@@ -15,7 +15,7 @@ import { Panel, Row } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 
 const text = texts("assistant", assistantTexts);
-const SECTION: Readonly<Record<string, string>> = { section: "assistant" };
+const SECTION: Readonly<Record<string, string>> = { tab: "assistant" };
 
 /** Why the assistant cannot be asked, and how to change that: a model is chosen here, the rest is in the settings. */
 export function ChooseModel({ state }: { readonly state: AssistantState }) {
