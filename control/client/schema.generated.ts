@@ -117,7 +117,7 @@ export interface paths {
         put?: never;
         /**
          * Start a benchmark of a model through the data plane
-         * @description Sends real requests, which take slots and cost what they cost, as a synthetic tenant of its own that is removed at the end. Bounded by the settings of the assistant; one at a time. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description Sends real requests, which take slots and cost what they cost, as a tenant of its own that is removed at the end and left out of usage. Bounded by the settings of the assistant; one at a time. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postBenchmarks"];
         delete?: never;

@@ -28,7 +28,7 @@ const planSchema = z.object({
 const ms = z.number().nullable();
 
 /** What ended within one second of a benchmark. */
-export const benchmarkPointSchema = z.object({
+const benchmarkPointSchema = z.object({
   at_ms: z.number().int().meta({ description: "Since the first request, the end of the second" }),
   requests: z.number().int(),
   errors: z.number().int(),
@@ -40,7 +40,7 @@ export const benchmarkPointSchema = z.object({
 export type BenchmarkPoint = z.infer<typeof benchmarkPointSchema>;
 
 /** The figures of a whole benchmark; null: nothing that they could be of. */
-export const benchmarkResultSchema = z.object({
+const benchmarkResultSchema = z.object({
   requests: z
     .number()
     .int()
