@@ -77,6 +77,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   const { data } = content;
   const colors = useColors(probe, ["var(--text-muted)", "var(--line)", ...shown.map(({ color }) => color)]);
   const hasLimit = content.limit !== null;
+  const isEmpty = data.atMs.length === 0;
 
   useEffect(() => {
     let isGone = false;
@@ -96,7 +97,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
     pointAt(plot.current, content, pinnedMs.current);
   }, [content]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other series or a limit are another plot
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other series, a limit or first figures are another plot
   useEffect(() => {
     const element = host.current;
     if (library === null || library === "failed" || colors === null || element === null) return;
@@ -116,7 +117,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
       plot.current = null;
       setCursor(null);
     };
-  }, [library, colors, kind, shownIds, hasLimit]);
+  }, [library, colors, kind, shownIds, hasLimit, isEmpty]);
 
   const toggle = (id: string): void =>
     setHidden((before) => {
@@ -134,7 +135,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
         </span>
         <span className={classes["zone"]}>{zoneText}</span>
       </figcaption>
-      {data.atMs.length === 0 ? (
+      {isEmpty ? (
         <p className={classes["empty"]}>{text("noData")}</p>
       ) : library === "failed" ? (
         <p className={classes["empty"]}>{text("notLoaded")}</p>

@@ -18,6 +18,15 @@ describe("errorOf", () => {
     });
   });
 
+  it("tells of a refused field what it may be", () => {
+    const details = [
+      { path: "other", message: "must not be blank" },
+      { path: "name", message: "must be short" },
+    ];
+    const body = { error: { message: "validation failed", code: "validation_failed", param: "name", details } };
+    expect(errorOf(refusal(400), body)).toMatchObject({ message: "must be short", param: "name" });
+  });
+
   it("tells the status where the body is something else, whatever it is", () => {
     fc.assert(
       fc.property(fc.anything(), (body) => {

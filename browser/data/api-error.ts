@@ -36,9 +36,11 @@ export class ApiError extends Error {
 
 /** The error that an answer tells; whatever a proxy on the way put in its place is `not_understood`. */
 export function errorOf(response: Response, body: unknown): ApiError {
-  const { message, code, param } = fieldsOf(fieldsOf(body)["error"]);
+  const { message, code, param, details } = fieldsOf(fieldsOf(body)["error"]);
   const retryAfterSecs = secondsOf(response.headers.get("retry-after"));
-  const text = textOf(message);
+  // Of a refused field: what it may be, in place of the words for all refusals.
+  const [detail] = Array.isArray(details) ? details.map(fieldsOf).filter(({ path }) => path === param) : [];
+  const text = textOf(detail?.["message"]) ?? textOf(message);
   if (text === null || text.length > MESSAGE_MAX_CHARACTERS || typeof code !== "string")
     return new ApiError(response.status, "not_understood", `HTTP ${response.status}`, { retryAfterSecs });
   return new ApiError(response.status, code, text, { param: textOf(param), retryAfterSecs });

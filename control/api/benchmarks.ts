@@ -16,7 +16,7 @@ export function benchmarkRoutes(app: Api, { benchmarks }: ApiDeps): void {
     path: at,
     summary: "Start a benchmark of a model through the data plane",
     description:
-      "Sends real requests, which take slots and cost what they cost, as a synthetic tenant of its own that is removed at the end. Bounded by the settings of the assistant; one at a time.",
+      "Sends real requests, which take slots and cost what they cost, as a tenant of its own that is removed at the end and left out of usage. Bounded by the settings of the assistant; one at a time.",
     tag,
     body: startBenchmarkSchema,
     answer: benchmarkSchema,

@@ -61,6 +61,11 @@ export class ProposalUnusable extends Error {
   override readonly name = "ProposalUnusable";
 }
 
+const UNFINISHED: AssistantEvent = {
+  kind: "failed",
+  code: "internal_error",
+  message: "the answer could not be finished; ask again",
+};
 const ORIGIN = "http://management.invalid";
 /** How long the document of a Management API in another process is taken for the current one. */
 const DOCUMENT_FOR_MS = 60_000;
@@ -253,7 +258,7 @@ export class Assistant {
     if (typeof code === "string" && typeof status === "number" && status < 500)
       return { kind: "failed", code, message: String(message) };
     this.#options.log.error({ event: "assistant_failed", reason: error instanceof Error ? error.name : "unknown" });
-    return { kind: "failed", code: "internal_error", message: "the answer could not be finished; ask again" };
+    return UNFINISHED;
   }
 }
 
@@ -273,9 +278,11 @@ function eventStream(
       const emit = (event: AssistantEvent): void => {
         if (!isLeft) controller.enqueue(encoder.encode(dataEvent(JSON.stringify(event))));
       };
-      void work(emit).finally(() => {
-        if (!isLeft) controller.close();
-      });
+      void work(emit)
+        .catch(() => emit(UNFINISHED))
+        .finally(() => {
+          if (!isLeft) controller.close();
+        });
     },
     cancel: () => {
       isLeft = true;

@@ -31,13 +31,13 @@ export function effectOf(
 
 /** Paths of reads that may answer what a path of a write is about, the nearest first. */
 export function recordPaths(
-  { path }: AssistantOperation,
+  { path, method }: AssistantOperation,
   call: ApiCall,
   operations: readonly AssistantOperation[],
 ): readonly string[] {
   const wanted = path.split("/");
   const given = (call.path.split("?")[0] ?? "").split("/");
-  const lengths = wanted.map((_, at) => wanted.length - at).filter((length) => length > 2);
+  const lengths = wanted.map((_, at) => wanted.length - at).filter((length) => length > (method === "POST" ? 2 : 1));
   return lengths
     .filter((length) =>
       operations.some((one) => one.method === "GET" && one.path === wanted.slice(0, length).join("/")),

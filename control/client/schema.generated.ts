@@ -137,7 +137,7 @@ export interface paths {
         put?: never;
         /**
          * Start a benchmark of a model through the data plane
-         * @description Sends real requests, which take slots and cost what they cost, as a synthetic tenant of its own that is removed at the end. Bounded by the settings of the assistant; one at a time. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description Sends real requests, which take slots and cost what they cost, as a tenant of its own that is removed at the end and left out of usage. Bounded by the settings of the assistant; one at a time. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postBenchmarks"];
         delete?: never;
@@ -2667,7 +2667,15 @@ export interface components {
             /** Format: date-time */
             ended_at: string | null;
             id: string;
-            plan: components["schemas"]["StartBenchmark"];
+            plan: {
+                concurrency: number;
+                duration_secs: number;
+                max_requests: number;
+                max_tokens: number;
+                model: string;
+                prompt_tokens: number;
+            };
+            /** @description While it runs, the figures so far */
             result: {
                 duration_ms: number;
                 /** @description Anything but a complete 2xx answer */
@@ -2701,7 +2709,14 @@ export interface components {
             /** Format: date-time */
             ended_at: string | null;
             id: string;
-            plan: components["schemas"]["StartBenchmark"];
+            plan: {
+                concurrency: number;
+                duration_secs: number;
+                max_requests: number;
+                max_tokens: number;
+                model: string;
+                prompt_tokens: number;
+            };
             points: {
                 /** @description Since the first request, the end of the second */
                 at_ms: number;
@@ -2712,6 +2727,7 @@ export interface components {
                 requests: number;
                 ttft_p50_ms: number | null;
             }[];
+            /** @description While it runs, the figures so far */
             result: {
                 duration_ms: number;
                 /** @description Anything but a complete 2xx answer */

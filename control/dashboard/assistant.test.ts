@@ -11,7 +11,7 @@ import { EventReader } from "../../shared/sse/event-reader.ts";
 import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
-import { ASSISTANT_TENANT_ID } from "../resources/assistant-tenant.ts";
+import { ASSISTANT_TENANT_ID } from "../resources/own-tenants.ts";
 
 let model: ToolModel;
 let testing: TestConsole;

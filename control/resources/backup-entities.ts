@@ -22,7 +22,7 @@ import { mcpServers } from "../db/schema/mcp-servers.ts";
 import { models } from "../db/schema/models.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
-import { ASSISTANT_TENANT_ID } from "./assistant-tenant.ts";
+import { isOfAdmins } from "./own-tenants.ts";
 
 /** A row of the file, or of the database with its dates as texts. */
 export type BackupRow = Readonly<Record<string, unknown>>;
@@ -60,10 +60,6 @@ export interface EntityKind {
 const unlessMoved = (column: PgColumn, fresh: ReturnType<typeof sql>): ReturnType<typeof sql> =>
   sql`CASE WHEN excluded.api_base = ${modelEndpoints.api_base} THEN ${column} ELSE ${fresh} END`;
 
-/** False for tenants that the gateway makes for itself: they are no configuration. */
-const isConfigured = (tenantId: PgColumn): SQL =>
-  sql`(${tenantId} <> ${ASSISTANT_TENANT_ID}::uuid AND NOT EXISTS (SELECT 1 FROM benchmarks b WHERE b.tenant_id = ${tenantId}))`;
-
 export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
   fairshare_groups: {
     label: "fairshare group",
@@ -83,7 +79,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: ["name"],
     name: "name",
     secrets: [],
-    exported: isConfigured(tenants.id),
+    exported: isOfAdmins(tenants.id),
     refers: { column: "fairshare_group", to: fairshareGroups.name, what: "fairshare group" },
     outdates: { kind: "tenant", columns: ["id"] },
   },
@@ -95,7 +91,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: ["key_hash"],
     name: "key_prefix",
     secrets: [],
-    exported: isConfigured(apiKeys.tenant_id),
+    exported: isOfAdmins(apiKeys.tenant_id),
     refers: { column: "tenant_id", to: tenants.id, what: "tenant" },
     outdates: { kind: "key", columns: ["key_hash", "previous_key_hash"] },
   },

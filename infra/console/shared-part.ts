@@ -8,8 +8,11 @@ import { extname, join } from "node:path";
 import type { Loader, Metafile, Plugin } from "esbuild";
 
 const SHARED = "console-shared";
-/** A file that several pages share and that is smaller, before compression, is not worth a request of its own. */
-const SMALL_BYTES = 8 * 1024;
+/**
+ * A file that several pages share and that is smaller, before compression, is not worth a request of its own. The more pages
+ * there are, the more files are divided between them: from some size on, the first load would get all of a library so.
+ */
+const SMALL_BYTES = 4 * 1024;
 
 /** Learns from one build which modules are shared, and makes one file of them in the next build of the same context. */
 export class SharedPart {

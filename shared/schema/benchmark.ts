@@ -15,10 +15,20 @@ export const startBenchmarkSchema = z
   .meta({ id: "StartBenchmark" });
 export type StartBenchmark = z.output<typeof startBenchmarkSchema>;
 
+/** What was asked for, with the defaults of what was not. */
+const planSchema = z.object({
+  model: z.string(),
+  concurrency: z.number().int(),
+  duration_secs: z.number().int(),
+  max_requests: z.number().int(),
+  prompt_tokens: z.number().int(),
+  max_tokens: z.number().int(),
+});
+
 const ms = z.number().nullable();
 
 /** What ended within one second of a benchmark. */
-export const benchmarkPointSchema = z.object({
+const benchmarkPointSchema = z.object({
   at_ms: z.number().int().meta({ description: "Since the first request, the end of the second" }),
   requests: z.number().int(),
   errors: z.number().int(),
@@ -30,7 +40,7 @@ export const benchmarkPointSchema = z.object({
 export type BenchmarkPoint = z.infer<typeof benchmarkPointSchema>;
 
 /** The figures of a whole benchmark; null: nothing that they could be of. */
-export const benchmarkResultSchema = z.object({
+const benchmarkResultSchema = z.object({
   requests: z
     .number()
     .int()
@@ -54,11 +64,11 @@ export const benchmarkSchema = z
   .object({
     id: z.string(),
     started_by: z.string(),
-    plan: startBenchmarkSchema,
+    plan: planSchema,
     state: z
       .enum(["running", "done", "stopped", "lost"])
       .meta({ description: "`lost`: the process that ran it has ended without a word" }),
-    result: benchmarkResultSchema.nullable(),
+    result: benchmarkResultSchema.nullable().meta({ description: "While it runs, the figures so far" }),
     created_at: timestamp,
     ended_at: timestamp.nullable(),
   })

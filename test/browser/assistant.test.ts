@@ -103,3 +103,39 @@ it("shows what others have written as text, and does nothing of what it says", a
   expect([await sidewaysPixels(page), visit.problems()]).toEqual([0, []]);
   expect((await audits(tenant.id)).map(({ action }) => action)).toEqual(["create_tenant"]);
 });
+
+it("measures a model by a synthetic tenant, shows it while it runs and keeps the figures", async () => {
+  const name = `${BRAIN}-measured`;
+  await fixture.gateway.must("POST", "/models", { model_name: name, model_type: "chat", api_base: model.url });
+  const visit = await fixture.open({ as: "admin" });
+  const { page } = visit;
+  await page.goto("/assistant?tab=benchmark");
+  await page.getByLabel("Model", { exact: true }).fill(name);
+  await page.getByLabel("Requests at once").fill("4");
+  await page.getByLabel("Requests at most").fill("501");
+  await page.getByRole("button", { name: "Start benchmark" }).click();
+  await page.getByText("must be at most 500, by the settings of the assistant").waitFor();
+  // Browsers complain of every refusal.
+  expect(visit.problems()).toEqual([expect.stringContaining("status of 400")]);
+  await page.getByLabel("Requests at most").fill("40");
+  await page.getByRole("button", { name: "Start benchmark" }).click();
+  await page.getByRole("heading", { name: `Benchmark of ${name}`, exact: true }).waitFor();
+  await page.getByText("of 40 requests").waitFor();
+  await page.getByRole("row", { name: /done/ }).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.locator("canvas").nth(1).waitFor();
+  expect(visit.problems()).toEqual([]);
+  const row = await waitFor(
+    async () =>
+      (
+        await fixture.gateway.must<readonly UsageLog[]>(
+          "GET",
+          `/usage/logs?model=${name}&include_internal=true&limit=1`,
+        )
+      )[0],
+    (found) => found !== undefined,
+  );
+  expect(row).toMatchObject({ request_type: "benchmark", status_code: 200 });
+  const tenants = await fixture.gateway.must<readonly Tenant[]>("GET", "/tenants?q=gateway-benchmark-");
+  expect(tenants).toEqual([]);
+});

@@ -104,6 +104,12 @@ const PAGES: readonly ListedPage[] = [
     isThere: async ({ page }) => await page.getByText("No requests in this time").first().waitFor(),
   },
   { name: "guide of the portal", as: "user", path: "/portal/guide", isThere: heading("Guide") },
+  {
+    name: "assistant, with its benchmarks",
+    as: "admin",
+    path: "/assistant?tab=benchmark",
+    isThere: heading("Assistant"),
+  },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
   { name: "playground", as: "user", path: "/playground", isThere: heading("Playground") },
   { name: "mcp", as: "admin", path: "/mcp", isThere: heading("MCP servers") },

@@ -1,15 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { assistantState } from "../../data/assistant.ts";
+import { changedSearch } from "../../data/search-params.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
+import { benchmarkTexts } from "../../messages/en/benchmark.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { TextArea } from "../../ui/fields.tsx";
 import { PageHead, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded, Notice } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
 import classes from "./assistant-page.module.css";
 import { ChooseModel } from "./choose-model.tsx";
 import { type Entry, lastQuestion } from "./conversation.ts";
@@ -18,59 +21,90 @@ import { useConversation } from "./use-conversation.ts";
 
 const text = texts("assistant", assistantTexts);
 const pageText = texts("pages", pageTexts);
+const benchmarkText = texts("benchmark", benchmarkTexts);
+const BenchmarkTab = lazy(async () => ({ default: (await import("./benchmark-tab.tsx")).BenchmarkTab }));
 const route = getRouteApi("/signed-in/admin/assistant");
 const QUESTION_MAX_CHARACTERS = 8000;
 const TRIES = [text("try1"), text("try2"), text("try3")];
 
-/** A conversation with the assistant: answers, what it has read, and the changes that it proposes. */
+/** The assistant: a conversation with it, and benchmarks. */
 export function AssistantPage() {
-  const state = useQuery(assistantState);
+  const { tab, benchmark = null } = route.useSearch();
+  const navigate = useNavigate({ from: "/assistant" });
   const conversation = useConversation();
-  const { entries } = conversation.conversation;
-  const isAnew = entries.length === 0;
+  const change = (changed: { tab?: "benchmark" | undefined; benchmark?: string | undefined }): void =>
+    void navigate({ search: (before) => changedSearch(before, changed) });
   return (
     <Stack>
       <PageHead
         title={pageText("assistant")}
         question={pageText("assistantQuestion")}
-        actions={!isAnew && <Button onClick={conversation.anew}>{text("anew")}</Button>}
+        actions={
+          tab === undefined &&
+          conversation.conversation.entries.length > 0 && <Button onClick={conversation.anew}>{text("anew")}</Button>
+        }
       />
-      <Loaded state={state} texts={STATE_TEXTS}>
-        {(known) => (
-          <>
-            {!known.ready && <ChooseModel state={known} />}
-            {known.ready && isAnew && (
-              <Empty
-                title={text("empty")}
-                action={
-                  <Row>
-                    {TRIES.map((question) => (
-                      <Button key={question} onClick={() => conversation.ask(question)}>
-                        {question}
-                      </Button>
-                    ))}
-                  </Row>
-                }
-              >
-                {text("emptyText")}
-              </Empty>
-            )}
-            <div className={classes["log"]} role="log" aria-label={pageText("assistant")}>
-              {entries.map((entry, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added at the end
-                <EntryView key={index} entry={entry} {...conversation} />
-              ))}
-              {conversation.isAsking && (
-                <p className={classes["muted"]} role="status">
-                  <span className={classes["dot"]} aria-hidden /> {text("thinking")}
-                </p>
-              )}
-            </div>
-            {known.ready && <Composer {...conversation} />}
-          </>
-        )}
-      </Loaded>
+      <Tabs
+        label={benchmarkText("tabs")}
+        chosen={tab ?? "conversation"}
+        onChoose={(id) => change({ tab: id === "benchmark" ? id : undefined, benchmark: undefined })}
+        tabs={[
+          { id: "conversation", label: benchmarkText("conversation"), content: <ConversationTab {...conversation} /> },
+          {
+            id: "benchmark",
+            label: benchmarkText("benchmark"),
+            content: (
+              <Suspense fallback={null}>
+                <BenchmarkTab chosen={benchmark} onChoose={(id) => change({ benchmark: id })} />
+              </Suspense>
+            ),
+          },
+        ]}
+      />
     </Stack>
+  );
+}
+
+/** Answers, what was read for them, and the changes that are proposed. */
+function ConversationTab(conversation: Doing) {
+  const state = useQuery(assistantState);
+  const { entries } = conversation.conversation;
+  return (
+    <Loaded state={state} texts={STATE_TEXTS}>
+      {(known) => (
+        <Stack>
+          {!known.ready && <ChooseModel state={known} />}
+          {known.ready && entries.length === 0 && (
+            <Empty
+              title={text("empty")}
+              action={
+                <Row>
+                  {TRIES.map((question) => (
+                    <Button key={question} onClick={() => conversation.ask(question)}>
+                      {question}
+                    </Button>
+                  ))}
+                </Row>
+              }
+            >
+              {text("emptyText")}
+            </Empty>
+          )}
+          <div className={classes["log"]} role="log" aria-label={pageText("assistant")}>
+            {entries.map((entry, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added at the end
+              <EntryView key={index} entry={entry} {...conversation} />
+            ))}
+            {conversation.isAsking && (
+              <p className={classes["muted"]} role="status">
+                <span className={classes["dot"]} aria-hidden /> {text("thinking")}
+              </p>
+            )}
+          </div>
+          {known.ready && <Composer {...conversation} />}
+        </Stack>
+      )}
+    </Loaded>
   );
 }
 

@@ -1,6 +1,8 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
+import { benchmarkTexts } from "../../messages/en/benchmark.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatTimeOfDay, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
@@ -12,6 +14,7 @@ import classes from "./assistant-page.module.css";
 import type { Entry } from "./conversation.ts";
 
 const text = texts("assistant", assistantTexts);
+const benchmarkText = texts("benchmark", benchmarkTexts);
 
 /** A change that the assistant proposes: what it would do, the exact call, and the two buttons that decide. */
 export function ProposalCard({
@@ -72,6 +75,11 @@ export function ProposalCard({
         </>
       )}
       <Outcome state={state} />
+      {state.is === "answered" && state.run.status === 200 && path === "/api/v1/benchmarks" && (
+        <Link to="/assistant" search={{ tab: "benchmark" }}>
+          {benchmarkText("see")}
+        </Link>
+      )}
     </section>
   );
 }

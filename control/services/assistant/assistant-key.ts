@@ -12,8 +12,8 @@ import type { VerbContext, Written } from "../../kernel/context.ts";
 import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { ASSISTANT_TENANT_ID, ASSISTANT_TENANT_NAME } from "../../resources/assistant-tenant.ts";
 import { keyRecord } from "../../resources/key-record.ts";
+import { ASSISTANT_TENANT_ID, ASSISTANT_TENANT_NAME } from "../../resources/own-tenants.ts";
 import { insertTenant } from "../tenants/insert-tenant.ts";
 
 const KEY_FOR_MS = 86_400_000;

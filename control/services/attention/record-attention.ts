@@ -2,7 +2,7 @@
  * What the database knows that a person has to act on (docs/rules/attention.md): models and endpoints that are down, tenants
  * and keys whose access ends soon, people who wait for approval, changes that do not reach the data plane, settings without effect.
  */
-import { and, asc, count, eq, gt, isNull, lte, min, ne, or } from "drizzle-orm";
+import { and, asc, count, eq, gt, isNull, lte, min, or } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { assistantWarnings } from "../../../shared/schema/settings/assistant.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
@@ -10,7 +10,7 @@ import { modelHealth, models } from "../../db/schema/models.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import { users } from "../../db/schema/users.ts";
 import type { VerbContext } from "../../kernel/context.ts";
-import { ASSISTANT_TENANT_ID } from "../../resources/assistant-tenant.ts";
+import { isOfAdmins } from "../../resources/own-tenants.ts";
 import { assistantSetting } from "../../settings/definitions.ts";
 import { readSetting } from "../../settings/setting.ts";
 import { provisionerAttention } from "./provisioner-attention.ts";
@@ -118,8 +118,7 @@ async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly Atte
       and(
         eq(apiKeys.disabled, false),
         // the gateway replaces or removes the keys of its own tenants by itself
-        ne(apiKeys.tenant_id, ASSISTANT_TENANT_ID),
-        eq(tenants.synthetic, false),
+        isOfAdmins(apiKeys.tenant_id),
         eq(tenants.status, "active"),
         gt(apiKeys.expires_at, now),
         lte(apiKeys.expires_at, new Date(now.getTime() + AHEAD_MS)),

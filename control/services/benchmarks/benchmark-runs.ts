@@ -110,7 +110,7 @@ export class BenchmarkRuns {
     try {
       const [row] = await db
         .update(benchmarks)
-        .set({ points: pointsOf(samples, untilMs) })
+        .set({ points: pointsOf(samples, untilMs), result: resultOf(samples, untilMs) })
         .where(and(eq(benchmarks.id, id), eq(benchmarks.state, "running")))
         .returning({ stop_requested: benchmarks.stop_requested });
       if (row?.stop_requested === true) stop.abort();

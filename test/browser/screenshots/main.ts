@@ -67,6 +67,7 @@ const SHOTS: readonly Shot[] = [
       `/reports/statement?tenant_id=${tenants[0]?.id ?? ""}&month=${new Date().toISOString().slice(0, 7)}`,
   },
   { name: "audit", title: "Audit: who changed what, and from where", path: () => "/audit" },
+  { name: "assistant", title: "Assistant", path: () => "/assistant" },
 ];
 
 const WALK = { name: "walk-tenant", title: "From an invitation to the first token" };
