@@ -19,8 +19,10 @@ it("reads what the server says", () => {
     providers: [{ id: "corp", name: "Corp" }],
     build: "ABC",
     proxy_base_url: "http://localhost:8080",
+    grafana_url: "https://grafana.example.org/metrics",
   };
   expect(sessionOf(session)).toEqual(session);
+  expect(sessionOf({ ...session, grafana_url: "javascript:alert(1)" }).grafana_url).toBeNull();
   expect(sessionOf({ user: null, providers: [], build: null }).user).toBeNull();
 });
 

@@ -23,11 +23,13 @@ export interface Session {
   readonly build: string | null;
   /** Where clients reach the data plane, without a slash at its end; null: nobody has signed in. */
   readonly proxy_base_url: string | null;
+  /** A Grafana that has the gateway's dashboard, without a slash at its end; null: there is none for this person. */
+  readonly grafana_url: string | null;
 }
 
 /** The session of an answer. Throws ApiError `not_understood`. */
 export function sessionOf(body: unknown): Session {
-  const { user, providers, build, proxy_base_url } = fieldsOf(body);
+  const { user, providers, build, proxy_base_url, grafana_url } = fieldsOf(body);
   const known = userOf(user);
   if ((user !== null && known === null) || !Array.isArray(providers)) throw notUnderstood(200);
   return {
@@ -38,6 +40,7 @@ export function sessionOf(body: unknown): Session {
     }),
     build: textOf(build),
     proxy_base_url: textOf(proxy_base_url),
+    grafana_url: webAddressOf(grafana_url),
   };
 }
 
@@ -57,6 +60,12 @@ export function userOf(value: unknown): SessionUser | null {
     status: knownStatus,
     tenant_id: textOf(tenant_id),
   };
+}
+
+/** A web address; null: it is none, or leads elsewhere, such as into a script. */
+function webAddressOf(value: unknown): string | null {
+  const text = textOf(value);
+  return text !== null && /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? text : null;
 }
 
 export function notUnderstood(status: number): ApiError {

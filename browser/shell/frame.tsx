@@ -87,21 +87,23 @@ export function Frame({
       </header>
       {isIn && (
         <nav className={classes["nav"]} aria-label={text("navigation")} data-open={isOpen}>
-          <ul>
-            {navigationOf(user.role).map(({ to, text: id, icon: Icon }) => (
-              <li key={to}>
-                <Link
-                  to={to}
-                  activeOptions={{ exact: to === "/", includeSearch: false }}
-                  className={classes["link"]}
-                  activeProps={{ "aria-current": "page" }}
-                >
-                  <Icon size={16} aria-hidden />
-                  {pageName(id)}
-                </Link>
-              </li>
-            ))}
-          </ul>
+          {navigationOf(user.role).map((group) => (
+            <ul key={group[0]?.to}>
+              {group.map(({ to, text: id, icon: Icon }) => (
+                <li key={to}>
+                  <Link
+                    to={to}
+                    activeOptions={{ exact: to === "/", includeSearch: false }}
+                    className={classes["link"]}
+                    activeProps={{ "aria-current": "page" }}
+                  >
+                    <Icon size={16} aria-hidden />
+                    {pageName(id)}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          ))}
         </nav>
       )}
       <main id="main" ref={main} tabIndex={-1} className={classes["main"]}>

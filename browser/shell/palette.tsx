@@ -1,12 +1,12 @@
-import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useDeferredValue, useState } from "react";
+import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
 import { read } from "../data/reads.ts";
 import { pageTexts } from "../messages/en/pages.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import { activeOption, type Option, OptionList, useOptionPosition } from "../ui/option-list.tsx";
 import { navigationOf } from "./navigation.ts";
 import classes from "./palette.module.css";
 
@@ -15,11 +15,7 @@ const pageName = texts("pages", pageTexts);
 const FOUND_MAX = 8;
 const REQUEST_ID = /^[0-9a-zA-Z_-]{16,128}$/;
 
-interface Target {
-  readonly id: string;
-  readonly label: string;
-  /** What kind of thing it is. */
-  readonly kind: string;
+interface Target extends Option {
   readonly go: () => void;
 }
 
@@ -27,39 +23,48 @@ interface Target {
 export function Palette({ role, onClose }: { readonly role: "admin" | "user"; readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
   const { targets, isFailed } = useTargets(role, useDeferredValue(typed.trim()), onClose);
+  const { at, setAt, move } = useOptionPosition(targets.length);
+  const listId = useId();
+  const type = (value: string): void => {
+    setTyped(value);
+    setAt(0);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (move(event) || event.key !== "Enter") return;
+    event.preventDefault();
+    targets[at]?.go();
+  };
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={classes["backdrop"]} />
         <Dialog.Popup className={classes["popup"]} aria-label={text("search")}>
-          <Autocomplete.Root
-            open
-            inline
-            mode="none"
-            items={targets}
+          <input
+            type="text"
+            role="combobox"
+            autoComplete="off"
+            aria-expanded
+            aria-controls={listId}
+            aria-autocomplete="list"
+            aria-activedescendant={activeOption(listId, targets, at)}
+            aria-label={text("search")}
+            placeholder={text("searchHint")}
+            className={classes["input"]}
             value={typed}
-            onValueChange={setTyped}
-            itemToStringValue={(target: Target) => target.label}
-            autoHighlight="always"
-            keepHighlight
+            onChange={(event) => type(event.target.value)}
+            onKeyDown={onKey}
+          />
+          <OptionList
+            id={listId}
+            label={text("search")}
+            options={targets}
+            at={at}
+            onPoint={setAt}
+            onChoose={(value) => targets.find((target) => target.value === value)?.go()}
+            className={classes["list"]}
           >
-            <Autocomplete.Input
-              className={classes["input"]}
-              placeholder={text("searchHint")}
-              aria-label={text("search")}
-            />
-            <Autocomplete.Empty className={classes["empty"]}>
-              {!isFailed && text("searchEmpty", { text: typed })}
-            </Autocomplete.Empty>
-            <Autocomplete.List className={classes["list"]}>
-              {(target: Target) => (
-                <Autocomplete.Item key={target.id} value={target} className={classes["item"]} onClick={target.go}>
-                  <span>{target.label}</span>
-                  <span className={classes["kind"]}>{target.kind}</span>
-                </Autocomplete.Item>
-              )}
-            </Autocomplete.List>
-          </Autocomplete.Root>
+            {targets.length > 0 || isFailed ? undefined : text("searchEmpty", { text: typed })}
+          </OptionList>
           {isFailed && (
             <p className={classes["empty"]} role="status">
               {text("searchFailed")}
@@ -87,11 +92,12 @@ function useTargets(
     void to();
   };
   const pages = navigationOf(role)
+    .flat()
     .map(
       (entry): Target => ({
-        id: entry.to,
+        value: entry.to,
         label: pageName(entry.text),
-        kind: text("navigation"),
+        note: text("navigation"),
         go: going(async () => await navigate({ to: entry.to })),
       }),
     )
@@ -99,9 +105,9 @@ function useTargets(
   const found = searches
     ? (tenants.data ?? []).map(
         ({ id, name }): Target => ({
-          id,
+          value: id,
           label: name,
-          kind: pageName("tenants"),
+          note: pageName("tenants"),
           go: going(async () => await navigate({ to: "/tenants/$tenantId", params: { tenantId: id } })),
         }),
       )
@@ -109,9 +115,9 @@ function useTargets(
   const request: readonly Target[] = REQUEST_ID.test(typed)
     ? [
         {
-          id: "request",
+          value: "request",
           label: typed,
-          kind: pageName("logs"),
+          note: pageName("logs"),
           go: going(async () => await navigate({ to: "/logs", search: { open: typed } })),
         },
       ]

@@ -3,14 +3,8 @@ import { type KeyboardEvent, useId, useState } from "react";
 import { classNames } from "./class-names.ts";
 import fieldClasses from "./fields.module.css";
 import { Field } from "./fields.tsx";
+import { activeOption, type Option, OptionList, useOptionPosition } from "./option-list.tsx";
 import classes from "./search-select.module.css";
-
-interface FoundChoice {
-  readonly value: string;
-  readonly label: string;
-  /** What tells equal labels apart. */
-  readonly note?: string;
-}
 
 interface SearchSelectProps {
   readonly label: string;
@@ -18,7 +12,7 @@ interface SearchSelectProps {
   /** How what is chosen is called; undefined: nothing is chosen. */
   readonly chosen: string | undefined;
   /** What the typed text has found; null: it is being looked for. */
-  readonly found: readonly FoundChoice[] | null;
+  readonly found: readonly Option[] | null;
   /** The text as it is typed; empty when nobody is choosing. */
   readonly onType: (text: string) => void;
   /** Undefined: nothing is to be chosen. */
@@ -29,10 +23,10 @@ interface SearchSelectProps {
 /** One of very many, found by typing a part of its name (WAI-ARIA: combobox with a list). */
 export function SearchSelect({ label, placeholder, chosen, found, onType, onChoose, texts }: SearchSelectProps) {
   const [typed, setTyped] = useState<string | null>(null);
-  const [at, setAt] = useState(0);
   const listId = useId();
   const isOpen = typed !== null;
   const choices = found ?? [];
+  const { at, setAt, move } = useOptionPosition(choices.length);
   const type = (text: string | null): void => {
     setTyped(text);
     setAt(0);
@@ -43,11 +37,12 @@ export function SearchSelect({ label, placeholder, chosen, found, onType, onChoo
     onChoose(value);
   };
   const onKey = (event: KeyboardEvent): void => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step !== 0) {
+    if (!isOpen && event.key.startsWith("Arrow")) {
+      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
       event.preventDefault();
-      if (isOpen) setAt(Math.min(choices.length - 1, Math.max(0, at + step)));
-      else type("");
+      type("");
+    } else if (isOpen && move(event)) {
+      return;
     } else if (event.key === "Enter" && isOpen) {
       event.preventDefault();
       const choice = choices[at];
@@ -70,7 +65,7 @@ export function SearchSelect({ label, placeholder, chosen, found, onType, onChoo
             aria-expanded={isOpen}
             aria-controls={listId}
             aria-autocomplete="list"
-            aria-activedescendant={isOpen && choices[at] !== undefined ? `${listId}-${at}` : undefined}
+            aria-activedescendant={isOpen ? activeOption(listId, choices, at) : undefined}
             className={classNames(fieldClasses["control"], classes["input"])}
             placeholder={placeholder}
             value={typed ?? chosen ?? ""}
@@ -90,30 +85,18 @@ export function SearchSelect({ label, placeholder, chosen, found, onType, onChoo
               <X size={14} aria-hidden />
             </button>
           )}
-          <div id={listId} role="listbox" aria-label={label} hidden={!isOpen} className={classes["list"]}>
-            {choices.map(({ value, label: name, note }, index) => (
-              // biome-ignore lint/a11y/useFocusableInteractive: the input keeps the focus and names the active option
-              // biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the input
-              <div
-                key={value}
-                id={`${listId}-${index}`}
-                role="option"
-                aria-selected={index === at}
-                className={classes["option"]}
-                // before the input loses the focus
-                onMouseDown={(event) => event.preventDefault()}
-                onClick={() => choose(value)}
-              >
-                <bdi>{name}</bdi>
-                {note !== undefined && <small>{note}</small>}
-              </div>
-            ))}
-            {choices.length === 0 && (
-              <div className={classes["note"]} role="presentation">
-                {found === null ? texts.searching : texts.nothing}
-              </div>
-            )}
-          </div>
+          <OptionList
+            id={listId}
+            label={label}
+            options={choices}
+            at={at}
+            onPoint={setAt}
+            onChoose={choose}
+            isHidden={!isOpen}
+            className={classes["list"]}
+          >
+            {choices.length > 0 ? undefined : found === null ? texts.searching : texts.nothing}
+          </OptionList>
         </div>
       )}
     </Field>

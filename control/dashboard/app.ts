@@ -89,6 +89,7 @@ export function createDashboard(options: DashboardOptions): Hono {
       user: user === null ? null : shownUser(user),
       providers: env.providers.map(({ id, name }) => ({ id, name })),
       proxy_base_url: user === null ? null : env.proxyBaseUrl,
+      grafana_url: user?.role === "admin" && user.status === "active" ? env.grafanaUrl : null,
       build: assets?.build ?? null,
     });
   });

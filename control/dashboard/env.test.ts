@@ -24,6 +24,7 @@ describe("the console's variables", () => {
       sessionSecret: GOOD.DASHBOARD_SESSION_SECRET,
       trustedOrigins: [],
       proxyBaseUrl: "http://localhost:8080",
+      grafanaUrl: null,
       providers: [
         {
           id: "corp",
@@ -48,12 +49,14 @@ describe("the console's variables", () => {
       GATEWAY_DASHBOARD_LISTEN: "0.0.0.0:3001",
       DASHBOARD_PUBLIC_URL: "https://console.example.org/",
       TRUSTED_ORIGINS: "https://a.example, http://b.example:81/",
+      GATEWAY_GRAFANA_URL: "https://metrics.example.org/grafana/",
     };
     expect(parseDashboardEnv({ ...GOOD, ...more })).toMatchObject({
       listen: { host: "0.0.0.0", port: 3001 },
       publicOrigin: "https://console.example.org",
       proxyBaseUrl: "https://gateway.example.org",
       trustedOrigins: ["https://a.example", "http://b.example:81"],
+      grafanaUrl: "https://metrics.example.org/grafana",
     });
   });
 
@@ -64,6 +67,7 @@ describe("the console's variables", () => {
     ["DASHBOARD_SESSION_SECRET", { ...GOOD, DASHBOARD_SESSION_SECRET: "s".repeat(31) }],
     ["GATEWAY_PROXY_BASE_URL", { ...GOOD, GATEWAY_PROXY_BASE_URL: "gateway" }],
     ["GATEWAY_DASHBOARD_LISTEN", { ...GOOD, GATEWAY_DASHBOARD_LISTEN: "3000" }],
+    ["GATEWAY_GRAFANA_URL", { ...GOOD, GATEWAY_GRAFANA_URL: "javascript:alert(1)" }],
     ["DASHBOARD_PUBLIC_URL", { ...GOOD, DASHBOARD_PUBLIC_URL: "console.example.org" }],
     ["TRUSTED_ORIGINS", { ...GOOD, TRUSTED_ORIGINS: "https://a.example/path" }],
     ["OIDC_PROVIDERS", { ...GOOD, OIDC_PROVIDERS: "{" }],

@@ -33,6 +33,8 @@ export interface DashboardEnv {
   readonly providers: readonly OidcProvider[];
   /** Under which people reach the data plane, for the commands that pages show; without a slash at its end. */
   readonly proxyBaseUrl: string;
+  /** Where the admins' Grafana has the gateway's dashboard, without a slash at its end; null: no page links to it. */
+  readonly grafanaUrl: string | null;
 }
 
 /**
@@ -126,6 +128,7 @@ const schema = z.object({
   TRUSTED_ORIGINS: trustedOrigins,
   OIDC_PROVIDERS: providers,
   GATEWAY_PROXY_BASE_URL: envWebUrl("http://localhost:8080").transform((url) => url.replace(/\/+$/, "")),
+  GATEWAY_GRAFANA_URL: envOptionalWebUrl.transform((url) => url?.replace(/\/+$/, "") ?? null),
 });
 
 /** The configuration; null: no variable of the console is set. Throws EnvError, which names every wrong variable. */
@@ -182,6 +185,7 @@ function dashboardEnv(
     trustedOrigins: env.TRUSTED_ORIGINS,
     providers: env.OIDC_PROVIDERS,
     proxyBaseUrl: env.GATEWAY_PROXY_BASE_URL,
+    grafanaUrl: env.GATEWAY_GRAFANA_URL,
   };
 }
 

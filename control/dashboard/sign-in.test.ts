@@ -9,7 +9,7 @@ import { sessions, users } from "../db/schema/users.ts";
 let testing: TestConsole;
 
 beforeAll(async () => {
-  testing = await startConsole();
+  testing = await startConsole({ GATEWAY_GRAFANA_URL: "https://grafana.example.org" });
 });
 afterAll(async () => {
   await testing.close();
@@ -27,6 +27,18 @@ const why = (response: Response) => [response.status, response.headers.get("loca
 const rows = async () => await testing.control.connection.db.select().from(users);
 const patch = async (id: string | undefined, body: object) =>
   await testing.control.request("PATCH", `/api/v1/users/${id}`, body);
+
+it("tells admins alone where Grafana is", async () => {
+  const grafana = async (browser: ConsoleBrowser) =>
+    ((await (await browser.get("/api/session")).json()) as { grafana_url: unknown }).grafana_url;
+  const pending = testing.browser();
+  await testing.signIn(pending);
+  expect([await grafana(testing.browser()), await grafana(pending), await grafana(await testing.admin())]).toEqual([
+    null,
+    null,
+    "https://grafana.example.org",
+  ]);
+});
 
 describe("the break-glass admin", () => {
   it("signs in with a session of 12 hours, in a cookie that no script reads", async () => {

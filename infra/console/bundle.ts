@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
+import { onlyNamedParts } from "./named-parts.ts";
 import { SharedPart } from "./shared-part.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -52,7 +53,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     "browser/base.css",
     ...globSync("browser/**/*.module.css", { cwd: ROOT }).sort(),
   ];
-  const shared = new SharedPart(ROOT);
+  const shared = new SharedPart(ROOT, sourceOf);
   const building = await context({
     absWorkingDir: ROOT,
     entryPoints: { main: ENTRY, styles: STYLES },
@@ -74,6 +75,15 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     loader: { ".css": "css", ".module.css": "local-css" },
     plugins: [
       shared.plugin,
+      {
+        name: "named-parts",
+        setup: (own) => {
+          own.onLoad({ filter: /[\\/]browser[\\/].*\.tsx?$/, namespace: "file" }, ({ path }) => ({
+            contents: sourceOf(path),
+            loader: path.endsWith("x") ? "tsx" : "ts",
+          }));
+        },
+      },
       {
         name: "console-styles",
         setup: (own) => {
@@ -97,6 +107,10 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
   } finally {
     await building.dispose();
   }
+}
+
+function sourceOf(path: string): string {
+  return onlyNamedParts(readFileSync(path, "utf8"));
 }
 
 function bundleOf({ metafile, outputFiles }: BuildResult<{ metafile: true; write: false }>): ConsoleBundle {

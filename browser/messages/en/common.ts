@@ -26,5 +26,6 @@ export const commonTexts = {
   pending: "Stored. It is still on its way to the cells.",
   writeFailed: "{name} was not changed",
   csv: "CSV",
+  grafana: "Grafana",
   timesIn: "Times in {zone}",
 } as const;

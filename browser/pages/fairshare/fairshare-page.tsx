@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import { read } from "../../data/reads.ts";
+import { GrafanaLink } from "../../links/grafana-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -81,6 +82,7 @@ export function FairsharePage() {
                 choices={[{ value: "", label: text("allCells") }, ...cells.map((one) => ({ value: one, label: one }))]}
               />
             )}
+            <GrafanaLink cell={cell} />
           </Row>
         }
       />

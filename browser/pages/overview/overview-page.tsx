@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
+import { GrafanaLink } from "../../links/grafana-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -10,7 +11,7 @@ import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import type { ZoneChoice } from "../../time/zones.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { PageHead, Panel } from "../../ui/layout.tsx";
+import { PageHead, Panel, Row } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { AttentionList } from "./attention-list.tsx";
 import { CellsPanel } from "./cells-panel.tsx";
@@ -44,7 +45,16 @@ export function OverviewPage() {
       }
       nowMs={useNow(HOUR_MS)}
     >
-      <PageHead title={pageText("overview")} question={pageText("overviewQuestion")} actions={<ZonePicker />} />
+      <PageHead
+        title={pageText("overview")}
+        question={pageText("overviewQuestion")}
+        actions={
+          <Row>
+            <ZonePicker />
+            <GrafanaLink />
+          </Row>
+        }
+      />
       <Attention />
       <BelowAttention>
         <NowTiles />
