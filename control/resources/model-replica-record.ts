@@ -64,8 +64,7 @@ export async function refuseTaken(
   };
   if (job_id !== null)
     await refuse("job_id", `job '${job_id}'`, and(eq(modelReplicas.job_id, job_id), ne(modelReplicas.state, "lost")));
-  if (intent_id !== null)
-    await refuse("intent_id", `intent '${intent_id}'`, eq(modelReplicas.intent_id, intent_id));
+  if (intent_id !== null) await refuse("intent_id", `intent '${intent_id}'`, eq(modelReplicas.intent_id, intent_id));
 }
 
 /** The row, locked until the transaction ends. Throws 404. */

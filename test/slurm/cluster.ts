@@ -26,7 +26,6 @@ export class SlurmCluster {
 
   /** Installs what is missing and starts everything; ends when all nodes are ready for jobs. */
   async up(): Promise<void> {
-    await this.stop(...DAEMONS);
     await refuseShared();
     installCluster(this.#root);
     configureCluster(this.#root, this.#host);
