@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
 import { accessibilityProblems, rowCount, sidewaysPixels } from "../harness/browser/page-checks.ts";
 import { type Role, useConsole, type Visit } from "../harness/browser/use-console.ts";
 import { delayRequests, slowDown, slowPaintMs, vitalsOf } from "../harness/browser/vitals.ts";
@@ -25,8 +26,8 @@ const ROWS_MAX = 60;
 const LAYOUT_SHIFT_MAX = 0.05;
 const SLOW_PAINT_MAX_MS = 2500;
 
-/** The name of a model that is there for its page. */
-const MODEL = `page-${randomUUID()}`;
+/** A model that is there for its page. */
+let model: Model | undefined;
 
 const heading =
   (name: string) =>
@@ -58,9 +59,9 @@ const PAGES: readonly ListedPage[] = [
     isThere: async ({ page }) => await page.getByRole("table", { name: "Models" }).waitFor(),
   },
   {
-    name: "model, by its name",
+    name: "model",
     as: "admin",
-    path: `/models/${MODEL}`,
+    path: () => `/models/${model?.id}`,
     isThere: async ({ page }) => {
       await page.getByLabel("Upstream model").waitFor();
       await page.getByText("No endpoints").waitFor();
@@ -79,7 +80,8 @@ const PAGES: readonly ListedPage[] = [
 const console_ = useConsole();
 beforeAll(async () => {
   const health = { checks_enabled: false };
-  await console_.gateway.must("POST", "/models", { model_name: MODEL, api_base: "http://127.0.0.1:9/v1", health });
+  const body = { model_name: `page-${randomUUID()}`, api_base: "http://127.0.0.1:9/v1", health };
+  model = await console_.gateway.must<Model>("POST", "/models", body);
 });
 
 describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {
