@@ -31,6 +31,8 @@ const managed = { modelId: "" };
 
 /** The name of a model that is there for its page. */
 const MODEL = `page-${randomUUID()}`;
+/** A model that is there for its page. */
+let model: Model | undefined;
 
 const heading =
   (name: string) =>
@@ -67,9 +69,9 @@ const PAGES: readonly ListedPage[] = [
     isThere: async ({ page }) => await page.getByRole("table", { name: "Models" }).waitFor(),
   },
   {
-    name: "model, by its name",
+    name: "model",
     as: "admin",
-    path: `/models/${MODEL}`,
+    path: () => `/models/${model?.id}`,
     isThere: async ({ page }) => {
       await page.getByLabel("Upstream model").waitFor();
       await page.getByText("No endpoints").waitFor();
@@ -149,6 +151,8 @@ beforeAll(async () => {
     target_replicas: 0,
   });
   managed.modelId = id;
+  const body = { model_name: `page-${randomUUID()}`, api_base: "http://127.0.0.1:9/v1", health };
+  model = await console_.gateway.must<Model>("POST", "/models", body);
 });
 
 describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {

@@ -85,6 +85,15 @@ function Gone() {
 
 function ModelOfId({ modelId }: { readonly modelId: string }) {
   const model = useQuery(read("/api/v1/models/{id}", { params: { path: { id: modelId } } }, { everyMs: EVERY_MS }));
+  const { tab = "connection" } = route.useSearch();
+  // Asked for while the part that shows them is still being loaded.
+  useQuery(
+    read(
+      "/api/v1/models/{id}/endpoints",
+      { params: { path: { id: modelId }, query: { limit: "1000" } } },
+      { everyMs: EVERY_MS, enabled: tab === "connection" },
+    ),
+  );
   const shown = model.data?.id === modelId.toLowerCase() ? model.data : undefined;
   const isGone = model.error?.status === 404;
   if (isGone && shown === undefined) return <Gone />;
