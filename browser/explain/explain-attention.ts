@@ -55,8 +55,7 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "cell":
       return pageTarget("/fairshare", { cell: entity_id });
     case "model":
-      if (kind === "provision_failed" || kind === "replicas_lost")
-        return deploymentTarget(entity_id);
+      if (kind === "provision_failed" || kind === "replicas_lost") return deploymentTarget(entity_id);
       if (kind === "model_down") return modelTarget(entity_id, "health");
       return pageTarget("/logs", { model: name });
     case "tenant":

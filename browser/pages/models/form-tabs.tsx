@@ -50,7 +50,7 @@ export function CacheTab({ model }: ModelTabProps) {
 }
 
 /** What the model can do, and what the gateway does for it (docs/rules/boons.md#order). */
-export function BoonsTab({ model }: ModelTabProps) {
+export function ModelBoonsTab({ model }: ModelTabProps) {
   const settings = useQuery(read("/api/v1/settings/boons"));
   const servers = useQuery(read("/api/v1/mcp-servers", { params: { query: { limit: "1000" } } }));
   const offered = [...new Set([...(servers.data ?? []).map(({ name }) => name), ...model.tool_servers])];

@@ -1,7 +1,7 @@
 /** The list of models says what is known of each, and can be put in order by it. */
 import { describe, expect, it } from "vitest";
 import type { Records } from "../../data/api.ts";
-import { filteredRows, modelRows, sortedRows } from "./model-rows.ts";
+import { filteredRows, inOrder, modelRows } from "./model-rows.ts";
 
 const model = (model_name: string, fields: Partial<Records["Model"]> = {}): Records["Model"] =>
   ({
@@ -62,8 +62,7 @@ describe("the rows of models", () => {
         { model: "c", requests: 9, errors: 0 },
       ],
     }).map((row) => (row.model.model_name === "a" ? { ...row, requests: null } : row));
-    const names = (search: Parameters<typeof sortedRows>[1]) =>
-      sortedRows(rows, search).map((row) => row.model.model_name);
+    const names = (search: Parameters<typeof inOrder>[1]) => inOrder(rows, search).map((row) => row.model.model_name);
     expect([
       names({}),
       names({ desc: true }),

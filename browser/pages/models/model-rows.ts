@@ -68,7 +68,7 @@ export function shownHealth({ enabled, health_status }: Pick<Model, "enabled" | 
 }
 
 /** The rows in the order of a column, those of which it is not known last; equal ones by name. */
-export function sortedRows(rows: readonly ModelRow[], { sort = "name", desc }: Search): readonly ModelRow[] {
+export function inOrder(rows: readonly ModelRow[], { sort = "name", desc }: Search): readonly ModelRow[] {
   const byName = (a: ModelRow, b: ModelRow): number =>
     a.model.model_name < b.model.model_name ? -1 : a.model.model_name > b.model.model_name ? 1 : 0;
   const direction = desc === true ? -1 : 1;

@@ -23,7 +23,7 @@ import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { HealthBadge } from "./health-badge.tsx";
-import { filteredRows, type ModelRow, modelRows, shownHealth, sortedRows } from "./model-rows.ts";
+import { filteredRows, inOrder, type ModelRow, modelRows, shownHealth } from "./model-rows.ts";
 import { HEALTH_STATES, MODEL_KINDS, MODEL_SORTS } from "./models-search.ts";
 import { pricesText } from "./prices-text.ts";
 
@@ -53,7 +53,7 @@ export function ModelsPage() {
     const found = models.data;
     if (found === undefined) return undefined;
     const known = { live: live.data, used: used.data, attention: attention.data };
-    return sortedRows(filteredRows(modelRows(found, known), search), search);
+    return inOrder(filteredRows(modelRows(found, known), search), search);
   }, [models.data, live.data, used.data, attention.data, search]);
   const cell = live.data?.cell;
   const columns = useMemo(() => columnsOf(cell), [cell]);

@@ -12,7 +12,7 @@ import { Panel } from "../../ui/layout.tsx";
 import { SearchSelect } from "../../ui/search-select.tsx";
 import { Failure } from "../../ui/states.tsx";
 import classes from "./playground-page.module.css";
-import { modelsOf } from "./send-chat.ts";
+import { listedModels } from "./send-chat.ts";
 
 const text = texts("playground", playgroundTexts);
 /** What a header may have, without spaces. */
@@ -43,7 +43,7 @@ export function Connection({ apiKey, onKey, model, beside, onModel, onBeside }: 
   };
   const models = useQuery<readonly string[], ApiError>({
     queryKey: ["playground-models", keyNumber],
-    queryFn: async ({ signal }) => await modelsOf(apiKey, signal),
+    queryFn: async ({ signal }) => await listedModels(apiKey, signal),
     enabled: apiKey !== "",
     retry: retries,
     gcTime: 0,

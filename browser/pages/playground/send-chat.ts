@@ -77,7 +77,7 @@ async function readStream(response: Response, { signal, onAnswer }: ChatCall): P
 }
 
 /** The chat models that a key may name, in the order of the gateway, and `auto`. Throws ApiError. */
-export async function modelsOf(key: string, signal: AbortSignal): Promise<readonly string[]> {
+export async function listedModels(key: string, signal: AbortSignal): Promise<readonly string[]> {
   const headers = { authorization: `Bearer ${key}` };
   const response = await send(new Request(new URL(`${RELAY}/models`, location.origin), { headers, signal }));
   const body: unknown = await response.json().catch(() => null);
