@@ -35,6 +35,7 @@ const CASES: readonly Case[] = [
   ["PUT", "/settings/assistant", { enabled: true, brain_model: "m" }, []],
   ["PUT", "/settings/assistant", { enabled: true }, []],
   ["PUT", "/settings/assistant", { enabled: true, brain_model: null }, [ASSISTANT]],
+  ["PUT", "/settings/assistant", {}, []],
   ["PUT", "/settings/assistant", { enabled: false, bench_max_requests: 9 }, []],
 ];
 

@@ -33,6 +33,7 @@ const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "get /api/v1/benchmarks/{id}": "not_found",
   "post /api/v1/benchmarks/{id}/stop": "not_found",
   // nobody has signed in
+  "get /api/v1/users/{id}": "not_found",
   "patch /api/v1/users/{id}": "not_found",
   "delete /api/v1/users/{id}": "not_found",
   "post /api/v1/settings/alerts/test": "no_alert_channel",

@@ -1,10 +1,9 @@
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Grid, Panel, Stack } from "../../ui/layout.tsx";
 import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
-import { EndpointsPanel } from "./endpoints-panel.tsx";
 import { ModelForm } from "./model-form.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 import { perMillion } from "./prices-text.ts";
@@ -12,6 +11,7 @@ import { SecretField } from "./secret-field.tsx";
 import { UpstreamKey } from "./upstream-key.tsx";
 
 const text = texts("models", modelsTexts);
+const EndpointsPanel = lazy(async () => ({ default: (await import("./endpoints-panel.tsx")).EndpointsPanel }));
 
 /** Where the model is served, and what it costs. */
 export function ConnectionTab({ model }: ModelTabProps) {
@@ -47,7 +47,9 @@ export function ConnectionTab({ model }: ModelTabProps) {
           </Panel>
         </Stack>
       </Grid>
-      <EndpointsPanel model={model} />
+      <Suspense fallback={null}>
+        <EndpointsPanel model={model} />
+      </Suspense>
     </Stack>
   );
 }

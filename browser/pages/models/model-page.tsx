@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate, useNavigate } from "@tanstack/react-router";
-import { type ComponentType, lazy, Suspense } from "react";
+import { type ComponentType, lazy, Suspense, useEffect } from "react";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
@@ -28,17 +28,28 @@ const keepZone = (): void => undefined;
 
 type ModelTab = (typeof MODEL_TABS)[number];
 
-/** Each part is loaded when it is opened. */
+/** Each part is loaded when it is opened, at the same time as the model is read. */
+const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<ModelTabProps> }>>> = {
+  connection: async () => ({ default: (await import("./connection-tab.tsx")).ConnectionTab }),
+  reliability: async () => ({ default: (await import("./form-tabs.tsx")).ReliabilityTab }),
+  capacity: async () => ({ default: (await import("./capacity-tab.tsx")).CapacityTab }),
+  cache: async () => ({ default: (await import("./form-tabs.tsx")).CacheTab }),
+  boons: async () => ({ default: (await import("./form-tabs.tsx")).ModelBoonsTab }),
+  guardrails: async () => ({ default: (await import("./guardrails-tab.tsx")).ModelGuardrailsTab }),
+  health: async () => ({ default: (await import("./health-tab.tsx")).HealthTab }),
+  usage: async () => ({ default: (await import("./usage-tab.tsx")).ModelUsageTab }),
+  history: async () => ({ default: (await import("./history-tab.tsx")).ModelHistoryTab }),
+};
 const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
-  connection: lazy(async () => ({ default: (await import("./connection-tab.tsx")).ConnectionTab })),
-  reliability: lazy(async () => ({ default: (await import("./form-tabs.tsx")).ReliabilityTab })),
-  capacity: lazy(async () => ({ default: (await import("./capacity-tab.tsx")).CapacityTab })),
-  cache: lazy(async () => ({ default: (await import("./form-tabs.tsx")).CacheTab })),
-  boons: lazy(async () => ({ default: (await import("./form-tabs.tsx")).ModelBoonsTab })),
-  guardrails: lazy(async () => ({ default: (await import("./guardrails-tab.tsx")).ModelGuardrailsTab })),
-  health: lazy(async () => ({ default: (await import("./health-tab.tsx")).HealthTab })),
-  usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).ModelUsageTab })),
-  history: lazy(async () => ({ default: (await import("./history-tab.tsx")).ModelHistoryTab })),
+  connection: lazy(LOADS.connection),
+  reliability: lazy(LOADS.reliability),
+  capacity: lazy(LOADS.capacity),
+  cache: lazy(LOADS.cache),
+  boons: lazy(LOADS.boons),
+  guardrails: lazy(LOADS.guardrails),
+  health: lazy(LOADS.health),
+  usage: lazy(LOADS.usage),
+  history: lazy(LOADS.history),
 };
 const ModelActions = lazy(async () => ({ default: (await import("./model-actions.tsx")).ModelActions }));
 
@@ -86,6 +97,9 @@ function Gone() {
 function ModelOfId({ modelId }: { readonly modelId: string }) {
   const model = useQuery(read("/api/v1/models/{id}", { params: { path: { id: modelId } } }, { everyMs: EVERY_MS }));
   const { tab = "connection" } = route.useSearch();
+  useEffect(() => {
+    LOADS[tab]().catch(() => undefined); // a failure is told where the part is shown
+  }, [tab]);
   // Asked for while the part that shows them is still being loaded.
   useQuery(
     read(

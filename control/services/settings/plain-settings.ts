@@ -18,7 +18,8 @@ import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
 export const assistantSettings: SettingVerbs<Assistant> = settingVerbs({
   setting: assistantSetting,
   body: assistantBodySchema,
-  warnings: (_body, _before, after) => assistantWarnings(after),
+  warnings: ({ enabled, brain_model }, _before, after) =>
+    enabled === undefined && brain_model === undefined ? [] : assistantWarnings(after),
   show: (_ctx, { value }) => value,
 });
 

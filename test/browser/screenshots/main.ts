@@ -16,6 +16,7 @@ import { Gateway } from "../../harness/gateway.ts";
 import { stackEnv } from "../../harness/global-setup.ts";
 import { CLIENT_ID, CLIENT_SECRET, PERSON_HEADER, startSignInProvider } from "../../harness/sign-in-provider.ts";
 import { startTestUpstream } from "../../harness/test-upstream.ts";
+import { walkAsOperator } from "../walks/walk-operator.ts";
 import { walkAsTenant } from "../walks/walk-tenant.ts";
 import { SLOTS, startTraffic, type Traffic } from "./traffic.ts";
 import { writeWalk } from "./walk-pages.ts";
@@ -70,7 +71,8 @@ const SHOTS: readonly Shot[] = [
   { name: "assistant", title: "Assistant", path: () => "/assistant" },
 ];
 
-const WALK = { name: "walk-tenant", title: "From an invitation to the first token" };
+const TENANT_WALK = { name: "walk-tenant", title: "From an invitation to the first token" };
+const OPERATOR_WALK = { name: "walk-operator", title: "From nothing to a tenant that calls a model" };
 const PROVIDER = { id: "corp", name: "Corp" };
 const WANTED = process.argv.slice(2);
 const isWanted = (name: string): boolean => WANTED.length === 0 || WANTED.some((begin) => name.startsWith(begin));
@@ -99,7 +101,8 @@ try {
   const connected = await chromium.connect(browser.wsEndpoint());
   await takeAll(connected, stack.dashboard, gateway, traffic);
   traffic.end();
-  if (isWanted(WALK.name)) await walkAll(connected, stack.dashboard, gateway);
+  if (isWanted(TENANT_WALK.name)) await walkOfTenant(connected, stack.dashboard, gateway);
+  if (isWanted(OPERATOR_WALK.name)) await walkOfOperator(connected, stack.dashboard, upstream.url);
   writeFileSync(join(FOLDER, "README.md"), contents());
 } finally {
   await browser.close();
@@ -157,7 +160,7 @@ async function takeAll(connected: Browser, access: DashboardAccess, gateway: Gat
   }
 }
 
-async function walkAll(connected: Browser, access: DashboardAccess, gateway: Gateway): Promise<void> {
+async function walkOfTenant(connected: Browser, access: DashboardAccess, gateway: Gateway): Promise<void> {
   const tenantName = "vision lab";
   const tenant = await gateway.must<{ id: string }>("POST", "/tenants", { name: tenantName });
   await gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: ["llama-3.3-70b"] });
@@ -172,8 +175,20 @@ async function walkAll(connected: Browser, access: DashboardAccess, gateway: Gat
   await person.goto("/sign-in");
   const intro =
     "An admin has told somebody the console's address; the tenant and its models are there. The admin has signed in.";
-  await writeWalk({ folder: FOLDER, ...WALK, intro, take }, async (walk) => {
+  await writeWalk({ folder: FOLDER, ...TENANT_WALK, intro, take }, async (walk) => {
     await walkAsTenant({ walk, admin, person, providerName: PROVIDER.name, email: "mia@example.org", tenantName });
+  });
+}
+
+async function walkOfOperator(connected: Browser, access: DashboardAccess, address: string): Promise<void> {
+  const context = await opened(connected, access, "light", false);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const page = await context.newPage();
+  await page.goto("/sign-in");
+  const intro = "The gateway has been started, and has printed the console's address, email and password.";
+  const model = { name: "gemma-3-27b", address, upstreamModel: "delay=60" };
+  await writeWalk({ folder: FOLDER, ...OPERATOR_WALK, intro, take }, async (walk) => {
+    await walkAsOperator({ walk, page, access, model, tenantName: "robotics" });
   });
 }
 
@@ -205,5 +220,8 @@ function contents(): string {
     ({ name, title }) =>
       `## ${title}\n\n${THEMES.map((theme) => `![${title}, ${theme}](${name}-${theme}.png)`).join("\n\n")}\n`,
   );
-  return `# The console in pictures\n\nMade by \`npm run console:shots\`, from a gateway in use on one machine. A walk by clicks:\n[${WALK.title.toLowerCase()}](${WALK.name}.md).\n\n${sections.join("\n")}`;
+  const walks = [OPERATOR_WALK, TENANT_WALK]
+    .map(({ name, title }) => `[${title.toLowerCase()}](${name}.md)`)
+    .join(",\n");
+  return `# The console in pictures\n\nMade by \`npm run console:shots\`, from a gateway in use on one machine. Walks by clicks:\n${walks}.\n\n${sections.join("\n")}`;
 }
