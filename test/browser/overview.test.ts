@@ -6,7 +6,7 @@ import { useConsole } from "../harness/browser/use-console.ts";
 const fixture = useConsole();
 
 describe("what needs attention", () => {
-  it("names a model that is down and leads to its requests, by keyboard alone", async () => {
+  it("names a model that is down and leads to what its checks found, by keyboard alone", async () => {
     const { gateway } = fixture;
     const { model } = await gateway.mint("http://127.0.0.1:9/v1");
     const name = model.model_name;
@@ -16,7 +16,8 @@ describe("what needs attention", () => {
     await page.getByRole("heading", { name: `Model ${name} is down` }).waitFor();
     await tabTo(page, `Open: Model ${name} is down`);
     await page.keyboard.press("Enter");
-    await page.waitForURL((url) => url.pathname === "/logs" && url.searchParams.get("model") === name);
+    await page.waitForURL((url) => url.pathname === `/models/${model.id}` && url.searchParams.get("tab") === "health");
+    await page.getByText("How it is checked").waitFor();
     await gateway.must("DELETE", `/models/${model.id}`);
     expect(problems()).toEqual([]);
   });

@@ -96,7 +96,7 @@ const PAGES: readonly ListedPage[] = [
     name: "portal",
     as: "user",
     path: "/portal",
-    isThere: async ({ page }) => await page.getByText(/^(Yes|No)/).waitFor(),
+    isThere: async ({ page }) => await page.getByText(/^(Yes[:,]|No[:.]) /).waitFor(),
   },
   { name: "models of the portal", as: "user", path: "/portal/models", isThere: heading("Models") },
   {

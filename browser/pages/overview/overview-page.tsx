@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
 import { GrafanaLink } from "../../links/grafana-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
+import { useIsLate } from "../../time/use-is-late.ts";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import type { ZoneChoice } from "../../time/zones.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -24,8 +25,6 @@ const text = texts("overview", overviewTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/");
 
-/** How long the rest of the page waits for the list. */
-const LATE_MS = 3000;
 const HOUR_MS = 3_600_000;
 
 /** Must I act now? What needs attention first, then load, the figures of the day, and the cells. */
@@ -101,11 +100,7 @@ function Attention() {
  */
 function BelowAttention({ children }: { readonly children: ReactNode }) {
   const { data, error } = useQuery(attentionRead);
-  const [isLate, setLate] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), LATE_MS);
-    return () => clearTimeout(timer);
-  }, []);
+  const isLate = useIsLate();
   const isHidden = data === undefined && error === null && !isLate;
   return (
     <div className={classes["below"]} hidden={isHidden}>

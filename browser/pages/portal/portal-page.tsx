@@ -12,6 +12,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatAge, instantOf } from "../../time/instants.ts";
 import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
+import { useIsLate } from "../../time/use-is-late.ts";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
 import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
@@ -66,63 +67,70 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const modelsNow = models.data === undefined ? null : modelCounts(models.data);
   const day = used.data?.find((one) => one.day === today);
   const isKnown = used.data !== undefined;
+  // Together, so that nothing moves under a reader's eyes.
+  const isThere = [budget, keys, models, used].every(({ data, error }) => data !== undefined || error !== null);
+  const shown = useIsLate() || isThere ? answer : undefined;
   return (
-    <>
-      <Notice tone={answer.tone}>
-        <strong>{answer.sentence}</strong> {answer.advice}{" "}
-        {answer.to !== null && <Link to={answer.to}>{text(answer.to === "/keys" ? "to_keys" : "to_models")}</Link>}
-      </Notice>
-      {failed !== undefined && failed.error !== null && (
-        <Failure
-          title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
-          error={failed.error}
-          retryLabel={STATE_TEXTS.retry}
-          onRetry={failed.refetch}
-          isRetrying={failed.isFetching}
-        />
+    <Loaded state={{ ...used, data: shown, error: null }} texts={STATE_TEXTS}>
+      {() => (
+        <>
+          <Notice tone={answer.tone}>
+            <strong>{answer.sentence}</strong> {answer.advice}{" "}
+            {answer.to !== null && <Link to={answer.to}>{text(answer.to === "/keys" ? "to_keys" : "to_models")}</Link>}
+          </Notice>
+          {failed !== undefined && failed.error !== null && (
+            <Failure
+              title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
+              error={failed.error}
+              retryLabel={STATE_TEXTS.retry}
+              onRetry={failed.refetch}
+              isRetrying={failed.isFetching}
+            />
+          )}
+          <Grid>
+            <Tile
+              label={
+                <Link to="/tenants/$tenantId" params={{ tenantId: tenant.id }} search={{ tab: "schedule" }}>
+                  {text("access")}
+                </Link>
+              }
+              value={text(access.isServed ? "accessOpen" : "accessClosed")}
+              note={access.change ?? (access.isServed ? text("accessAlways") : access.sentence)}
+            />
+            <Tile
+              label={text("left")}
+              value={budget.data === undefined ? formatShare(null) : leftText(budget.data)}
+              note={budget.data === undefined ? undefined : resetSentence(budget.data, zone, nowMs)}
+            />
+            <Tile
+              label={<Link to="/keys">{text("keysTile")}</Link>}
+              value={formatCount(keysNow?.admitted)}
+              note={
+                keysNow?.endsMs == null
+                  ? text("keysNote", { count: formatCount(keys.data?.length) })
+                  : text("keysEnd", { age: formatAge(nowMs, keysNow.endsMs) })
+              }
+            />
+            <Tile
+              label={<Link to="/portal/models">{text("modelsTile")}</Link>}
+              value={formatCount(modelsNow === null ? null : modelsNow.enabled - modelsNow.failing)}
+              note={text("modelsNote", { count: formatCount(models.data?.length) })}
+            />
+            <Tile
+              label={<Link to="/portal/usage">{text("today")}</Link>}
+              value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
+              note={text("todayNote", {
+                errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
+                cost: formatUsd(isKnown ? (day?.cost_usd ?? 0) : null),
+              })}
+            />
+          </Grid>
+          <Panel title={text("budget")} note={text("inZone", { zone: zoneLabel(zone, nowMs) })}>
+            <BudgetState usage={budget} zone={zone} />
+          </Panel>
+        </>
       )}
-      <Grid>
-        <Tile
-          label={
-            <Link to="/tenants/$tenantId" params={{ tenantId: tenant.id }} search={{ tab: "schedule" }}>
-              {text("access")}
-            </Link>
-          }
-          value={text(access.isServed ? "accessOpen" : "accessClosed")}
-          note={access.change ?? (access.isServed ? text("accessAlways") : access.sentence)}
-        />
-        <Tile
-          label={text("left")}
-          value={budget.data === undefined ? formatShare(null) : leftText(budget.data)}
-          note={budget.data === undefined ? undefined : resetSentence(budget.data, zone, nowMs)}
-        />
-        <Tile
-          label={<Link to="/keys">{text("keysTile")}</Link>}
-          value={formatCount(keysNow?.admitted)}
-          note={
-            keysNow?.endsMs == null
-              ? text("keysNote", { count: formatCount(keys.data?.length) })
-              : text("keysEnd", { age: formatAge(nowMs, keysNow.endsMs) })
-          }
-        />
-        <Tile
-          label={<Link to="/portal/models">{text("modelsTile")}</Link>}
-          value={formatCount(modelsNow === null ? null : modelsNow.enabled - modelsNow.failing)}
-          note={text("modelsNote", { count: formatCount(models.data?.length) })}
-        />
-        <Tile
-          label={<Link to="/portal/usage">{text("today")}</Link>}
-          value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
-          note={text("todayNote", {
-            errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
-            cost: formatUsd(isKnown ? (day?.cost_usd ?? 0) : null),
-          })}
-        />
-      </Grid>
-      <Panel title={text("budget")} note={text("inZone", { zone: zoneLabel(zone, nowMs) })}>
-        <BudgetState usage={budget} zone={zone} />
-      </Panel>
-    </>
+    </Loaded>
   );
 }
 
