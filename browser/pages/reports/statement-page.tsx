@@ -9,6 +9,7 @@ import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
@@ -18,7 +19,6 @@ import { monthBefore, periodBounds } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
-import { TextField } from "../../ui/fields.tsx";
 import { formatCount, formatEnergy, formatMass, formatUsd } from "../../ui/format.ts";
 import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
@@ -28,12 +28,12 @@ import { reportFigures, reportTotals, usdDecimals } from "./report-figures.ts";
 import { type Days, keptFrom } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey, rowName } from "./report-words.ts";
 import classes from "./reports.module.css";
+import { isMonth } from "./statement-search.ts";
 import { Unpriced } from "./unpriced.tsx";
 
 const text = texts("reports", reportsTexts);
 const route = getRouteApi("/signed-in/reports/statement");
 const MINUTE_MS = 60_000;
-const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 export function StatementPage() {
   const search = route.useSearch();
@@ -48,7 +48,7 @@ export function StatementPage() {
   const nowMs = useNow(MINUTE_MS);
   const zone = usableZone(shown?.timezone ?? "UTC");
   const usual = monthBefore(dayIn(zone, nowMs)).fromDay.slice(0, 7);
-  const month = MONTH.test(search.month ?? "") ? (search.month ?? usual) : usual;
+  const month = isMonth(search.month) ? search.month : usual;
   return (
     <Stack>
       <PageHead
@@ -74,14 +74,13 @@ export function StatementPage() {
               onChoose={(tenant_id) => void navigate({ search: (before) => changedSearch(before, { tenant_id }) })}
             />
           )}
-          <TextField
+          <DraftField
             label={text("month")}
             type="month"
-            key={month}
-            defaultValue={month}
-            onChange={({ target }) => {
-              if (MONTH.test(target.value))
-                void navigate({ search: (before) => changedSearch(before, { month: target.value }), replace: true });
+            value={month}
+            onDone={(typed) => {
+              if (isMonth(typed))
+                void navigate({ search: (before) => changedSearch(before, { month: typed }), replace: true });
             }}
           />
         </Filters>
