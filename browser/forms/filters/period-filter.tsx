@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useState } from "react";
-import { dayIn } from "../../../shared/zone-days.ts";
+import { dayIn, QUARTER_MS } from "../../../shared/zone-days.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { texts } from "../../messages/texts.ts";
 import { type Period, periodBounds, periodLabel, periodParam } from "../../time/periods.ts";
@@ -10,7 +10,6 @@ import { SelectField, TextField } from "../../ui/fields.tsx";
 import { editedDraft, finishedDraft, keptDraft, type PeriodDraft } from "./period-draft.ts";
 
 const text = texts("filters", filterTexts);
-const HOUR_MS = 3_600_000;
 const CUSTOM = "custom";
 
 type Moving = Exclude<Period["kind"], "custom">;
@@ -27,7 +26,7 @@ interface PeriodFilterProps {
 
 /** The period of a page, and the zone by whose clock its days begin. */
 export function PeriodFilter({ period, kinds, onPeriod, onZone }: PeriodFilterProps) {
-  const nowMs = useNow(HOUR_MS);
+  const nowMs = useNow(QUARTER_MS);
   const { zone, options } = useZone();
   const isCustom = period.kind === CUSTOM;
   const { days } = periodBounds(period, zone, nowMs);

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Printer } from "lucide-react";
 import { useMemo } from "react";
-import { dayStartMs } from "../../../shared/zone-days.ts";
+import { dayStartMs, QUARTER_MS } from "../../../shared/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { addressOf, read } from "../../data/reads.ts";
@@ -38,7 +38,6 @@ const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/reports");
 const EVERY_MS = 60_000;
-const HOUR_MS = 3_600_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The figures that the tiles and the chart show, and how. */
@@ -70,7 +69,7 @@ export function ReportsPage() {
       browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
       choice={search.zone ?? null}
       onChoose={(zone) => change({ zone })}
-      nowMs={useNow(HOUR_MS)}
+      nowMs={useNow(QUARTER_MS)}
     >
       <Report
         search={search}
@@ -96,7 +95,7 @@ interface ReportProps {
 
 function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: ReportProps) {
   const { zone, label } = useZone();
-  const { period, days, range, before, keptFrom } = reportPeriod(search.period, zone, useNow(HOUR_MS));
+  const { period, days, range, before, keptFrom } = reportPeriod(search.period, zone, useNow(QUARTER_MS));
   const groups = REPORT_GROUPS.filter((group) => group !== "tenant" || tenantId === undefined);
   const by = groups.find((group) => group === search.by) ?? groups[0] ?? "model";
   const keyId = idOf(search.key_id);
