@@ -11,7 +11,7 @@ import { formatDay } from "../../time/instants.ts";
 import { periodBounds, periodFrom } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { ZoneProvider } from "../../time/zone-context.tsx";
-import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { DownloadLink } from "../../ui/download-link.tsx";
 import { formatCount, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
@@ -58,7 +58,7 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
     <ZoneProvider tenantZone={zone} browserZone={zone} choice={null} onChoose={() => undefined} nowMs={nowMs}>
       <Row>
         <PeriodFilter period={period} kinds={KINDS} onPeriod={onPeriod} />
-        <p>{text("totalsIn", { zone: zoneLabel(zone, nowMs), first: formatDay(first), last: formatDay(last) })}</p>
+        <p>{text("totalsIn", { zone: daysZoneLabel(zone, bounds), first: formatDay(first), last: formatDay(last) })}</p>
       </Row>
       <Loaded state={byDay} texts={{ ...STATE_TEXTS, failed: text("usageFailed") }}>
         {(rows) => (

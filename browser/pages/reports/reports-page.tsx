@@ -17,6 +17,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import { daysZoneLabel } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
 import { DownloadLink } from "../../ui/download-link.tsx";
 import { SelectField } from "../../ui/fields.tsx";
@@ -94,7 +95,7 @@ interface ReportProps {
 }
 
 function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: ReportProps) {
-  const { zone, label } = useZone();
+  const { zone } = useZone();
   const { period, days, range, before, keptFrom } = reportPeriod(search.period, zone, useNow(QUARTER_MS));
   const groups = REPORT_GROUPS.filter((group) => group !== "tenant" || tenantId === undefined);
   const by = groups.find((group) => group === search.by) ?? groups[0] ?? "model";
@@ -177,7 +178,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
             <bdi>{tenantName}</bdi>.{" "}
           </>
         )}
-        {text("daysIn", { zone: label, first: formatDay(days.first), last: formatDay(days.last) })}{" "}
+        {text("daysIn", { zone: daysZoneLabel(zone, range), first: formatDay(days.first), last: formatDay(days.last) })}{" "}
         {before !== null && text("comparedWith", { first: formatDay(before.first), last: formatDay(before.last) })}
       </p>
       {keptFrom !== null && <Notice tone="warn">{text("keptFrom", { day: formatDay(keptFrom) })}</Notice>}

@@ -17,7 +17,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatDay, formatInstant } from "../../time/instants.ts";
 import { monthBefore, periodBounds } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount, formatEnergy, formatMass, formatUsd } from "../../ui/format.ts";
 import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
@@ -110,7 +110,8 @@ interface StatementProps {
 
 function Statement({ tenant, month, zone, nowMs }: StatementProps) {
   const days = daysOfMonth(month);
-  const isOver = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs).toMs <= nowMs;
+  const bounds = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs);
+  const isOver = bounds.toMs <= nowMs;
   const kept = keptFrom(zone, nowMs);
   const query = { tenant_id: tenant.id, start_day: days.first, end_day: days.last, timezone: zone };
   const byModel = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }));
@@ -129,7 +130,7 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
         <Facts
           facts={[
             [text("period"), `${formatDay(days.first)} – ${formatDay(days.last)}`],
-            [text("zone"), zoneLabel(zone, nowMs)],
+            [text("zone"), daysZoneLabel(zone, bounds)],
             [text("made"), formatInstant(zone, nowMs, "minute")],
           ]}
         />
