@@ -17,6 +17,7 @@ import { formatCount, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { PeriodFilter } from "../filters/period-filter.tsx";
+import { KeptFrom } from "./kept-from.tsx";
 import { usageTotals } from "./usage-totals.ts";
 
 const text = texts("usage", usageTexts);
@@ -60,6 +61,7 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
         <PeriodFilter period={period} kinds={KINDS} onPeriod={onPeriod} />
         <p>{text("totalsIn", { zone: daysZoneLabel(zone, bounds), first: formatDay(first), last: formatDay(last) })}</p>
       </Row>
+      <KeptFrom zone={zone} first={first} nowMs={nowMs} />
       <Loaded state={byDay} texts={{ ...STATE_TEXTS, failed: text("usageFailed") }}>
         {(rows) => (
           <UsageDays

@@ -9,6 +9,7 @@ import { addressOf, read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -24,7 +25,7 @@ import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatEnergy, formatMass, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { sortedRows, sortFrom, sortParam } from "../../ui/sorted.ts";
-import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { RowName, reportColumns, reportSorts } from "./report-columns.tsx";
 import { changeOf, type ReportFigures, reportFigures, reportTotals } from "./report-figures.ts";
@@ -96,7 +97,8 @@ interface ReportProps {
 
 function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: ReportProps) {
   const { zone } = useZone();
-  const { period, days, range, before, keptFrom } = reportPeriod(search.period, zone, useNow(QUARTER_MS));
+  const nowMs = useNow(QUARTER_MS);
+  const { period, days, range, before } = reportPeriod(search.period, zone, nowMs);
   const groups = REPORT_GROUPS.filter((group) => group !== "tenant" || tenantId === undefined);
   const by = groups.find((group) => group === search.by) ?? groups[0] ?? "model";
   const keyId = idOf(search.key_id);
@@ -181,7 +183,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
         {text("daysIn", { zone: daysZoneLabel(zone, range), first: formatDay(days.first), last: formatDay(days.last) })}{" "}
         {before !== null && text("comparedWith", { first: formatDay(before.first), last: formatDay(before.last) })}
       </p>
-      {keptFrom !== null && <Notice tone="warn">{text("keptFrom", { day: formatDay(keptFrom) })}</Notice>}
+      <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
       {/* with the models, whose remark stands above the table: nothing moves when it comes */}
       <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={STATE_TEXTS}>
         {(shown) => (

@@ -11,6 +11,7 @@ import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
@@ -25,7 +26,7 @@ import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { type ReportLine, reportColumns } from "./report-columns.tsx";
 import { reportFigures, reportTotals, usdDecimals } from "./report-figures.ts";
-import { type Days, keptFrom } from "./report-period.ts";
+import type { Days } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey, rowName } from "./report-words.ts";
 import classes from "./reports.module.css";
 import { isMonth } from "./statement-search.ts";
@@ -112,7 +113,6 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
   const days = daysOfMonth(month);
   const bounds = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs);
   const isOver = bounds.toMs <= nowMs;
-  const kept = keptFrom(zone, nowMs);
   const query = { tenant_id: tenant.id, start_day: days.first, end_day: days.last, timezone: zone };
   const byModel = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }));
   const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }));
@@ -136,7 +136,7 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
         />
       </div>
       {!isOver && <Notice tone="warn">{text("notOver")}</Notice>}
-      {kept !== null && days.first < kept && <Notice tone="warn">{text("keptFrom", { day: formatDay(kept) })}</Notice>}
+      <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
       <Loaded state={{ ...byModel, data: byModel.isPlaceholderData ? undefined : byModel.data }} texts={STATE_TEXTS}>
         {(ofModels) => (
           <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={STATE_TEXTS}>
