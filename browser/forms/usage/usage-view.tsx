@@ -81,9 +81,11 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
 export type UsageQuery = Parameters<UsageViewProps["children"]>[0];
 type Group = "day" | "model" | "key";
 
-/** Usage of a query, by group. */
+/** Usage of a query, by group; none while it is read. */
 export function useUsage(query: UsageQuery, group: Group) {
-  return useQuery(read(DAILY, { params: { query: { ...query, group_by: group } } }, { everyMs: EVERY_MS }));
+  return useQuery(
+    read(DAILY, { params: { query: { ...query, group_by: group } } }, { everyMs: EVERY_MS, keepsOld: false }),
+  );
 }
 
 /** The same figures as a file. */

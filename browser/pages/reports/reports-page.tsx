@@ -190,7 +190,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
           <ReportBody
             rows={shown}
             by={by}
-            earlier={earlier.isPlaceholderData ? undefined : earlier.data}
+            earlier={earlier.data}
             models={models.data}
             daily={daily.data}
             zone={zone}
@@ -326,12 +326,12 @@ function DayChart({ rows, measure: { id, figure, axis }, zone, range: { fromMs, 
   );
 }
 
-/** Rows of the daily rollup. */
+/** Rows of the daily rollup; those of another question are none of this one. */
 function useDaily(
   query: { readonly start_day: string; readonly end_day: string; readonly group_by: ReportGroup },
   enabled: boolean,
 ) {
-  return useQuery(read(DAILY_PATH, { params: { query } }, { everyMs: EVERY_MS, enabled }));
+  return useQuery(read(DAILY_PATH, { params: { query } }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
 }
 
 /** What the API would refuse is left out, as everything that an address says wrongly. */

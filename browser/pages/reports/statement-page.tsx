@@ -114,8 +114,10 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
   const bounds = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs);
   const isOver = bounds.toMs <= nowMs;
   const query = { tenant_id: tenant.id, start_day: days.first, end_day: days.last, timezone: zone };
-  const byModel = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }));
-  const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }));
+  const byModel = useQuery(
+    read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }, { keepsOld: false }),
+  );
+  const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }, { keepsOld: false }));
   const organization = tenant.organization === "" ? text("unknown") : tenant.organization;
   return (
     <>
@@ -137,9 +139,9 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
       </div>
       {!isOver && <Notice tone="warn">{text("notOver")}</Notice>}
       <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
-      <Loaded state={{ ...byModel, data: byModel.isPlaceholderData ? undefined : byModel.data }} texts={STATE_TEXTS}>
+      <Loaded state={byModel} texts={STATE_TEXTS}>
         {(ofModels) => (
-          <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={STATE_TEXTS}>
+          <Loaded state={byKey} texts={STATE_TEXTS}>
             {(ofKeys) => (
               <>
                 <StatementRows rows={ofModels} by="model" />
