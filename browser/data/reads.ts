@@ -22,6 +22,11 @@ interface ReadOptions {
   readonly enabled?: boolean;
 }
 
+interface OneReadOptions extends ReadOptions {
+  /** False: there is no value while that of new parameters is loading, where the old one would be taken for it. */
+  readonly keepsOld?: boolean;
+}
+
 interface PagesOptions<T> extends ReadOptions {
   /** Of a list without a `link` header: the address of the page after these rows; null: these are the last. */
   readonly after?: (rows: readonly T[]) => string | null;
@@ -35,14 +40,18 @@ export function retries(failures: number, error: unknown): boolean {
 }
 
 /** Options for `useQuery`: one read. Errors are ApiError. The value of other parameters stays while a new one is loading. */
-export function read<P extends ReadPath>(path: P, init?: ReadInit<P>, { everyMs, enabled }: ReadOptions = {}) {
+export function read<P extends ReadPath>(
+  path: P,
+  init?: ReadInit<P>,
+  { everyMs, enabled, keepsOld = true }: OneReadOptions = {},
+) {
   return queryOptions<ReadValue<P>, ApiError>({
     queryKey: [path, init ?? {}],
     queryFn: async ({ signal }) => {
       const get = api.GET as (path: P, init: unknown) => Promise<Parameters<typeof answerValue<ReadValue<P>>>[0]>;
       return answerValue(await get(path, { ...init, signal }));
     },
-    placeholderData: keepPreviousData,
+    ...(keepsOld ? { placeholderData: keepPreviousData } : {}),
     retry: retries,
     ...(enabled === undefined ? {} : { enabled }),
     ...(everyMs === undefined ? {} : { refetchInterval: everyMs, staleTime: everyMs / 2 }),

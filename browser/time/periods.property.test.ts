@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { dayAfter, dayIn } from "../../shared/zone-days.ts";
-import { type Period, periodBounds, periodFrom, periodLabel, periodParam, periodProblem } from "./periods.ts";
+import { keptFrom, type Period, periodBounds, periodFrom, periodLabel, periodParam, periodProblem } from "./periods.ts";
 
 const zone = fc.constantFrom("Asia/Kolkata", "America/Los_Angeles", "UTC", "Australia/Lord_Howe", "Atlantis/Nowhere");
 /** Half of them within two days of a change of clocks in Los Angeles or on Lord Howe. */
@@ -37,6 +37,14 @@ describe("periods", () => {
         expect(fromMs <= nowMs && nowMs < toMs).toBe(true);
       }),
     );
+  });
+
+  it("lack days before the last 400 of their zone, and none of UTC", () => {
+    const nowMs = Date.parse("2026-11-02T20:00:00Z");
+    expect(keptFrom("Asia/Kolkata", "2025-09-28", nowMs)).toBe("2025-09-29");
+    expect(keptFrom("Asia/Kolkata", "2025-09-29", nowMs)).toBeNull();
+    expect(keptFrom("America/Los_Angeles", "2025-09-27", nowMs)).toBe("2025-09-28");
+    for (const name of ["UTC", "Etc/UTC", "Atlantis/Nowhere"]) expect(keptFrom(name, "1970-01-01", nowMs)).toBeNull();
   });
 
   it("of a month are the days with its name, and the next one begins at their end", () => {

@@ -5,7 +5,7 @@
  */
 
 import { isCalendarDay } from "../../shared/timestamp.ts";
-import { dayAfter, dayIn, dayStartMs } from "../../shared/zone-days.ts";
+import { dayAfter, dayIn, dayStartMs, isUtc } from "../../shared/zone-days.ts";
 import { timeTexts } from "../messages/en/time.ts";
 import { texts } from "../messages/texts.ts";
 import { formatDay } from "./instants.ts";
@@ -95,6 +95,17 @@ export function periodLabel(period: Period): string {
 
 function boundsOfDays(zone: string, first: string, last: string): PeriodBounds {
   return { fromMs: dayStartMs(zone, first), toMs: dayStartMs(zone, dayAfter(last)), days: { first, last } };
+}
+
+/**
+ * The first day of a zone of which there are figures, when days from `first` on are shown and the earlier ones of them are
+ * missing; null: none is missing. UTC's are kept for ever.
+ */
+export function keptFrom(zoneName: string, first: string, nowMs: number): string | null {
+  const zone = usableZone(zoneName);
+  if (isUtc(zone)) return null;
+  const kept = daysBefore(dayIn(zone, nowMs), PERIOD_DAYS_MAX);
+  return first < kept ? kept : null;
 }
 
 /** The day of the calendar `count` days before a day, YYYY-MM-DD. */

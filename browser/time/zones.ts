@@ -62,6 +62,18 @@ export function zoneLabel(zone: string, atMs: number): string {
   return usable === "UTC" ? usable : `${usable} (${offsetOf(usable, atMs)})`;
 }
 
+/**
+ * A zone beside the days [fromMs, toMs) that are shown by it: with the offset of all of them; where clocks change within, the
+ * name alone. Epoch ms.
+ */
+export function daysZoneLabel(
+  zone: string,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): string {
+  const label = zoneLabel(zone, fromMs);
+  return label === zoneLabel(zone, toMs - 1) ? label : usableZone(zone);
+}
+
 /** Offset of a zone at an instant: `UTC+05:30`. Runtimes write the offset 0 in two ways. */
 function offsetOf(zone: string, atMs: number): string {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });

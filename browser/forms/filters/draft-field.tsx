@@ -5,6 +5,8 @@ interface DraftFieldProps {
   readonly label: string;
   readonly placeholder?: string;
   readonly value: string | undefined;
+  /** By default a text. */
+  readonly type?: "month";
   readonly inputMode?: "numeric";
   /** `/` leads to it. */
   readonly isFirst?: boolean;
@@ -12,7 +14,15 @@ interface DraftFieldProps {
 }
 
 /** A text that counts when it is finished: by Enter, or by leaving the field. */
-export function DraftField({ label, placeholder, value = "", inputMode, isFirst = false, onDone }: DraftFieldProps) {
+export function DraftField({
+  label,
+  placeholder,
+  value = "",
+  type,
+  inputMode,
+  isFirst = false,
+  onDone,
+}: DraftFieldProps) {
   const [draft, setDraft] = useState<string | null>(null);
   const done = (): void => {
     const typed = draft?.trim();
@@ -29,7 +39,7 @@ export function DraftField({ label, placeholder, value = "", inputMode, isFirst 
   return (
     <TextField
       label={label}
-      type="text"
+      type={type ?? "text"}
       autoComplete="off"
       spellCheck={false}
       placeholder={placeholder}

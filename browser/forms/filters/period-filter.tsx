@@ -1,15 +1,15 @@
-import { useState } from "react";
-import { dayIn } from "../../../shared/zone-days.ts";
+import { type KeyboardEvent, useState } from "react";
+import { dayIn, QUARTER_MS } from "../../../shared/zone-days.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { texts } from "../../messages/texts.ts";
-import { type Period, periodBounds, periodLabel, periodParam, periodProblem } from "../../time/periods.ts";
+import { type Period, periodBounds, periodLabel, periodParam } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import type { ZoneChoice } from "../../time/zones.ts";
 import { SelectField, TextField } from "../../ui/fields.tsx";
+import { editedDraft, finishedDraft, keptDraft, type PeriodDraft } from "./period-draft.ts";
 
 const text = texts("filters", filterTexts);
-const HOUR_MS = 3_600_000;
 const CUSTOM = "custom";
 
 type Moving = Exclude<Period["kind"], "custom">;
@@ -26,22 +26,31 @@ interface PeriodFilterProps {
 
 /** The period of a page, and the zone by whose clock its days begin. */
 export function PeriodFilter({ period, kinds, onPeriod, onZone }: PeriodFilterProps) {
-  const nowMs = useNow(HOUR_MS);
+  const nowMs = useNow(QUARTER_MS);
   const { zone, options } = useZone();
   const isCustom = period.kind === CUSTOM;
   const { days } = periodBounds(period, zone, nowMs);
   const today = dayIn(zone, nowMs);
-  const [problem, setProblem] = useState<{ readonly field: "from" | "to"; readonly text: string } | null>(null);
-  const [from, to] = isCustom ? [period.fromDay, period.toDay] : [days?.first ?? today, days?.last ?? today];
-  const own = (fromDay: string, toDay: string): void => {
-    const found = periodProblem(fromDay, toDay);
-    setProblem(found);
-    if (found === null) onPeriod(periodParam({ kind: CUSTOM, fromDay, toDay }));
+  const [held, setHeld] = useState<PeriodDraft | null>(null);
+  const draft = keptDraft(held, period);
+  // a draft that has ended does not come back with the period over which it was typed
+  if (draft !== held) setHeld(draft);
+  const { from, to } = draft ?? (isCustom ? { from: period.fromDay, to: period.toDay } : { from: "", to: "" });
+  const edit = (change: { readonly from?: string; readonly to?: string }): void =>
+    setHeld(editedDraft(draft, period, { from, to }, change));
+  const finish = (): void => {
+    if (draft === null) return;
+    const finished = finishedDraft(draft);
+    setHeld(finished);
+    if (finished !== null && finished.asked !== null) onPeriod(finished.asked);
+  };
+  const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === "Enter") finish();
   };
   const choose = (value: string): void => {
+    setHeld(null);
     const moving = kinds.find((kind) => kind === value);
-    if (moving === undefined) own(from, to);
-    else onPeriod(moving);
+    onPeriod(moving ?? periodParam({ kind: CUSTOM, fromDay: days?.first ?? today, toDay: days?.last ?? today }));
   };
   return (
     <>
@@ -59,18 +68,20 @@ export function PeriodFilter({ period, kinds, onPeriod, onZone }: PeriodFilterPr
           <TextField
             label={text("fromDay")}
             type="date"
-            key={`from ${from}`}
-            defaultValue={from}
-            error={problem?.field === "from" ? problem.text : undefined}
-            onChange={(event) => own(event.target.value, to)}
+            value={from}
+            error={draft?.problem?.field === "from" ? draft.problem.text : undefined}
+            onChange={(event) => edit({ from: event.target.value })}
+            onBlur={finish}
+            onKeyDown={onKey}
           />
           <TextField
             label={text("toDay")}
             type="date"
-            key={`to ${to}`}
-            defaultValue={to}
-            error={problem?.field === "to" ? problem.text : undefined}
-            onChange={(event) => own(from, event.target.value)}
+            value={to}
+            error={draft?.problem?.field === "to" ? draft.problem.text : undefined}
+            onChange={(event) => edit({ to: event.target.value })}
+            onBlur={finish}
+            onKeyDown={onKey}
           />
         </>
       )}

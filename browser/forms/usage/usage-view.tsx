@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
-import { dayStartMs } from "../../../shared/zone-days.ts";
+import { dayStartMs, QUARTER_MS } from "../../../shared/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Records } from "../../data/api.ts";
 import { addressOf, read } from "../../data/reads.ts";
@@ -11,17 +11,17 @@ import { formatDay } from "../../time/instants.ts";
 import { periodBounds, periodFrom } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { ZoneProvider } from "../../time/zone-context.tsx";
-import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { DownloadLink } from "../../ui/download-link.tsx";
 import { formatCount, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { PeriodFilter } from "../filters/period-filter.tsx";
+import { KeptFrom } from "./kept-from.tsx";
 import { usageTotals } from "./usage-totals.ts";
 
 const text = texts("usage", usageTexts);
 const EVERY_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 const USUAL = { kind: "7d" } as const;
 const KINDS = ["7d", "30d", "month"] as const;
@@ -47,20 +47,21 @@ interface UsageViewProps {
 
 /** What was used in some days of a zone, of a tenant or of a model. */
 export function UsageView({ zone: zoneName, period: param, onPeriod, filter, children }: UsageViewProps) {
-  const hourMs = useNow(HOUR_MS);
+  const nowMs = useNow(QUARTER_MS);
   const zone = usableZone(zoneName);
   const asked = periodFrom(param ?? "");
   const period = asked === null || asked.kind === "24h" ? USUAL : asked;
-  const bounds = periodBounds(period, zone, hourMs);
+  const bounds = periodBounds(period, zone, nowMs);
   const { first, last } = bounds.days ?? { first: "", last: "" };
   const query = { ...filter, start_day: first, end_day: last, timezone: zone };
   const byDay = useUsage(query, "day");
   return (
-    <ZoneProvider tenantZone={zone} browserZone={zone} choice={null} onChoose={() => undefined} nowMs={hourMs}>
+    <ZoneProvider tenantZone={zone} browserZone={zone} choice={null} onChoose={() => undefined} nowMs={nowMs}>
       <Row>
         <PeriodFilter period={period} kinds={KINDS} onPeriod={onPeriod} />
-        <p>{text("totalsIn", { zone: zoneLabel(zone, hourMs), first: formatDay(first), last: formatDay(last) })}</p>
+        <p>{text("totalsIn", { zone: daysZoneLabel(zone, bounds), first: formatDay(first), last: formatDay(last) })}</p>
       </Row>
+      <KeptFrom zone={zone} first={first} nowMs={nowMs} />
       <Loaded state={byDay} texts={{ ...STATE_TEXTS, failed: text("usageFailed") }}>
         {(rows) => (
           <UsageDays
@@ -80,9 +81,11 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
 export type UsageQuery = Parameters<UsageViewProps["children"]>[0];
 type Group = "day" | "model" | "key";
 
-/** Usage of a query, by group. */
+/** Usage of a query, by group; none while it is read. */
 export function useUsage(query: UsageQuery, group: Group) {
-  return useQuery(read(DAILY, { params: { query: { ...query, group_by: group } } }, { everyMs: EVERY_MS }));
+  return useQuery(
+    read(DAILY, { params: { query: { ...query, group_by: group } } }, { everyMs: EVERY_MS, keepsOld: false }),
+  );
 }
 
 /** The same figures as a file. */

@@ -24,7 +24,6 @@ export const reportsTexts = {
   noPrice: "No price was set for what was used, so what it cost is not known.",
   noEnergy: "The energy was not measured: settings, Energy.",
   unpriced: "{count, plural, one {# model} other {# models}} without a price, not in the spend: {models}",
-  keptFrom: "Days of this zone are known from {day} on: earlier ones are missing here. UTC has all.",
   empty: "No requests in this time",
   emptyText: "Usage appears some seconds after a request has ended.",
   clear: "Clear filters",

@@ -9,6 +9,7 @@ export const usageTexts = {
   noUsageText: "Usage appears some seconds after a request has ended.",
   usageFailed: "The usage could not be loaded.",
   totalsIn: "Days of {zone}, {first} to {last}",
+  keptFrom: "Days of this zone are known from {day} on: earlier ones are missing here. UTC has all.",
   tokens: "Tokens",
   cacheHits: "Cache hits",
   byDay: "By day",

@@ -10,16 +10,17 @@ export function auditPeriod({ period }: AuditSearch): Period {
   return periodFrom(period ?? "") ?? { kind: "30d" };
 }
 
-/** The query; a period that has not ended has no end. `nowMs`: to the hour, so that the list does not begin anew by itself. */
+/** The query; own days end with the last one, other periods with what comes. `nowMs`: to the hour, so that the list does not begin anew by itself. */
 export function auditQuery(search: AuditSearch, zone: string, nowMs: number): Readonly<Record<string, string>> {
-  const { fromMs, toMs } = periodBounds(auditPeriod(search), zone, nowMs);
+  const period = auditPeriod(search);
+  const { fromMs, toMs } = periodBounds(period, zone, nowMs);
   const filters = AUDIT_FILTERS.flatMap((name) => {
     const value = search[name];
     return value === undefined ? [] : [[name, value] as const];
   });
   return {
     since_ms: String(Math.max(0, fromMs)),
-    ...(toMs < nowMs ? { until_ms: String(Math.max(0, toMs - 1)) } : {}),
+    ...(period.kind === "custom" ? { until_ms: String(Math.max(0, toMs - 1)) } : {}),
     ...Object.fromEntries(filters),
   };
 }

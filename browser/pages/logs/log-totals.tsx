@@ -1,7 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
+import { QUARTER_MS } from "../../../shared/zone-days.ts";
 import { read } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
+import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatCount, formatUsd } from "../../ui/format.ts";
 import classes from "./logs-page.module.css";
@@ -13,7 +15,11 @@ const EVERY_MS = 15_000;
 /** Sums of everything that the filters select, of which the list shows the beginning. */
 export function LogTotals({ query }: { readonly query: LogsQuery }) {
   const { label } = useZone();
-  const options = read("/api/v1/usage/logs/totals", { params: { query } }, isOver(query) ? {} : { everyMs: EVERY_MS });
+  const options = read(
+    "/api/v1/usage/logs/totals",
+    { params: { query } },
+    isOver(query, useNow(QUARTER_MS)) ? {} : { everyMs: EVERY_MS },
+  );
   const { data, error, isPlaceholderData } = useQuery(options);
   const sums = isPlaceholderData ? undefined : data;
   return (

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
+import { QUARTER_MS } from "../../../shared/zone-days.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
@@ -78,7 +79,8 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
   const query = useQueryOf(search, role, zone);
   const [isAtTop, setAtTop] = useState(true);
   const box = useRef<HTMLDivElement>(null);
-  const isLive = search.paused !== true && !isOver(query);
+  const isPast = isOver(query, useNow(QUARTER_MS));
+  const isLive = search.paused !== true && !isPast;
   const isHeld = search.open !== undefined || !isAtTop;
   const feed = useFeed(query, { isLive, isHeld });
   const { list, rows, fresh } = feed;
@@ -138,7 +140,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
               <LogTotals query={query} />
               <LiveState
                 isPaused={search.paused === true}
-                isOver={isOver(query)}
+                isOver={isPast}
                 isHeld={isHeld}
                 waiting={feed.waiting}
                 onShow={showNew}

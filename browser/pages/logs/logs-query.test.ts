@@ -29,7 +29,14 @@ describe("the query of an address", () => {
   ])("has the first and the last millisecond of a day of %s", (zone, fromMs, hours) => {
     const query = logsQuery(logsSearch({ period: "2026-11-01..2026-11-01" }), "admin", zone, NOW);
     expect(query).toEqual({ since_ms: String(fromMs), until_ms: String(fromMs + hours * 3_600_000 - 1) });
-    expect(isOver(query)).toBe(true);
+    expect([isOver(query, fromMs), isOver(query, NOW)]).toEqual([false, true]);
+  });
+
+  it("ends with own days, also when the last one has just ended or has not", () => {
+    const toMs = Date.UTC(2026, 10, 22, 18, 30);
+    const search = logsSearch({ period: "2026-11-22..2026-11-22" });
+    for (const nowMs of [toMs - 1_800_000, toMs, toMs + 1_800_000])
+      expect(logsQuery(search, "admin", "Asia/Kolkata", nowMs)).toMatchObject({ until_ms: String(toMs - 1) });
   });
 
   it("has no filter that a tenant's user does not have", () => {

@@ -65,14 +65,16 @@ export function filtersOf(search: LogsSearch, role: "admin" | "user"): Readonly<
   return Object.fromEntries(set);
 }
 
-/** The query. A period that has not ended has no end, so that what arrives later is in it. */
+/** The query. Own days end with the last one; other periods have no end, so that what arrives later is in them. */
 export function logsQuery(search: LogsSearch, role: "admin" | "user", zone: string, nowMs: number): LogsQuery {
-  const { fromMs, toMs } = periodBounds(periodOf(search), zone, nowMs);
-  const end: LogsQuery = toMs < nowMs ? { until_ms: String(Math.max(0, toMs - 1)) } : {};
+  const period = periodOf(search);
+  const { fromMs, toMs } = periodBounds(period, zone, nowMs);
+  const end: LogsQuery = period.kind === "custom" ? { until_ms: String(Math.max(0, toMs - 1)) } : {};
   return { since_ms: String(Math.max(0, fromMs)), ...end, ...filtersOf(search, role) };
 }
 
-/** True when no request of the period can arrive any more, but for late ones. */
-export function isOver(query: LogsQuery): boolean {
-  return query["until_ms"] !== undefined;
+/** True when no request of the period can arrive any more at `nowMs`, but for late ones. */
+export function isOver(query: LogsQuery, nowMs: number): boolean {
+  const untilMs = query["until_ms"];
+  return untilMs !== undefined && Number(untilMs) < nowMs;
 }

@@ -46,7 +46,11 @@ export function ModelUsageTab({ model: { model_name: model } }: ModelTabProps) {
 
 function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: string }) {
   const byKey = useQuery(
-    read("/api/v1/usage/breakdown", { params: { query: { ...query, limit: KEYS_MAX } } }, { everyMs: EVERY_MS }),
+    read(
+      "/api/v1/usage/breakdown",
+      { params: { query: { ...query, limit: KEYS_MAX } } },
+      { everyMs: EVERY_MS, keepsOld: false },
+    ),
   );
   return (
     <Panel

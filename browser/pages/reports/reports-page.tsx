@@ -2,13 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Printer } from "lucide-react";
 import { useMemo } from "react";
-import { dayStartMs } from "../../../shared/zone-days.ts";
+import { dayStartMs, QUARTER_MS } from "../../../shared/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { addressOf, read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -17,13 +18,14 @@ import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import { daysZoneLabel } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
 import { DownloadLink } from "../../ui/download-link.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatEnergy, formatMass, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { sortedRows, sortFrom, sortParam } from "../../ui/sorted.ts";
-import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { RowName, reportColumns, reportSorts } from "./report-columns.tsx";
 import { changeOf, type ReportFigures, reportFigures, reportTotals } from "./report-figures.ts";
@@ -38,7 +40,6 @@ const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/reports");
 const EVERY_MS = 60_000;
-const HOUR_MS = 3_600_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The figures that the tiles and the chart show, and how. */
@@ -70,7 +71,7 @@ export function ReportsPage() {
       browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
       choice={search.zone ?? null}
       onChoose={(zone) => change({ zone })}
-      nowMs={useNow(HOUR_MS)}
+      nowMs={useNow(QUARTER_MS)}
     >
       <Report
         search={search}
@@ -95,8 +96,9 @@ interface ReportProps {
 }
 
 function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: ReportProps) {
-  const { zone, label } = useZone();
-  const { period, days, range, before, keptFrom } = reportPeriod(search.period, zone, useNow(HOUR_MS));
+  const { zone } = useZone();
+  const nowMs = useNow(QUARTER_MS);
+  const { period, days, range, before } = reportPeriod(search.period, zone, nowMs);
   const groups = REPORT_GROUPS.filter((group) => group !== "tenant" || tenantId === undefined);
   const by = groups.find((group) => group === search.by) ?? groups[0] ?? "model";
   const keyId = idOf(search.key_id);
@@ -178,17 +180,17 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
             <bdi>{tenantName}</bdi>.{" "}
           </>
         )}
-        {text("daysIn", { zone: label, first: formatDay(days.first), last: formatDay(days.last) })}{" "}
+        {text("daysIn", { zone: daysZoneLabel(zone, range), first: formatDay(days.first), last: formatDay(days.last) })}{" "}
         {before !== null && text("comparedWith", { first: formatDay(before.first), last: formatDay(before.last) })}
       </p>
-      {keptFrom !== null && <Notice tone="warn">{text("keptFrom", { day: formatDay(keptFrom) })}</Notice>}
+      <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
       {/* with the models, whose remark stands above the table: nothing moves when it comes */}
       <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={STATE_TEXTS}>
         {(shown) => (
           <ReportBody
             rows={shown}
             by={by}
-            earlier={earlier.isPlaceholderData ? undefined : earlier.data}
+            earlier={earlier.data}
             models={models.data}
             daily={daily.data}
             zone={zone}
@@ -324,12 +326,12 @@ function DayChart({ rows, measure: { id, figure, axis }, zone, range: { fromMs, 
   );
 }
 
-/** Rows of the daily rollup. */
+/** Rows of the daily rollup; those of another question are none of this one. */
 function useDaily(
   query: { readonly start_day: string; readonly end_day: string; readonly group_by: ReportGroup },
   enabled: boolean,
 ) {
-  return useQuery(read(DAILY_PATH, { params: { query } }, { everyMs: EVERY_MS, enabled }));
+  return useQuery(read(DAILY_PATH, { params: { query } }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
 }
 
 /** What the API would refuse is left out, as everything that an address says wrongly. */

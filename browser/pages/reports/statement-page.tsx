@@ -9,31 +9,32 @@ import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatDay, formatInstant } from "../../time/instants.ts";
 import { monthBefore, periodBounds } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
-import { TextField } from "../../ui/fields.tsx";
 import { formatCount, formatEnergy, formatMass, formatUsd } from "../../ui/format.ts";
 import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { type ReportLine, reportColumns } from "./report-columns.tsx";
 import { reportFigures, reportTotals, usdDecimals } from "./report-figures.ts";
-import { type Days, keptFrom } from "./report-period.ts";
+import type { Days } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey, rowName } from "./report-words.ts";
 import classes from "./reports.module.css";
+import { isMonth } from "./statement-search.ts";
 import { Unpriced } from "./unpriced.tsx";
 
 const text = texts("reports", reportsTexts);
 const route = getRouteApi("/signed-in/reports/statement");
 const MINUTE_MS = 60_000;
-const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 export function StatementPage() {
   const search = route.useSearch();
@@ -48,7 +49,7 @@ export function StatementPage() {
   const nowMs = useNow(MINUTE_MS);
   const zone = usableZone(shown?.timezone ?? "UTC");
   const usual = monthBefore(dayIn(zone, nowMs)).fromDay.slice(0, 7);
-  const month = MONTH.test(search.month ?? "") ? (search.month ?? usual) : usual;
+  const month = isMonth(search.month) ? search.month : usual;
   return (
     <Stack>
       <PageHead
@@ -74,14 +75,13 @@ export function StatementPage() {
               onChoose={(tenant_id) => void navigate({ search: (before) => changedSearch(before, { tenant_id }) })}
             />
           )}
-          <TextField
+          <DraftField
             label={text("month")}
             type="month"
-            key={month}
-            defaultValue={month}
-            onChange={({ target }) => {
-              if (MONTH.test(target.value))
-                void navigate({ search: (before) => changedSearch(before, { month: target.value }), replace: true });
+            value={month}
+            onDone={(typed) => {
+              if (isMonth(typed))
+                void navigate({ search: (before) => changedSearch(before, { month: typed }), replace: true });
             }}
           />
         </Filters>
@@ -111,11 +111,13 @@ interface StatementProps {
 
 function Statement({ tenant, month, zone, nowMs }: StatementProps) {
   const days = daysOfMonth(month);
-  const isOver = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs).toMs <= nowMs;
-  const kept = keptFrom(zone, nowMs);
+  const bounds = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs);
+  const isOver = bounds.toMs <= nowMs;
   const query = { tenant_id: tenant.id, start_day: days.first, end_day: days.last, timezone: zone };
-  const byModel = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }));
-  const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }));
+  const byModel = useQuery(
+    read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }, { keepsOld: false }),
+  );
+  const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }, { keepsOld: false }));
   const organization = tenant.organization === "" ? text("unknown") : tenant.organization;
   return (
     <>
@@ -130,16 +132,16 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
         <Facts
           facts={[
             [text("period"), `${formatDay(days.first)} – ${formatDay(days.last)}`],
-            [text("zone"), zoneLabel(zone, nowMs)],
+            [text("zone"), daysZoneLabel(zone, bounds)],
             [text("made"), formatInstant(zone, nowMs, "minute")],
           ]}
         />
       </div>
       {!isOver && <Notice tone="warn">{text("notOver")}</Notice>}
-      {kept !== null && days.first < kept && <Notice tone="warn">{text("keptFrom", { day: formatDay(kept) })}</Notice>}
-      <Loaded state={{ ...byModel, data: byModel.isPlaceholderData ? undefined : byModel.data }} texts={STATE_TEXTS}>
+      <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
+      <Loaded state={byModel} texts={STATE_TEXTS}>
         {(ofModels) => (
-          <Loaded state={{ ...byKey, data: byKey.isPlaceholderData ? undefined : byKey.data }} texts={STATE_TEXTS}>
+          <Loaded state={byKey} texts={STATE_TEXTS}>
             {(ofKeys) => (
               <>
                 <StatementRows rows={ofModels} by="model" />

@@ -6,3 +6,11 @@ export const statementSearch = searchParams({
   /** YYYY-MM; absent: the last whole month. */
   month: textParam(7),
 });
+
+/** Years that a person means: `0002` stands in the field while `2026` is typed. */
+const MONTH = /^(19|20)\d{2}-(0[1-9]|1[0-2])$/;
+
+/** True for a month of the calendar, YYYY-MM. */
+export function isMonth(month: string | undefined): month is string {
+  return month !== undefined && MONTH.test(month);
+}
