@@ -55,7 +55,20 @@ describe("a form", () => {
         const untouched = draftOf(secrets, stored, "UTC");
         expect(bodyOf(secrets, stored, untouched, "UTC")).toEqual({});
         const body = bodyOf(secrets, stored, { token: { isStored, isRemoved, text: given } }, "UTC");
-        expect(body).toEqual(given !== "" ? { token: given } : isRemoved ? { token: "" } : {});
+        expect(body).toEqual(given.trim() !== "" ? { token: given } : isRemoved ? { token: "" } : {});
+      }),
+    );
+  });
+
+  it("neither removes nor replaces a secret for blanks that are typed", () => {
+    const secrets = [secretSpec("token", "token_set")];
+    const blank = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\u00a0", "\u2003", "\ufeff") });
+    fc.assert(
+      fc.property(fc.boolean(), fc.boolean(), blank, (isStored, isRemoved, given) => {
+        const stored = { token_set: isStored };
+        const draft = { token: { isStored, isRemoved, text: given } };
+        expect(touchedFields(secrets, stored, draft, "UTC")).toEqual(isRemoved ? ["token"] : []);
+        expect(bodyOf(secrets, stored, draft, "UTC")).toEqual(isRemoved ? { token: "" } : {});
       }),
     );
   });
