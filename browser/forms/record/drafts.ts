@@ -118,6 +118,20 @@ function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string):
   return epochMs === null ? text : new Date(epochMs).toISOString();
 }
 
+/**
+ * The touched fields that say nothing where something is needed, such as a number that was emptied: their body would keep the
+ * stored value, or get a default that nobody has typed.
+ */
+export function emptiedFields(
+  specs: readonly FieldSpec[],
+  base: FieldValues,
+  draft: Draft,
+  zone: string,
+): readonly string[] {
+  const said = bodyOf(specs, base, draft, zone);
+  return touchedFields(specs, base, draft, zone).filter((name) => !Object.hasOwn(said, name));
+}
+
 /** The first error of each field. Errors of fields that the form does not show stand under the empty name, with their field. */
 export function errorsOf(issues: readonly z.core.$ZodIssue[], shown: readonly string[]): FieldErrors {
   const errors = new Map<string, string>();

@@ -18,6 +18,7 @@ import {
   bodyOf,
   type Draft,
   draftOf,
+  emptiedFields,
   errorsOf,
   errorsWithout,
   type FieldErrors,
@@ -114,11 +115,16 @@ export function RecordForm(props: RecordFormProps) {
     event.preventDefault();
     if (edit === null) return;
     const touched = touchedFields(specs, base, draft, zone);
+    if (touched.length === 0) {
+      setEdit(null); // what was typed is what somebody else has saved meanwhile
+      return;
+    }
+    const emptied = emptiedFields(specs, base, draft, zone).map((field) => [field, text("needsValue")] as const);
     const body =
       sends === "all" ? values : Object.fromEntries(Object.entries(values).filter(([key]) => touched.includes(key)));
     const judged = schema.safeParse(body);
-    if (!judged.success) {
-      setErrors(errorsOf(judged.error.issues, names));
+    if (!judged.success || emptied.length > 0) {
+      setErrors({ ...errorsOf(judged.error?.issues ?? [], names), ...Object.fromEntries(emptied) });
       return;
     }
     setReading(true);
