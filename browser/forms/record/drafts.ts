@@ -132,6 +132,11 @@ export function emptiedFields(
   return touchedFields(specs, base, draft, zone).filter((name) => !Object.hasOwn(said, name));
 }
 
+/** The fields of a saved body as they were before; what the record lacked is null. */
+export function undoBody(body: FieldValues, base: FieldValues): FieldValues {
+  return Object.fromEntries(Object.keys(body).map((field) => [field, base[field] ?? null]));
+}
+
 /** The first error of each field. Errors of fields that the form does not show stand under the empty name, with their field. */
 export function errorsOf(issues: readonly z.core.$ZodIssue[], shown: readonly string[]): FieldErrors {
   const errors = new Map<string, string>();

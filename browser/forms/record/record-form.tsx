@@ -26,6 +26,7 @@ import {
   serverErrors,
   type Typed,
   touchedFields,
+  undoBody,
 } from "./drafts.ts";
 import { FormFields, type OwnControl } from "./field-control.tsx";
 import type { FieldSpec } from "./field-specs.ts";
@@ -52,6 +53,11 @@ interface RecordFormProps {
   /** Reads the record again, to see whether somebody else has changed it. */
   readonly readNow: () => Promise<FieldValues>;
   readonly touches: readonly ReadPath[];
+  /**
+   * The body that takes a saved one back, from what the record was before; null: undo is not offered. Absent: the fields of
+   * the body as they were.
+   */
+  readonly undoOf?: (body: FieldValues, base: FieldValues) => FieldValues | null;
   /** Values are shown, and cannot be changed. */
   readonly isReadOnly?: boolean;
   /** Values that are offered while typing, by field. */
@@ -72,7 +78,7 @@ interface Edit {
 const NO_ERRORS: FieldErrors = {};
 
 export function RecordForm(props: RecordFormProps) {
-  const { what, name, specs, schema, record, zone, sends, send, readNow, touches, note } = props;
+  const { what, name, specs, schema, record, zone, sends, send, readNow, touches, note, undoOf = undoBody } = props;
   const [edit, setEdit] = useState<Edit | null>(null);
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isReading, setReading] = useState(false);
@@ -87,15 +93,12 @@ export function RecordForm(props: RecordFormProps) {
       setEdit(null);
       setErrors(NO_ERRORS);
     },
-    inverse: (body) =>
-      specs.some((spec) => spec.kind === "secret" && Object.hasOwn(body, spec.name))
-        ? null // nobody here knows the secret from before
-        : {
-            variables: Object.fromEntries(
-              Object.keys(body).map((field) => [field, edit?.base[field] ?? record[field] ?? null]),
-            ),
-            done: text("undone", { what, name }),
-          },
+    inverse: (body) => {
+      // Nobody here knows a secret from before.
+      const isSecretSent = specs.some((spec) => spec.kind === "secret" && Object.hasOwn(body, spec.name));
+      const variables = isSecretSent ? null : undoOf(body, edit?.base ?? record);
+      return variables === null ? null : { variables, done: text("undone", { what, name }) };
+    },
   });
   if (props.isReadOnly === true)
     return <Facts facts={names.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
