@@ -49,6 +49,8 @@ export const portalTexts = {
   use: "Code",
   noPrice: "No price is set",
   perTokens: "{input} / {output} a million",
+  perCached: "{usd} a million cached input",
+  perReasoning: "{usd} a million reasoning",
   perMinute: "{usd} a minute",
   perImage: "{usd} an image",
   perCharacters: "{usd} a million characters",
