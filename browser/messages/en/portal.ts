@@ -74,6 +74,7 @@ export const portalTexts = {
   keyHintNone: "Put the secret of a key into {variable}. It was shown once, when the key was created.",
   keyEnded: "{name} is not admitted: requests with it are refused.",
   modelRefused: "{name} may not be used with this key.",
+  modelOff: "{name} is switched off or not allowed.",
   address: "Address of the gateway",
   addressNote: "OpenAI's paths are below it, under /v1.",
   code: "Code",
