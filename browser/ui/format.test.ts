@@ -1,9 +1,18 @@
 /** Numbers read as people write them, whatever the number. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatCount, formatMs, formatShare, formatShortCount, formatText, formatUsd } from "./format.ts";
+import {
+  formatCount,
+  formatMs,
+  formatPrice,
+  formatShare,
+  formatShortCount,
+  formatText,
+  formatUsd,
+  usdDecimals,
+} from "./format.ts";
 
-const ALL = { formatCount, formatMs, formatShare, formatShortCount, formatUsd };
+const ALL = { formatCount, formatMs, formatShare, formatShortCount, formatUsd, formatPrice };
 
 describe.each(Object.entries(ALL))("%s", (_, format) => {
   it("shows what is not known as a dash", () => {
@@ -56,6 +65,30 @@ it.each([
   [-125_000, "-2 min 5 s"],
 ])("formats %s ms as %s", (ms, text) => {
   expect(formatMs(ms)).toBe(text);
+});
+
+describe("usdDecimals", () => {
+  it("writes every amount of a column to its last decimal, so that the column adds up", () => {
+    expect([usdDecimals([]), usdDecimals([1, null]), usdDecimals([0.1, 0.25, 0.451]), usdDecimals([1e-9])]).toEqual([
+      2, 2, 3, 9,
+    ]);
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.integer({ min: -1e12, max: 1e12 })), { maxLength: 30 }), (nanos) => {
+        const amounts = nanos.map((nano) => (nano === null ? null : nano / 1e9));
+        const decimals = usdDecimals(amounts);
+        for (const amount of amounts) if (amount !== null) expect(Number(amount.toFixed(decimals))).toBe(amount);
+      }),
+    );
+  });
+
+  it("takes amounts of any size", () => {
+    expect(usdDecimals([Number.MAX_VALUE, -1e300, 1e21])).toBe(2);
+  });
+});
+
+it("writes a price to its last decimal", () => {
+  const perToken = [1.075e-6, 2.5e-6, 1e-4, 0, 1.5e-13];
+  expect(perToken.map((usd) => formatPrice(usd * 1e6))).toEqual(["$1.075", "$2.50", "$100.00", "$0.00", "$0.00000015"]);
 });
 
 it("shows a text, or the dash", () => {

@@ -52,6 +52,20 @@ export function formatUsd(usd: Amount, decimals?: number): string {
   }).format(usd);
 }
 
+/** The fewest decimals, from 2 to 9, with which these amounts are written to their last one, so that a column adds up. */
+export function usdDecimals(amounts: readonly (number | null)[]): number {
+  const needed = amounts.map((amount) => {
+    const written = amount === null || Math.abs(amount) >= HUGE_FROM ? "" : amount.toFixed(9).replace(/0+$/, "");
+    return written.length - 1 - written.indexOf(".");
+  });
+  return needed.reduce((most, one) => Math.max(most, one), 2);
+}
+
+/** A price with all of its decimals, from 2 to 9, so that what it is multiplied with comes to the cost: $1.075. */
+export function formatPrice(usd: Amount): string {
+  return known(usd) ? formatUsd(usd, usdDecimals([usd])) : UNKNOWN;
+}
+
 /** A span of time: 0.4 ms, 250 ms, 1.5 s, 2 min 5 s, 3 h 20 min, 4 d 2 h. */
 export function formatMs(ms: Amount): string {
   if (!known(ms)) return UNKNOWN;

@@ -96,7 +96,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
 
   await page.getByRole("link", { name: "Models", exact: true }).click();
   const listed = page.getByRole("row", { name: model });
-  await listed.getByText("$1.00 / $0.00 a million").waitFor();
+  await listed.getByText("$1.00 / – a million").waitFor();
   await listed.getByText("images").waitFor();
   await listed.getByRole("link", { name: "How to call" }).click();
   await page.getByRole("tab", { name: "AI SDK" }).click();

@@ -2,10 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { KEY_FIELDS } from "../../../shared/fields/key-fields.ts";
+import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
+import { modelReliabilitySchema } from "../../../shared/schema/model.ts";
 import { updateTenantSchema } from "../../../shared/schema/tenant.ts";
 import { changesBetween, rebased } from "./conflicts.ts";
-import { bodyOf, draftOf, errorsOf, serverErrors, touchedFields } from "./drafts.ts";
+import { bodyOf, draftOf, emptiedFields, errorsOf, serverErrors, touchedFields } from "./drafts.ts";
 import { fieldSpecs, objectSpecs, secretSpec } from "./field-specs.ts";
 
 const zone = fc.constantFrom("UTC", "Asia/Kolkata", "America/Los_Angeles", "Atlantis/Nowhere");
@@ -55,7 +57,20 @@ describe("a form", () => {
         const untouched = draftOf(secrets, stored, "UTC");
         expect(bodyOf(secrets, stored, untouched, "UTC")).toEqual({});
         const body = bodyOf(secrets, stored, { token: { isStored, isRemoved, text: given } }, "UTC");
-        expect(body).toEqual(given !== "" ? { token: given } : isRemoved ? { token: "" } : {});
+        expect(body).toEqual(given.trim() !== "" ? { token: given } : isRemoved ? { token: "" } : {});
+      }),
+    );
+  });
+
+  it("neither removes nor replaces a secret for blanks that are typed", () => {
+    const secrets = [secretSpec("token", "token_set")];
+    const blank = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\u00a0", "\u2003", "\ufeff") });
+    fc.assert(
+      fc.property(fc.boolean(), fc.boolean(), blank, (isStored, isRemoved, given) => {
+        const stored = { token_set: isStored };
+        const draft = { token: { isStored, isRemoved, text: given } };
+        expect(touchedFields(secrets, stored, draft, "UTC")).toEqual(isRemoved ? ["token"] : []);
+        expect(bodyOf(secrets, stored, draft, "UTC")).toEqual(isRemoved ? { token: "" } : {});
       }),
     );
   });
@@ -85,6 +100,26 @@ describe("a form", () => {
     const [spec] = fieldSpecs(["budget_tokens"], TENANT_FIELDS);
     if (spec === undefined) throw new Error("the field is gone");
     expect(bodyOf([spec], {}, { budget_tokens: typed }, "UTC")).toEqual({ budget_tokens: value });
+  });
+
+  it("knows which emptied fields would not be stored as empty", () => {
+    const reliability = fieldSpecs(Object.keys(modelReliabilitySchema.shape), MODEL_FIELDS);
+    const stored = {
+      request_timeout_secs: 30,
+      max_retries: 5,
+      retry_backoff_ms: 2000,
+      endpoint_selection_mode: "failover",
+    };
+    const numbers = ["request_timeout_secs", "max_retries", "retry_backoff_ms"] as const;
+    fc.assert(
+      fc.property(zone, fc.subarray([...numbers]), fc.constantFrom("", " ", "0", "7"), (name, typedInto, typed) => {
+        const shown = draftOf(reliability, stored, name);
+        expect(emptiedFields(reliability, stored, shown, name)).toEqual([]);
+        const draft = { ...shown, ...Object.fromEntries(typedInto.map((field) => [field, typed])) };
+        const needed = typedInto.filter((field) => typed.trim() === "" && field !== "request_timeout_secs");
+        expect(emptiedFields(reliability, stored, draft, name)).toEqual(needed);
+      }),
+    );
   });
 
   it("shows an error at its field, and elsewhere what concerns no field", () => {

@@ -14,7 +14,7 @@ export interface TypedSecret {
   readonly isStored: boolean;
   /** The stored one is taken away. */
   readonly isRemoved: boolean;
-  /** A new one; empty: none is given. */
+  /** A new one; blank: none is given. */
   readonly text: string;
 }
 /** The contents of a form's controls, by field. */
@@ -61,6 +61,11 @@ export function isSameTyped(one: Typed, other: Typed): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
+/** False for blanks: a server that trims them would remove the stored secret, another one would store them in its place. */
+export function isSecretGiven(given: string): boolean {
+  return given.trim() !== "";
+}
+
 /** The names of the fields whose controls show something else than `base` says. */
 export function touchedFields(
   specs: readonly FieldSpec[],
@@ -69,7 +74,15 @@ export function touchedFields(
   zone: string,
 ): readonly string[] {
   const shown = draftOf(specs, base, zone);
-  return specs.map(({ name }) => name).filter((name) => !isSameTyped(draft[name], shown[name]));
+  return specs
+    .filter(({ name, kind }) =>
+      kind === "secret" ? isSecretTouched(draft[name] as TypedSecret) : !isSameTyped(draft[name], shown[name]),
+    )
+    .map(({ name }) => name);
+}
+
+function isSecretTouched({ text: given, isRemoved }: TypedSecret): boolean {
+  return isRemoved || isSecretGiven(given);
 }
 
 /** The values that the controls say (a removed secret is ""; one that is not touched is absent), before they are judged: what is no number or no time stays what no schema accepts. */
@@ -88,7 +101,7 @@ export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Dr
 function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
   if (kind === "secret") {
     const { text: given, isRemoved } = typed as TypedSecret;
-    return given !== "" ? given : isRemoved ? "" : undefined;
+    return isSecretGiven(given) ? given : isRemoved ? "" : undefined;
   }
   if (typeof typed !== "string") return typed;
   const text = typed.trim();
@@ -103,6 +116,25 @@ function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string):
   if (kind !== "instant") return typed;
   const epochMs = instantAt(zone, text);
   return epochMs === null ? text : new Date(epochMs).toISOString();
+}
+
+/**
+ * The touched fields that say nothing where something is needed, such as a number that was emptied: their body would keep the
+ * stored value, or get a default that nobody has typed.
+ */
+export function emptiedFields(
+  specs: readonly FieldSpec[],
+  base: FieldValues,
+  draft: Draft,
+  zone: string,
+): readonly string[] {
+  const said = bodyOf(specs, base, draft, zone);
+  return touchedFields(specs, base, draft, zone).filter((name) => !Object.hasOwn(said, name));
+}
+
+/** The fields of a saved body as they were before; what the record lacked is null. */
+export function undoBody(body: FieldValues, base: FieldValues): FieldValues {
+  return Object.fromEntries(Object.keys(body).map((field) => [field, base[field] ?? null]));
 }
 
 /** The first error of each field. Errors of fields that the form does not show stand under the empty name, with their field. */

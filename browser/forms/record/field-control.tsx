@@ -2,7 +2,7 @@ import { Fragment, type ReactNode, useId } from "react";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
-import type { Draft, FieldErrors, Typed, TypedSecret } from "./drafts.ts";
+import { type Draft, type FieldErrors, isSecretGiven, type Typed, type TypedSecret } from "./drafts.ts";
 import type { FieldSpec } from "./field-specs.ts";
 import { choiceLabel, fieldHint, fieldLabel } from "./field-words.ts";
 import classes from "./record-form.module.css";
@@ -192,7 +192,7 @@ function SecretControl({ hint, typed, onType, ...field }: SecretControlProps) {
         value={typed.text}
         onChange={(event) => onType({ ...typed, text: event.target.value, isRemoved: false })}
       />
-      {isStored && typed.text === "" && (
+      {isStored && !isSecretGiven(typed.text) && (
         <CheckField
           label={text("secretRemove")}
           checked={isRemoved}

@@ -18,6 +18,7 @@ import {
   bodyOf,
   type Draft,
   draftOf,
+  emptiedFields,
   errorsOf,
   errorsWithout,
   type FieldErrors,
@@ -25,6 +26,7 @@ import {
   serverErrors,
   type Typed,
   touchedFields,
+  undoBody,
 } from "./drafts.ts";
 import { FormFields, type OwnControl } from "./field-control.tsx";
 import type { FieldSpec } from "./field-specs.ts";
@@ -51,6 +53,11 @@ interface RecordFormProps {
   /** Reads the record again, to see whether somebody else has changed it. */
   readonly readNow: () => Promise<FieldValues>;
   readonly touches: readonly ReadPath[];
+  /**
+   * The body that takes a saved one back, from what the record was before; null: undo is not offered. Absent: the fields of
+   * the body as they were.
+   */
+  readonly undoOf?: (body: FieldValues, base: FieldValues) => FieldValues | null;
   /** Values are shown, and cannot be changed. */
   readonly isReadOnly?: boolean;
   /** Values that are offered while typing, by field. */
@@ -71,7 +78,7 @@ interface Edit {
 const NO_ERRORS: FieldErrors = {};
 
 export function RecordForm(props: RecordFormProps) {
-  const { what, name, specs, schema, record, zone, sends, send, readNow, touches, note } = props;
+  const { what, name, specs, schema, record, zone, sends, send, readNow, touches, note, undoOf = undoBody } = props;
   const [edit, setEdit] = useState<Edit | null>(null);
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isReading, setReading] = useState(false);
@@ -86,15 +93,12 @@ export function RecordForm(props: RecordFormProps) {
       setEdit(null);
       setErrors(NO_ERRORS);
     },
-    inverse: (body) =>
-      specs.some((spec) => spec.kind === "secret" && Object.hasOwn(body, spec.name))
-        ? null // nobody here knows the secret from before
-        : {
-            variables: Object.fromEntries(
-              Object.keys(body).map((field) => [field, edit?.base[field] ?? record[field] ?? null]),
-            ),
-            done: text("undone", { what, name }),
-          },
+    inverse: (body) => {
+      // Nobody here knows a secret from before.
+      const isSecretSent = specs.some((spec) => spec.kind === "secret" && Object.hasOwn(body, spec.name));
+      const variables = isSecretSent ? null : undoOf(body, edit?.base ?? record);
+      return variables === null ? null : { variables, done: text("undone", { what, name }) };
+    },
   });
   if (props.isReadOnly === true)
     return <Facts facts={names.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
@@ -114,11 +118,16 @@ export function RecordForm(props: RecordFormProps) {
     event.preventDefault();
     if (edit === null) return;
     const touched = touchedFields(specs, base, draft, zone);
+    if (touched.length === 0) {
+      setEdit(null); // what was typed is what somebody else has saved meanwhile
+      return;
+    }
+    const emptied = emptiedFields(specs, base, draft, zone).map((field) => [field, text("needsValue")] as const);
     const body =
       sends === "all" ? values : Object.fromEntries(Object.entries(values).filter(([key]) => touched.includes(key)));
     const judged = schema.safeParse(body);
-    if (!judged.success) {
-      setErrors(errorsOf(judged.error.issues, names));
+    if (!judged.success || emptied.length > 0) {
+      setErrors({ ...errorsOf(judged.error?.issues ?? [], names), ...Object.fromEntries(emptied) });
       return;
     }
     setReading(true);

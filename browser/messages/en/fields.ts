@@ -186,6 +186,7 @@ export const fieldTexts = {
   emptyText: "(empty)",
   inZone: "{zone}",
   unsaved: "Not saved yet.",
+  needsValue: "Needs a value: empty would not be saved.",
   discard: "Discard",
   saveFailed: "{what} was not saved: {reason}",
   nothingSaved: "Nothing was saved. Mend what is marked.",

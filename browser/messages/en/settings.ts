@@ -54,7 +54,7 @@ export const settingsTexts = {
   probeOk: "{url} answers with {model}.",
   probeBad: "{url} does not answer: {error}.",
   energyText:
-    "The power of the cluster is read from Prometheus and shared among requests; usage rows carry energy, its cost and CO2. Counts from the next reading.",
+    "The power of the cluster is read from Prometheus and shared among requests; usage rows carry energy, its cost and CO2. Prices count for the next request, the query from the next reading.",
   energyTest: "Run the query once",
   energyTestText: "With what stands in the form, saved or not.",
   energyResult: "{watts} W in all, from {nodes, plural, one {# node} other {# nodes}}.",
@@ -81,8 +81,7 @@ export const settingsTexts = {
   brainNone: "No model is chosen: the assistant cannot answer. Choose a chat model that can call tools.",
   retentionText:
     "How long raw usage rows and spans are kept. Whole days before that are dropped within an hour; daily totals are kept for ever, quarters of an hour for 400 days.",
-  retentionShorter:
-    "{count, plural, one {# day} other {# days}} of rows and spans, those before {day} (UTC), will be dropped. This cannot be taken back.",
+  retentionShorter: "Rows and spans before {day} (UTC) will be dropped. This cannot be taken back.",
   compact: "Drop older days now",
   compactDone: "{count, plural, one {# day} other {# days}} older than {days} days dropped.",
   compactNothing: "Nothing is older than {days} days.",

@@ -1,16 +1,16 @@
 /** The prices of a model's tokens in a few words (docs/rules/models.md#prices). Pure. */
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatUsd } from "../../ui/format.ts";
+import { formatPrice } from "../../ui/format.ts";
 
 const text = texts("models", modelsTexts);
 
 /** Of this many tokens people speak. */
 const TOKENS = 1_000_000;
 
-/** `$2.50` for the price of a token; a dash for what is no price. */
+/** `$2.50` for the price of a token, to its last decimal; a dash for what is no price. */
 export function perMillion(usdPerToken: unknown): string {
-  return formatUsd(typeof usdPerToken === "number" ? usdPerToken * TOKENS : null);
+  return formatPrice(typeof usdPerToken === "number" ? usdPerToken * TOKENS : null);
 }
 
 /** `$2.50 / $10.00`, in and out; a dash for a model without prices of tokens. */

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
+import { isSecretGiven } from "../../forms/record/drafts.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
@@ -27,7 +28,7 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
   const [error, setError] = useState<ApiError | null>(null);
   const isSet = owner.kind === "model" ? owner.model.api_key_set : owner.endpoint.api_key_set;
   const name = owner.kind === "model" ? owner.model.model_name : owner.endpoint.name;
-  // A blank key removes the stored one.
+  // An empty key removes the stored one; blanks would be stored in its place.
   const write = useAnnouncedWrite<string>({
     send: async (key) =>
       owner.kind === "model"
@@ -48,7 +49,7 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (typed !== "") run(typed);
+    if (isSecretGiven(typed)) run(typed);
   };
   return (
     <form onSubmit={submit} noValidate>
@@ -64,7 +65,7 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
           }}
         />
         <Row>
-          <Button type="submit" disabled={typed === ""} isBusy={write.isBusy}>
+          <Button type="submit" disabled={!isSecretGiven(typed)} isBusy={write.isBusy}>
             {text("keySave")}
           </Button>
           {isSet && (

@@ -93,7 +93,9 @@ export function GuidePage() {
                 <Notice tone="warn">{text("keyEnded", { name: nameOf(key) })}</Notice>
               )}
               {!usable.some(({ model_name }) => model_name === model) && (
-                <Notice tone="warn">{text("modelRefused", { name: model })}</Notice>
+                <Notice tone="warn">
+                  {text(key !== undefined && names.includes(model) ? "modelRefused" : "modelOff", { name: model })}
+                </Notice>
               )}
               <Panel title={text("address")} note={text("addressNote")}>
                 {baseUrl === null ? (

@@ -2,7 +2,7 @@
 import type { Records } from "../../data/api.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatUsd } from "../../ui/format.ts";
+import { formatPrice } from "../../ui/format.ts";
 
 const text = texts("portal", portalTexts);
 const MILLION = 1e6;
@@ -13,6 +13,8 @@ type Priced = Pick<
   | "model_type"
   | "input_cost_per_token"
   | "output_cost_per_token"
+  | "cached_input_cost_per_token"
+  | "reasoning_output_cost_per_token"
   | "input_cost_per_second"
   | "cost_per_image"
   | "cost_per_character"
@@ -32,14 +34,22 @@ export function mainPriceUsd(model: Priced): number | null {
 
 /** Every price that is set, with its unit; null: none is. */
 export function priceText(model: Priced): string | null {
-  const tokens = [model.input_cost_per_token, model.output_cost_per_token];
-  const perTokens = tokens.some((usd) => usd > 0)
-    ? text("perTokens", { input: formatUsd((tokens[0] ?? 0) * MILLION), output: formatUsd((tokens[1] ?? 0) * MILLION) })
-    : null;
+  const [input, output] = [model.input_cost_per_token, model.output_cost_per_token].map((usd) =>
+    usd > 0 ? usd * MILLION : null,
+  );
+  const perTokens =
+    input === null && output === null
+      ? null
+      : text("perTokens", { input: formatPrice(input), output: formatPrice(output) });
+  // Of a part of the tokens 0 is a price: one that is not set is null.
+  const ofPart = (usd: number | null, id: "perCached" | "perReasoning"): string | null =>
+    usd !== null && usd >= 0 ? text(id, { usd: formatPrice(usd * MILLION) }) : null;
   const one = (usd: number, factor: number, id: "perMinute" | "perImage" | "perCharacters"): string | null =>
-    usd > 0 ? text(id, { usd: formatUsd(usd * factor) }) : null;
+    usd > 0 ? text(id, { usd: formatPrice(usd * factor) }) : null;
   const parts = [
     perTokens,
+    ofPart(model.cached_input_cost_per_token, "perCached"),
+    ofPart(model.reasoning_output_cost_per_token, "perReasoning"),
     one(model.input_cost_per_second, MINUTE_SECS, "perMinute"),
     one(model.cost_per_character, MILLION, "perCharacters"),
     one(model.cost_per_image, 1, "perImage"),

@@ -139,7 +139,8 @@ const COLUMNS: readonly Column<Model>[] = [
   {
     id: "use",
     head: text("use"),
-    cell: ({ model_name, model_type }) =>
+    cell: ({ model_name, model_type, enabled }) =>
+      enabled &&
       model_type === "chat" && (
         <Link to="/portal/guide" search={{ model: model_name }}>
           {text("guideLink")}

@@ -114,6 +114,8 @@ describe("the price of a model", () => {
     model_type: "chat",
     input_cost_per_token: 0,
     output_cost_per_token: 0,
+    cached_input_cost_per_token: null,
+    reasoning_output_cost_per_token: null,
     input_cost_per_second: 0,
     cost_per_image: 0,
     cost_per_character: 0,
@@ -127,6 +129,17 @@ describe("the price of a model", () => {
       "$0.006 a minute, $0.04 an image",
     );
     expect(priceText({ ...free, cost_per_character: 1.5e-5 })).toBe("$15.00 a million characters");
+  });
+
+  it("names every part that has one, to the last decimal, and no part that has none", () => {
+    const parts = {
+      output_cost_per_token: 1.075e-6,
+      cached_input_cost_per_token: 0,
+      reasoning_output_cost_per_token: 4e-6,
+    };
+    expect(priceText({ ...free, ...parts })).toBe(
+      "– / $1.075 a million, $0.00 a million cached input, $4.00 a million reasoning",
+    );
   });
 
   it("is not known when none is set, or it is no price", () => {

@@ -4,10 +4,10 @@ import type { ReactNode } from "react";
 import { changedSearch } from "../../data/search-params.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatCount, formatEnergy, formatMass, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatEnergy, formatMass, formatUsd, usdDecimals } from "../../ui/format.ts";
 import type { SortValues } from "../../ui/sorted.ts";
 import type { Column } from "../../ui/table.tsx";
-import { type ReportFigures, usdDecimals } from "./report-figures.ts";
+import type { ReportFigures } from "./report-figures.ts";
 import { type ReportRow, rowName } from "./report-words.ts";
 import type { ReportGroup } from "./reports-search.ts";
 

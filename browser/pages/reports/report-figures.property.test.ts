@@ -1,7 +1,7 @@
 /** The totals of a report are the sums of its rows, in any order and grouping; what is not known is never 0. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changeOf, type ReportFigures, reportFigures, reportTotals, usdDecimals } from "./report-figures.ts";
+import { changeOf, type ReportFigures, reportFigures, reportTotals } from "./report-figures.ts";
 
 const NANO = 1e9;
 const NAMES = Object.keys(reportTotals([])) as readonly (keyof ReportFigures)[];
@@ -73,25 +73,6 @@ describe("reportFigures", () => {
 
   it("knows energy that costs nothing", () => {
     expect(reportFigures(row({ energy_cost_usd: 0, co2_g: 0 }))).toMatchObject({ energyCostUsd: 0, co2Grams: 0 });
-  });
-});
-
-describe("usdDecimals", () => {
-  it("writes every amount of a column to its last decimal, so that the column adds up", () => {
-    expect([usdDecimals([]), usdDecimals([1, null]), usdDecimals([0.1, 0.25, 0.451]), usdDecimals([1e-9])]).toEqual([
-      2, 2, 3, 9,
-    ]);
-    fc.assert(
-      fc.property(fc.array(fc.option(nanoUsd), { maxLength: 30 }), (nanos) => {
-        const amounts = nanos.map((nano) => (nano === null ? null : nano / NANO));
-        const decimals = usdDecimals(amounts);
-        for (const amount of amounts) if (amount !== null) expect(Number(amount.toFixed(decimals))).toBe(amount);
-      }),
-    );
-  });
-
-  it("takes amounts of any size", () => {
-    expect(usdDecimals([Number.MAX_VALUE, -1e300, 1e21])).toBe(2);
   });
 });
 

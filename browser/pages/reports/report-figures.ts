@@ -86,15 +86,6 @@ export function changeOf(before: number | null, now: number | null): number | nu
   return before === null || now === null || before === 0 ? null : (now - before) / before;
 }
 
-/** The fewest decimals, from 2 to 9, with which these amounts are written to their last one, so that a column adds up. */
-export function usdDecimals(amounts: readonly (number | null)[]): number {
-  const needed = amounts.map((amount) => {
-    const written = amount === null || Math.abs(amount) >= 1e15 ? "" : amount.toFixed(9).replace(/0+$/, "");
-    return written.length - 1 - written.indexOf(".");
-  });
-  return needed.reduce((most, one) => Math.max(most, one), 2);
-}
-
 function sumOf(amounts: readonly (number | null)[], decimals: number): number | null {
   const known = amounts.filter((amount) => amount !== null);
   if (known.length < amounts.length && known.every((amount) => amount === 0)) return null;

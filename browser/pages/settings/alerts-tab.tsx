@@ -13,6 +13,7 @@ import { Confirm } from "../../ui/dialog.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
 import { readsOf, SettingPanel, saveSetting, useSetting } from "./setting-panel.tsx";
+import { undoEmail } from "./setting-undo.ts";
 
 const text = texts("settings", settingsTexts);
 
@@ -48,6 +49,7 @@ export function AlertsTab() {
         effect={isOn ? text("alertsEmailText") : `${text("alertsEmailText")} ${text("emailOff")}`}
         specs={EMAIL}
         schema={emailBody}
+        undoOf={undoEmail}
         fieldsOf={({ email }) => (email as FieldValues | null) ?? NO_EMAIL}
         bodyOf={({ smtp_password, ...body }) => ({
           email: smtp_password === "" ? { ...body, clear_smtp_password: true } : { ...body, smtp_password },

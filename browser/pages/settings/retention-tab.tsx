@@ -27,7 +27,6 @@ export function RetentionTab() {
         usageRetentionBodySchema.safeParse({ days }).success && before !== undefined && Number(days) < before ? (
           <Notice tone="warn">
             {text("retentionShorter", {
-              count: before - Number(days),
               day: new Date(todayMs - Number(days) * DAY_MS).toISOString().slice(0, 10),
             })}
           </Notice>

@@ -6,6 +6,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Facts, Row } from "../../ui/layout.tsx";
 import { ModelTrial, useChatModels } from "./model-trial.tsx";
 import { SettingPanel, useSetting } from "./setting-panel.tsx";
+import { undoRouting } from "./setting-undo.ts";
 
 const text = texts("settings", settingsTexts);
 const SPECS = objectSpecs(autoRouterSchema.omit({ available_tags: true, warnings: true }));
@@ -22,6 +23,7 @@ export function RoutingTab() {
       effect={text("routingText")}
       specs={SPECS}
       schema={autoRouterBodySchema}
+      undoOf={undoRouting}
       offered={{ classifier_model: models }}
       note={({ classifier_model }) => <ModelTrial model={classifier_model} />}
     >

@@ -49,7 +49,7 @@ export async function saveSetting(name: SettingName, body: FieldValues): Answere
 export const readsOf = (name: SettingName) => [pathOf(name), "/api/v1/settings"] as const;
 
 interface SettingPanelProps
-  extends Pick<Parameters<typeof RecordForm>[0], "specs" | "schema" | "offered" | "controls" | "note"> {
+  extends Pick<Parameters<typeof RecordForm>[0], "specs" | "schema" | "offered" | "controls" | "note" | "undoOf"> {
   readonly name: SettingName;
   readonly title: string;
   /** What it does, and from when on a change counts. */
