@@ -23,6 +23,7 @@ export const reportsTexts = {
   beforeUnknown: "Nothing to compare with",
   noPrice: "No price was set for what was used, so what it cost is not known.",
   noEnergy: "The energy was not measured: settings, Energy.",
+  noEnergyUser: "The energy was not measured.",
   unpriced: "{count, plural, one {# model} other {# models}} without a price, not in the spend: {models}",
   keptFrom: "Days of this zone are known from {day} on: earlier ones are missing here. UTC has all.",
   empty: "No requests in this time",
