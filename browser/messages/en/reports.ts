@@ -29,8 +29,6 @@ export const reportsTexts = {
   empty: "No requests in this time",
   emptyText: "Usage appears some seconds after a request has ended.",
   clear: "Clear filters",
-  deleted: "{id} (deleted)",
-  noModel: "(none)",
   csvHint: "The rows of this table with all their figures, as a file",
   statement: "Month statement",
   print: "Print",

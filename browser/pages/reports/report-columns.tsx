@@ -3,13 +3,14 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { type ReportFigures, usdDecimals } from "../../forms/usage/report-figures.ts";
+import { rowName } from "../../forms/usage/row-name.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatEnergy, formatMass, formatUsd } from "../../ui/format.ts";
 import type { SortValues } from "../../ui/sorted.ts";
 import type { Column } from "../../ui/table.tsx";
-import { type ReportFigures, usdDecimals } from "./report-figures.ts";
-import { type ReportRow, rowName } from "./report-words.ts";
+import type { ReportRow } from "./report-words.ts";
 import type { ReportGroup } from "./reports-search.ts";
 
 const text = texts("reports", reportsTexts);

@@ -10,6 +10,8 @@ import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { reportFigures, reportTotals, usdDecimals } from "../../forms/usage/report-figures.ts";
+import { rowName } from "../../forms/usage/row-name.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
@@ -24,9 +26,8 @@ import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/lay
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { type ReportLine, reportColumns } from "./report-columns.tsx";
-import { reportFigures, reportTotals, usdDecimals } from "./report-figures.ts";
 import { type Days, keptFrom } from "./report-period.ts";
-import { DAILY_PATH, type ReportRow, rowKey, rowName } from "./report-words.ts";
+import { DAILY_PATH, type ReportRow, rowKey } from "./report-words.ts";
 import classes from "./reports.module.css";
 import { Unpriced } from "./unpriced.tsx";
 
