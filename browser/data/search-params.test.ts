@@ -28,6 +28,44 @@ describe("searchParams", () => {
     expect(view({ tab: { toString: 1 }, open: Object.create(null) })).toEqual({});
   });
 
+  it.each([
+    ["1.5", 1.5],
+    ["007", 7],
+    ["0", 0],
+    ["-0.0", -0],
+    ["100", 100],
+  ])("takes the text %j as a number", (min, expected) => {
+    expect(view({ min })).toEqual({ min: expected });
+  });
+
+  it.each([
+    "",
+    " ",
+    " 5",
+    "5\n",
+    "1e1",
+    "0x10",
+    "+5",
+    "5.",
+    ".5",
+    "1e309",
+    "9".repeat(400),
+    "-1",
+    "100.1",
+    "NaN",
+    "Infinity",
+    "٥",
+    true,
+    [5],
+    null,
+    Number.POSITIVE_INFINITY,
+    Number.NaN,
+    -1,
+    100.1,
+  ])("takes %j as no number within its bounds", (min) => {
+    expect(view({ min })).toEqual({});
+  });
+
   it("never throws, and never lets another kind through", () => {
     fc.assert(
       fc.property(

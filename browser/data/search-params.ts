@@ -24,9 +24,14 @@ export function choiceParam<const C extends readonly string[]>(choices: C): Para
   return (value) => choices.find((choice) => choice === writtenOf(value));
 }
 
-/** Numbers from `min` to `max`. */
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+/** Numbers from `min` to `max`, also as a text that is nothing but their digits: a link may write them as texts. */
 export function numberParam(min: number, max: number): Param<number> {
-  return (value) => (typeof value === "number" && value >= min && value <= max ? value : undefined);
+  return (value) => {
+    const amount = typeof value === "string" && NUMBER.test(value) ? Number(value) : value;
+    return typeof amount === "number" && amount >= min && amount <= max ? amount : undefined;
+  };
 }
 
 /** `true`, or absent. */

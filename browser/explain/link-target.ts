@@ -4,14 +4,23 @@
  */
 
 /** Pages that are not about one object. */
-type PagePath = "/fairshare" | "/logs" | "/tenants" | "/keys" | "/users" | "/deployments" | "/settings";
+type PagePath =
+  | "/fairshare"
+  | "/logs"
+  | "/tenants"
+  | "/keys"
+  | "/users"
+  | "/deployments"
+  | "/settings"
+  | "/mcp"
+  | "/assistant";
 
 /** An address of the console, as the router takes it. */
 export type LinkTarget =
   | {
       readonly to: PagePath;
       readonly params: Readonly<Record<string, never>>;
-      /** `tenant_id`, `key_id`, `user_id`, `model`, `cell`, `error_code`, `tab`. */
+      /** `tenant_id`, `key_id`, `user_id`, `model`, `cell`, `error_code`, `tab`, and what is open: `recipe`, `server_id`, `benchmark`. */
       readonly search: Readonly<Record<string, string>>;
     }
   | {
@@ -41,6 +50,8 @@ const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
   "/models/$modelId",
   "/deployments/$modelId",
   "/settings",
+  "/mcp",
+  "/assistant",
 ] as const);
 
 /** Who reads: an `admin` reaches every page, a `user` what belongs to the own tenant. */

@@ -4,6 +4,7 @@ import {
   Bot,
   Box,
   ChartColumn,
+  ChartLine,
   Gauge,
   History,
   KeyRound,
@@ -35,8 +36,8 @@ const NAVIGATION = [
     { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
-    { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin"] },
-    { to: "/portal/usage", text: "portalUsage", icon: ChartColumn, roles: ["user"] },
+    { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin", "user"] },
+    { to: "/portal/usage", text: "portalUsage", icon: ChartLine, roles: ["user"] },
   ],
   [
     { to: "/models", text: "models", icon: Box, roles: ["admin"] },

@@ -8,6 +8,8 @@ import { Panel } from "../../ui/layout.tsx";
 import { type SortValues, sortedRows, sortFrom, sortParam } from "../../ui/sorted.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
+import { reportFigures } from "./report-figures.ts";
+import { rowName } from "./row-name.ts";
 import { UsageCsv, type UsageQuery, UsageView, useUsage } from "./usage-view.tsx";
 
 const text = texts("usage", usageTexts);
@@ -37,26 +39,12 @@ export function TenantUsage({ tenant, search, onSearch }: TenantUsageProps) {
     >
       {(query) => (
         <>
-          <Uses
-            group="model"
-            label={text("byModel")}
-            head={text("model")}
-            nameOf={modelName}
-            query={query}
-            {...order}
-          />
-          <Uses group="key" label={text("byKey")} head={text("key")} nameOf={keyName} query={query} {...order} />
+          <Uses group="model" label={text("byModel")} head={text("model")} query={query} {...order} />
+          <Uses group="key" label={text("byKey")} head={text("key")} query={query} {...order} />
         </>
       )}
     </UsageView>
   );
-}
-
-const modelName = ({ model }: Usage): string => model;
-
-/** A key that was deleted has no name any more, and one may have been made without. */
-function keyName({ key_id, key_name }: Usage): string {
-  return key_name === "" ? text("keyUnnamed", { id: key_id }) : key_name;
 }
 
 interface UsesProps {
@@ -65,15 +53,15 @@ interface UsesProps {
   /** Of the column with the names. */
   readonly head: string;
   readonly query: UsageQuery;
-  readonly nameOf: (row: Usage) => string;
   /** The order that the address says. */
   readonly param: string | undefined;
   readonly onSort: (param: string) => void;
 }
 
 /** The rows of one group, in an order. */
-function Uses({ group, label, head, query, nameOf, param, onSort }: UsesProps) {
+function Uses({ group, label, head, query, param, onSort }: UsesProps) {
   const uses = useUsage(query, group);
+  const nameOf = (row: Usage): string => rowName(row, group);
   const values: SortValues<Usage> = { ...FIGURES, name: nameOf };
   const sort = sortFrom(param, values);
   const columns: readonly Column<Usage>[] = [
@@ -110,7 +98,7 @@ const FIGURES = {
   errors: ({ error_requests }: Usage) => error_requests,
   inputTokens: ({ input_tokens }: Usage) => input_tokens,
   outputTokens: ({ output_tokens }: Usage) => output_tokens,
-  cost: ({ cost_usd }: Usage) => cost_usd,
+  cost: (row: Usage) => reportFigures(row).costUsd,
 };
 const COLUMNS = (["requests", "errors", "inputTokens", "outputTokens", "cost"] as const).map(
   (id): Column<Usage> => ({

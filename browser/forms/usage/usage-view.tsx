@@ -18,7 +18,7 @@ import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { PeriodFilter } from "../filters/period-filter.tsx";
 import { KeptFrom } from "./kept-from.tsx";
-import { usageTotals } from "./usage-totals.ts";
+import { reportFigures, reportTotals } from "./report-figures.ts";
 
 const text = texts("usage", usageTexts);
 const EVERY_MS = 60_000;
@@ -113,7 +113,7 @@ interface UsageDaysProps {
 
 /** The sums of some days of a zone, and the tokens of each day. */
 function UsageDays({ rows, zone, range: { fromMs, toMs }, csv }: UsageDaysProps) {
-  const totals = usageTotals(rows);
+  const totals = reportTotals(rows.map(reportFigures));
   const chart = useMemo(
     () => ({
       atMs: rows.map(({ day }) => dayStartMs(zone, day)),

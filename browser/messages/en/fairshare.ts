@@ -17,6 +17,9 @@ export const fairshareTexts = {
   nobodyWaitsText: "Every request has its slot: {inFlight} of {capacity} are in use.",
   turnComes:
     "{count, plural, one {# request waits} other {# requests wait}} for the turn that comes next; no limit holds anything up.",
+  onlyTenant: "Only the queues of {tenant}.",
+  everyTenant: "Show those of all tenants",
+  tenantWaitsNot: "Nothing holds this tenant up",
   noMatch: "No queue matches “{text}”.",
   tenant: "Tenant",
   model: "Model",

@@ -18,6 +18,7 @@ export const usageTexts = {
   byKey: "By key",
   model: "Model",
   key: "Key",
-  keyUnnamed: "Without a name ({id})",
+  deleted: "{id} (deleted)",
+  noModel: "(none)",
   csvOf: "{what}, as CSV",
 } as const;

@@ -1,9 +1,9 @@
 /** An entry of the audit log in words. */
 import type { Records } from "../../data/api.ts";
-import { type LinkTarget, pageTarget, tenantTarget } from "../../explain/link-target.ts";
 import { TargetLink } from "../../links/target-link.tsx";
 import { auditTexts } from "../../messages/en/audit.ts";
 import { texts } from "../../messages/texts.ts";
+import { auditTarget } from "./audit-target.ts";
 import classes from "./audit-words.module.css";
 
 const text = texts("audit", auditTexts);
@@ -29,7 +29,7 @@ export function kindText(kind: string): string {
 
 /** The object of an entry with its kind, and a link to it where a page shows it. */
 export function ObjectLink({ entry, names }: { readonly entry: AuditEntry; readonly names: ObjectNames }) {
-  const target = targetOf(entry);
+  const target = auditTarget(entry);
   const name = objectName(entry, names);
   const said = (
     <bdi className={classes["name"]} title={entry.entity_id}>
@@ -52,20 +52,4 @@ function objectName({ entity_id, detail }: AuditEntry, names: ObjectNames): stri
     if (typeof name === "string" && name !== "") return name;
   }
   return UUID.test(entity_id) ? `${entity_id.slice(0, 8)}…` : entity_id;
-}
-
-/** Null: no page shows it. What was deleted has a page that says so. */
-function targetOf({ entity_type, entity_id }: AuditEntry): LinkTarget | null {
-  switch (entity_type) {
-    case "tenant":
-      return tenantTarget(entity_id, "profile");
-    case "api_key":
-      return pageTarget("/keys", { key_id: entity_id });
-    case "user":
-      return pageTarget("/users", { user_id: entity_id });
-    case "fairshare_group":
-      return pageTarget("/fairshare", {});
-    default:
-      return null;
-  }
 }

@@ -117,7 +117,7 @@ function Cell({
   /** Every cell that is known. */
   readonly cells: readonly string[];
 }) {
-  const { cell, range, by, q, open } = search;
+  const { cell, range, by, tenant_id: tenantId, q, open } = search;
   const groups = useQuery(
     read("/api/v1/fairshare/groups", { params: { query: { limit: "200" } } }, { everyMs: GROUPS_EVERY_MS }),
   );
@@ -126,8 +126,10 @@ function Cell({
     <>
       <WaitingPanel
         live={live}
-        filter={q ?? ""}
-        onFilter={(filter) => onSearch({ q: filter === "" ? undefined : filter.slice(0, 200) })}
+        filter={{ text: q ?? "", tenantId }}
+        onFilter={({ text: filter, tenantId: chosen }) =>
+          onSearch({ q: filter === "" ? undefined : filter.slice(0, 200), tenant_id: chosen })
+        }
         open={open}
         onOpen={(id) => onSearch({ open: id })}
         missingCells={cell === undefined ? cells.filter((one) => !live.waiting_cells.includes(one)) : []}

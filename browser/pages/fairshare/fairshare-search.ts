@@ -8,6 +8,8 @@ export const fairshareSearch = searchParams({
   range: choiceParam(["15m"]),
   /** What the colours of the chart stand for; absent: groups. */
   by: choiceParam(["tenant"]),
+  /** The tenant whose queues are listed; absent: those of all. */
+  tenant_id: textParam(40),
   /** Text that a queue's tenant, model or group has. */
   q: textParam(200),
   /** What is open over the page: a queue (`queueId`), or `capacity`. */

@@ -1,5 +1,5 @@
 /** The queues of the live view as the page lists them, and their names in addresses. Pure. */
-import type { WaitingQueue } from "../../../shared/schema/load.ts";
+import type { FairshareLive, WaitingQueue } from "../../../shared/schema/load.ts";
 
 /** In the address: the window that changes the slots of the cell. */
 export const OPEN_CAPACITY = "capacity";
@@ -31,11 +31,36 @@ export function queueNamed(id: string): { readonly tenantId: string; readonly mo
   return at <= 0 || at === id.length - 1 ? null : { tenantId: id.slice(0, at), model: id.slice(at + 1) };
 }
 
-/** Queues whose tenant, model or group has the text, without regard to case. */
-export function matchingQueues(queues: readonly WaitingQueue[], text: string): readonly WaitingQueue[] {
+/** Which queues are listed. */
+export interface QueueFilter {
+  /** A part of the name of tenant, model or group, without regard to case; empty: any. */
+  readonly text: string;
+  /** Undefined: of any tenant. */
+  readonly tenantId: string | undefined;
+}
+
+/** The queues of one tenant, or of all, whose tenant, model or group has the text. */
+export function matchingQueues(
+  queues: readonly WaitingQueue[],
+  { text, tenantId }: QueueFilter,
+): readonly WaitingQueue[] {
   const sought = text.trim().toLowerCase();
-  if (sought === "") return queues;
-  return queues.filter(({ tenant, model, group }) =>
+  const id = tenantId?.toLowerCase();
+  const kept = id === undefined ? queues : queues.filter(({ tenant_id }) => tenant_id === id);
+  if (sought === "") return kept;
+  return kept.filter(({ tenant, model, group }) =>
     [tenant, model, group].some((name) => name.toLowerCase().includes(sought)),
   );
+}
+
+/** What a tenant is called in the live view; its id when it neither waits nor runs there. */
+export function tenantNameIn(
+  { waiting, tenants }: Pick<FairshareLive, "waiting" | "tenants">,
+  tenantId: string,
+): string {
+  const id = tenantId.toLowerCase();
+  const name =
+    waiting.find(({ tenant_id }) => tenant_id === id)?.tenant ??
+    tenants.find(({ tenant_id }) => tenant_id === id)?.name;
+  return name === undefined || name === "" ? tenantId : name;
 }

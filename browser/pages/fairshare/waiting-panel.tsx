@@ -10,7 +10,7 @@ import { Panel } from "../../ui/layout.tsx";
 import { Empty, Notice } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import classes from "./fairshare-page.module.css";
-import { type ListedQueue, listedQueues, matchingQueues, queueId } from "./queues.ts";
+import { type ListedQueue, listedQueues, matchingQueues, type QueueFilter, queueId, tenantNameIn } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
 
@@ -43,8 +43,8 @@ export function WaitingPanel({
   missingCells,
 }: {
   readonly live: FairshareLive;
-  readonly filter: string;
-  readonly onFilter: (text: string) => void;
+  readonly filter: QueueFilter;
+  readonly onFilter: (filter: QueueFilter) => void;
   readonly open: string | undefined;
   readonly onOpen: (id: string) => void;
   /** Cells whose queues are not in the list. */
@@ -86,13 +86,21 @@ export function WaitingPanel({
             placeholder={text("waitingFilter")}
             type="search"
             data-page-filter=""
-            value={filter}
-            onChange={(event) => onFilter(event.target.value)}
+            value={filter.text}
+            onChange={(event) => onFilter({ ...filter, text: event.target.value })}
           />
         </div>
       }
       isFlush
     >
+      {filter.tenantId !== undefined && (
+        <Notice>
+          {text("onlyTenant", { tenant: tenantNameIn(live, filter.tenantId) })}{" "}
+          <Button tone="quiet" onClick={() => onFilter({ ...filter, tenantId: undefined })}>
+            {text("everyTenant")}
+          </Button>
+        </Notice>
+      )}
       {missingCells.length > 0 && <Notice tone="warn">{text("othersGone", { cells: missingCells.join(", ") })}</Notice>}
       <Table
         label={text("waitingTitle")}
@@ -107,8 +115,10 @@ export function WaitingPanel({
   );
 }
 
-function Nothing({ live, filter }: { readonly live: FairshareLive; readonly filter: string }) {
-  if (live.waiting.length > 0) return <Empty title={text("noMatch", { text: filter })} />;
+function Nothing({ live, filter }: { readonly live: FairshareLive; readonly filter: QueueFilter }) {
+  if (filter.text.trim() !== "" && live.waiting.length > 0)
+    return <Empty title={text("noMatch", { text: filter.text })} />;
+  if (live.waiting.length > 0) return <Empty title={text("tenantWaitsNot")} />;
   const { global_queued: count, global_in_flight: inFlight, max_in_flight: capacity } = live;
   return (
     <Empty title={text("nobodyWaits")}>

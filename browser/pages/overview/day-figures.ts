@@ -1,5 +1,6 @@
 /** What the tiles of the overview say of usage, from the reads of the last 24 hours and of today. Pure. */
 import type { DailyUsage, UsageBucket } from "../../../shared/schema/usage-reads.ts";
+import { type LinkTarget, pageTarget } from "../../explain/link-target.ts";
 
 /** Width of a bucket of the small lines: a quarter of an hour. */
 export const BUCKET_MS = 900_000;
@@ -68,4 +69,20 @@ export function daySummary(rows: readonly DailyUsage[], day: string): DaySummary
     p95QueueWaitMs: row?.p95_queue_wait_ms ?? null,
     p50QueueWaitMs: row?.p50_queue_wait_ms ?? null,
   };
+}
+
+/** The requests that were slower than nearly all of a day; where that is not known, those that took any time. */
+export function slowestTargets(day: DaySummary | null): {
+  readonly firstToken: LinkTarget;
+  readonly queueWait: LinkTarget;
+} {
+  return {
+    firstToken: pageTarget("/logs", { min_total_ms: thresholdOf(day?.p95FirstTokenMs) }),
+    queueWait: pageTarget("/logs", { min_queue_wait_ms: thresholdOf(day?.p95QueueWaitMs) }),
+  };
+}
+
+/** The slowest requests begin here: whole milliseconds, as the list of requests filters. */
+function thresholdOf(ms: number | null | undefined): string {
+  return String(Math.max(1, Math.floor(ms ?? 1)));
 }

@@ -10,7 +10,7 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatMs, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Failure, Notice } from "../../ui/states.tsx";
-import { BUCKET_MS, dayFigures, daySummary } from "./day-figures.ts";
+import { BUCKET_MS, dayFigures, daySummary, slowestTargets } from "./day-figures.ts";
 import { FigureTile } from "./figure-tile.tsx";
 import classes from "./overview-page.module.css";
 import { daysRead, seriesRead, summaryRead } from "./reads.ts";
@@ -30,6 +30,7 @@ export function UsageTiles() {
   const day = series.data === undefined ? null : dayFigures(series.data, nowMs);
   const now = days.data === undefined ? null : daySummary(days.data, today);
   const before = days.data === undefined ? null : daySummary(days.data, yesterday);
+  const slowest = slowestTargets(now);
   const failed = [series, days].find(({ error }) => error !== null);
   const isPriced = summary.data?.has_pricing !== false;
   return (
@@ -78,14 +79,14 @@ export function UsageTiles() {
           label={text("firstToken")}
           value={formatMs(now?.p95FirstTokenMs)}
           note={text("firstTokenNote")}
-          target={pageTarget("/logs", { min_total_ms: thresholdOf(now?.p95FirstTokenMs) })}
+          target={slowest.firstToken}
           line={lineOf("firstTokenLine", day?.lines.firstTokenMs, formatMs)}
         />
         <FigureTile
           label={text("queueWait")}
           value={formatMs(now?.p95QueueWaitMs)}
           note={text("queueWaitNote", { median: formatMs(now?.p50QueueWaitMs) })}
-          target={pageTarget("/logs", { min_queue_wait_ms: thresholdOf(now?.p95QueueWaitMs) })}
+          target={slowest.queueWait}
         />
         <FigureTile
           label={text("cost")}
@@ -97,11 +98,6 @@ export function UsageTiles() {
       </div>
     </section>
   );
-}
-
-/** The slowest requests begin here: whole milliseconds, as the list of requests filters. */
-function thresholdOf(ms: number | null | undefined): string {
-  return String(Math.max(1, Math.floor(ms ?? 1)));
 }
 
 type LineText = "requestsLine" | "errorsLine" | "firstTokenLine" | "tokensLine" | "costLine";

@@ -5,6 +5,7 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { explainAccess } from "../../explain/explain-access.ts";
 import { BudgetState, useBudgetUsage } from "../../forms/budget/budget-state.tsx";
+import { reportFigures } from "../../forms/usage/report-figures.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
@@ -121,7 +122,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
               note={text("todayNote", {
                 errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
-                cost: formatUsd(isKnown ? (day?.cost_usd ?? 0) : null),
+                cost: formatUsd(isKnown ? (day === undefined ? 0 : reportFigures(day).costUsd) : null),
               })}
             />
           </Grid>

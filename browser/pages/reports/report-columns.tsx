@@ -1,14 +1,16 @@
 /** The columns of a report: what a row is about, and its figures; below them the sums. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { useCurrentUser } from "../../data/current-user.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import type { ReportFigures } from "../../forms/usage/report-figures.ts";
+import { rowName } from "../../forms/usage/row-name.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatEnergy, formatMass, formatUsd, usdDecimals } from "../../ui/format.ts";
 import type { SortValues } from "../../ui/sorted.ts";
 import type { Column } from "../../ui/table.tsx";
-import type { ReportFigures } from "./report-figures.ts";
-import { type ReportRow, rowName } from "./report-words.ts";
+import type { ReportRow } from "./report-words.ts";
 import type { ReportGroup } from "./reports-search.ts";
 
 const text = texts("reports", reportsTexts);
@@ -31,7 +33,7 @@ interface FigureColumn {
   readonly id: keyof ReportFigures;
   readonly head: keyof typeof reportsTexts;
   /** Why it is not known, where it is not. */
-  readonly why?: keyof typeof reportsTexts;
+  readonly why?: "noPrice" | "noEnergy";
   readonly format: (amount: number | null) => string;
 }
 
@@ -66,7 +68,7 @@ export function reportColumns(options: ColumnsOptions): readonly Column<ReportLi
     const decimals = isUsd ? usdDecimals([totals[id], ...lines.map((line) => line.figures[id])]) : 0;
     const format = isUsd ? (usd: number | null) => formatUsd(usd, decimals) : column.format;
     const shown = (amount: number | null): ReactNode =>
-      amount === null && why !== undefined ? <span title={text(why)}>{format(amount)}</span> : format(amount);
+      amount === null && why !== undefined ? <Unknown why={why}>{format(amount)}</Unknown> : format(amount);
     return {
       id,
       head: text(head),
@@ -86,6 +88,12 @@ export function reportColumns(options: ColumnsOptions): readonly Column<ReportLi
     ...(hasTenant && by === "key" ? [tenant] : []),
     ...figures,
   ];
+}
+
+/** A dash with its reason; settings are named to those who can open them. */
+function Unknown({ why, children }: { readonly why: "noPrice" | "noEnergy"; readonly children: string }) {
+  const { role } = useCurrentUser();
+  return <span title={text(why === "noEnergy" && role === "user" ? "noEnergyUser" : why)}>{children}</span>;
 }
 
 /** The name of a row; a tenant or a model leads to its own report. */

@@ -1,8 +1,9 @@
+import { reportFigures } from "../../forms/usage/report-figures.ts";
+import { rowName } from "../../forms/usage/row-name.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { Notice } from "../../ui/states.tsx";
-import { reportFigures } from "./report-figures.ts";
-import { type ReportRow, rowName } from "./report-words.ts";
+import type { ReportRow } from "./report-words.ts";
 
 const text = texts("reports", reportsTexts);
 const NAMES_MAX = 20;

@@ -1,5 +1,5 @@
 /**
- * The figures of a report from rows of the daily rollup (docs/rules/console-figures.md#reports): what is not priced or measured is
+ * The figures of usage from rows of the daily rollup (docs/rules/console-figures.md#reports): what is not priced or measured is
  * not known, and a total is the sum of its rows to the last decimal. Pure.
  */
 import type { Records } from "../../data/api.ts";
@@ -27,6 +27,7 @@ export interface ReportFigures {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly tokens: number | null;
+  readonly cacheHits: number | null;
   readonly costUsd: number | null;
   readonly energyWh: number | null;
   readonly energyCostUsd: number | null;
@@ -40,6 +41,7 @@ const DECIMALS: Readonly<Record<keyof ReportFigures, number>> = {
   inputTokens: 0,
   outputTokens: 0,
   tokens: 0,
+  cacheHits: 0,
   costUsd: 9,
   energyWh: 6,
   energyCostUsd: 9,
@@ -60,6 +62,7 @@ export function reportFigures(row: Counted): ReportFigures {
     inputTokens: finite(row.input_tokens),
     outputTokens: finite(row.output_tokens),
     tokens: finite(row.total_tokens),
+    cacheHits: finite(row.cache_hits),
     costUsd: unlessNothing(row.cost_usd),
     energyWh: unlessNothing(row.energy_wh),
     // Power that costs nothing, or has no carbon, is known where there is energy.

@@ -1,0 +1,57 @@
+/** The view that shows the object of an entry of the audit log. Pure. */
+import type { Records } from "../../data/api.ts";
+import { deploymentTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "../../explain/link-target.ts";
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The part of the settings' page that shows a setting, by the name under which it is kept. */
+const SETTING_TABS: ReadonlyMap<string, string> = new Map([
+  ["alerts", "alerts"],
+  ["usage_retention", "retention"],
+  ["auto_router", "routing"],
+  ["boons", "boons"],
+  ["energy", "energy"],
+  ["jobsched", "jobsched"],
+  ["assistant", "assistant"],
+]);
+
+type Named = Pick<Records["AuditEntry"], "action" | "entity_type" | "entity_id" | "detail">;
+
+/** Null: no page shows it. What was deleted has a page that says so. */
+export function auditTarget({ action, entity_type, entity_id, detail }: Named): LinkTarget | null {
+  const { model_id: modelId } = detail;
+  const model = typeof modelId === "string" && UUID.test(modelId) ? modelId : null;
+  switch (entity_type) {
+    case "tenant":
+      return tenantTarget(entity_id, "profile");
+    case "api_key":
+      return pageTarget("/keys", { key_id: entity_id });
+    case "user":
+      return pageTarget("/users", { user_id: entity_id });
+    case "fairshare_group":
+      return pageTarget("/fairshare", {});
+    case "model":
+      return modelTarget(entity_id, action === "update_model_health_config" ? "health" : "connection");
+    case "managed_model":
+      return deploymentTarget(entity_id);
+    case "model_endpoint":
+      return model === null ? null : modelTarget(model, "connection");
+    case "model_replica":
+      return model === null ? null : deploymentTarget(model);
+    case "recipe":
+      return pageTarget("/deployments", { tab: "recipes", recipe: entity_id });
+    case "mcp_server":
+      return pageTarget("/mcp", { server_id: entity_id });
+    case "benchmark":
+      return pageTarget("/assistant", { tab: "benchmark", benchmark: entity_id });
+    case "settings":
+      return action === "set_capacity" ? pageTarget("/fairshare", { cell: entity_id }) : settingTarget(entity_id);
+    default:
+      return null;
+  }
+}
+
+function settingTarget(name: string): LinkTarget | null {
+  const tab = SETTING_TABS.get(name);
+  return tab === undefined ? null : pageTarget("/settings", { tab });
+}

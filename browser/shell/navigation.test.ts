@@ -1,0 +1,23 @@
+/** Who finds which page in the navigation. */
+import { expect, it } from "vitest";
+import { navigationOf } from "./navigation.ts";
+
+const pathsOf = (role: "admin" | "user") => navigationOf(role).flatMap((group) => group.map(({ to }) => to));
+
+it("leads a tenant's people to every page of theirs", () => {
+  expect(pathsOf("user")).toEqual([
+    "/portal",
+    "/logs",
+    "/reports",
+    "/portal/usage",
+    "/portal/models",
+    "/keys",
+    "/playground",
+    "/portal/guide",
+  ]);
+});
+
+it("leads admins to everything but the portal", () => {
+  expect(pathsOf("admin")).toContain("/reports");
+  expect(pathsOf("admin").filter((path) => path.startsWith("/portal"))).toEqual([]);
+});
