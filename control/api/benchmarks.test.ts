@@ -56,6 +56,19 @@ it("sends the requests of its plan as a tenant of its own, keeps the figures, an
   });
 });
 
+it("answers a repeated start with the same benchmark, and nowhere with the key", async () => {
+  const key = { "idempotency-key": randomUUID() };
+  const body = { model: "measured", max_requests: 1 };
+  const answers: string[] = [];
+  for (let nth = 0; nth < 2; nth += 1)
+    answers.push(await (await control.request("POST", "/api/v1/benchmarks", body, key)).text());
+  expect(answers[1]).toBe(answers[0]);
+  const { id } = JSON.parse(answers[0] ?? "") as Benchmark;
+  expect(JSON.parse(answers[0] ?? "")).toMatchObject({ id, state: "running" });
+  expect(answers.join()).not.toMatch(/secret|sk_/);
+  await ended(id);
+});
+
 it.each([
   [{ concurrency: 41 }, "concurrency"],
   [{ duration_secs: 121 }, "duration_secs"],
