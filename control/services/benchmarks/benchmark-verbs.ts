@@ -37,10 +37,10 @@ export async function startBenchmark(
   await checkBounds(ctx, plan);
   const isEmbedding = await checkModel(ctx, plan.model);
   const id = randomUUID();
-  const deadline = new Date(ctx.now().getTime() + plan.duration_secs * 1000 + GRACE_MS);
   let started = null as { readonly row: BenchmarkRow; readonly secret: string } | null;
   const written = await write(ctx, async (tx, journal) => {
     const now = ctx.now();
+    const deadline = new Date(now.getTime() + plan.duration_secs * 1000 + GRACE_MS);
     const running = and(eq(benchmarks.state, "running"), gt(benchmarks.deadline, now));
     // Writes follow one another, so that no other one can begin between this look and the row.
     const [other] = await tx.select({ id: benchmarks.id }).from(benchmarks).where(running).limit(1);
