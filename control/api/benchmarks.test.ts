@@ -7,7 +7,8 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
-import { benchmarks } from "../db/schema/benchmarks.ts";
+import { type BenchmarkRow, benchmarks } from "../db/schema/benchmarks.ts";
+import { startBenchmark } from "../services/benchmarks/benchmark-verbs.ts";
 
 let plane: ToolModel;
 let control: TestControl;
@@ -54,6 +55,19 @@ it("sends the requests of its plan as a tenant of its own, keeps the figures, an
     id: started.id,
     state: "done",
   });
+});
+
+it("answers a repeated start with the same benchmark, and nowhere with the key", async () => {
+  const key = { "idempotency-key": randomUUID() };
+  const body = { model: "measured", max_requests: 1 };
+  const answers: string[] = [];
+  for (let nth = 0; nth < 2; nth += 1)
+    answers.push(await (await control.request("POST", "/api/v1/benchmarks", body, key)).text());
+  expect(answers[1]).toBe(answers[0]);
+  const { id } = JSON.parse(answers[0] ?? "") as Benchmark;
+  expect(JSON.parse(answers[0] ?? "")).toMatchObject({ id, state: "running" });
+  expect(answers.join()).not.toMatch(/secret|sk_/);
+  await ended(id);
 });
 
 it.each([
@@ -115,4 +129,26 @@ it("of a killed process is called lost, and its tenant is removed", async () => 
   expect(await tenants()).toEqual([]);
   expect(await control.benchmarks.sweep()).toEqual({ lost: 0 });
   await db.delete(benchmarks).where(eq(benchmarks.state, "lost"));
+});
+
+it("that is called lost ends by itself, stays lost, and had its whole time from its row on", async () => {
+  const { db } = control.connection;
+  let seconds = 0;
+  const beganMs = Date.now();
+  const ticking = (): Date => {
+    seconds += 1;
+    return new Date(beganMs + seconds * 1000);
+  };
+  const ctx = { ...control.ctx, now: ticking };
+  const begun: (readonly [BenchmarkRow, string, boolean])[] = [];
+  const plan = { model: "measured", duration_secs: 100, max_requests: 500, concurrency: 1 };
+  const { record } = await startBenchmark(ctx, { start: (...given) => void begun.push(given) }, plan);
+  const [row, secret, isEmbedding] = begun[0] ?? [];
+  if (row === undefined || secret === undefined || isEmbedding === undefined) throw new Error("a start expected");
+  expect(row.deadline.getTime() - row.created_at.getTime()).toBe(130_000);
+  await db.update(benchmarks).set({ state: "lost" }).where(eq(benchmarks.id, record.id));
+  control.benchmarks.start({ ...row, plan: { ...row.plan, max_requests: 1_000_000 } }, secret, isEmbedding);
+  await waitFor(tenants, (left) => left.length === 0);
+  await control.benchmarks.stop();
+  expect(await now(record.id)).toMatchObject({ state: "lost", result: null, ended_at: null });
 });

@@ -222,6 +222,12 @@ describe("a dry run", () => {
     expect([refused.status, await refused.json()]).toEqual([409, await really.json()]);
     const asked = await to.request("POST", "/api/v1/backup/restore?dry_run=yes", file);
     expect([asked.status, await asked.json()]).toMatchObject([400, { error: { param: "dry_run" } }]);
+    const before = await contents(to);
+    for (const name of ["dryrun", "dry_run ", "DRY_RUN", "toString"]) {
+      const misspelt = await to.request("POST", `/api/v1/backup/restore?${encodeURIComponent(name)}=true`, file);
+      expect([misspelt.status, await misspelt.json()]).toMatchObject([400, { error: { param: name } }]);
+    }
+    expect(await contents(to)).toBe(before);
   });
 });
 

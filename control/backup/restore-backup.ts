@@ -17,10 +17,11 @@ import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { models } from "../db/schema/models.ts";
 import { resetHealthOfMoved } from "../health/forget-moved-models.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
-import { parse } from "../kernel/parse.ts";
+import { parse, refuseIfAny } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
 import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
+import { ASSISTANT_TENANT_ID, ASSISTANT_TENANT_NAME } from "../resources/own-tenants.ts";
 import { sealRow, sealSetting, secretsOf } from "../resources/stored-secrets.ts";
 import { checkAddresses, readBackup } from "./checks.ts";
 import { compareRows, storedRows } from "./compare-rows.ts";
@@ -50,10 +51,11 @@ class DryRunEnded extends Error {
 export async function restoreBackup(
   ctx: VerbContext,
   input: unknown,
-  query: unknown = {},
+  query: object = {},
 ): Promise<Written<RestoreReport>> {
-  const isDryRun = parse(restoreQuerySchema, query).dry_run === "true";
-  const { data: given, ...head } = readBackup(input);
+  const isDryRun = dryRunOf(query);
+  const { data: read, ...head } = readBackup(input);
+  const { data: given, warnings: left } = withoutOwnTenant(read);
   const verdict = await checkBackupKey(head.encryption, secretsOf(given), ctx.sealKey);
   if (verdict !== "readable") throw new GatewayError(verdict);
   await checkAddresses(ctx, given);
@@ -61,7 +63,7 @@ export async function restoreBackup(
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
   const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
   const restore = async (tx: Transaction, journal: WriteJournal): Promise<RestoreReport> => {
-    const warnings = [...pepper, ...judged.warnings];
+    const warnings = [...left, ...pepper, ...judged.warnings];
     const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
     const data = { ...judged.data, model_endpoints };
     const before = isDryRun ? await storedRows(tx, data) : null;
@@ -91,6 +93,27 @@ export async function restoreBackup(
     if (error instanceof DryRunEnded) return { record: error.report, sync: "done" };
     throw error;
   }
+}
+
+/** Throws 400 for a name that is not known as well: with a misspelt one somebody would restore who meant to look first. */
+function dryRunOf(query: object): boolean {
+  const unknown = Object.keys(query).filter((name) => !Object.hasOwn(restoreQuerySchema.shape, name));
+  refuseIfAny(unknown.map((path) => ({ path, message: "is not a parameter of this route; it takes dry_run" })));
+  return parse(restoreQuerySchema, query).dry_run === "true";
+}
+
+/** The data without the tenant of this gateway's assistant and its keys, which no export has, and a warning if there were any. */
+function withoutOwnTenant(data: Backup["data"]): {
+  readonly data: Backup["data"];
+  readonly warnings: readonly string[];
+} {
+  const isOwn = (id: string): boolean => id.toLowerCase() === ASSISTANT_TENANT_ID;
+  const tenants = data.tenants.filter(({ id }) => !isOwn(id));
+  const api_keys = data.api_keys.filter(({ tenant_id }) => !isOwn(tenant_id));
+  const counts = [data.tenants.length - tenants.length, data.api_keys.length - api_keys.length] as const;
+  if (counts.every((count) => count === 0)) return { data, warnings: [] };
+  const warning = `tenant '${ASSISTANT_TENANT_NAME}': the gateway makes its own tenant and its keys itself; not restored: ${counts[0]} in tenants, ${counts[1]} in api_keys`;
+  return { data: { ...data, tenants, api_keys }, warnings: [warning] };
 }
 
 async function restoreEntity(

@@ -178,7 +178,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   app.all(`${RELAY}/*`, async (c) => {
     const user = await activeUser(c);
     if (user.role === "user" && user.tenant_id === null) throw new DashboardError("no_tenant");
-    return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length));
+    return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), user.id);
   });
 
   app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));

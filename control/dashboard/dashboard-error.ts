@@ -11,6 +11,7 @@ const DASHBOARD_ERRORS = {
   forbidden: { status: 403, message: "this account may not do this" },
   origin_not_allowed: { status: 403, message: "the Origin header is missing or of another site" },
   too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
+  too_many_calls: { status: 429, message: "too many calls are open at the same time; end some, or try again" },
   data_plane_unavailable: { status: 503, message: "the data plane does not answer; try again" },
   assistant_off: { status: 409, message: "the assistant is switched off or has no model; see its settings" },
   proposal_unusable: {

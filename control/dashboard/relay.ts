@@ -7,6 +7,7 @@ import { Agent, fetch } from "undici";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { DashboardError } from "./dashboard-error.ts";
+import { OpenCalls } from "./open-calls.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
 const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions"]);
@@ -53,18 +54,35 @@ export class Relay {
   readonly #options: RelayOptions;
   /** A request may wait in the queue for as long as the data plane lets it: the time limits are those of the gateway. */
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+  readonly #open = new OpenCalls();
 
   constructor(options: RelayOptions) {
     this.#options = options;
   }
 
   /**
-   * The data plane's answer to a request; `path` is that below /api/relay, as it stands in the address. Throws GatewayError
-   * 404 for every other path or method and 413, DashboardError 503 when the data plane does not answer.
+   * The data plane's answer to a request of a person; `path` is that below /api/relay, as it stands in the address. Throws
+   * GatewayError 404 for every other path or method and 413, DashboardError 429 for too many calls at the same time and 503
+   * when the data plane does not answer.
    */
-  async answer(request: Request, path: string): Promise<Response> {
+  async answer(request: Request, path: string, userId: string): Promise<Response> {
+    if (!ROUTES.has(`${request.method} ${path}`)) throw new GatewayError("not_found");
+    const onOver = this.#open.begin(userId);
+    // An answer that nobody begins to read is neither read to its end nor cancelled.
+    request.signal.addEventListener("abort", onOver, { once: true });
+    try {
+      const answer = await this.#answer(request, path, onOver);
+      if (answer.body === null) onOver();
+      return answer;
+    } catch (error) {
+      onOver();
+      throw error;
+    }
+  }
+
+  /** `onOver`: the body of the answer has been read, has broken off, or is not wanted any more. */
+  async #answer(request: Request, path: string, onOver: () => void): Promise<Response> {
     const { method } = request;
-    if (!ROUTES.has(`${method} ${path}`)) throw new GatewayError("not_found");
     const body = method === "POST" && request.body !== null ? new BoundedBody(request) : null;
     const headers: Record<string, string> = { "accept-encoding": "identity" };
     for (const name of REQUEST_HEADERS) {
@@ -76,7 +94,8 @@ export class Relay {
     const { status } = answer;
     if (status < 300 || status >= 400) {
       const onEnd = (): void => void body?.drop();
-      const stream = answer.body === null ? null : passedOn(answer.body as ReadableStream<Uint8Array>, onEnd);
+      const stream =
+        answer.body === null ? null : passedOn(answer.body as ReadableStream<Uint8Array>, { onEnd, onOver });
       return new Response(stream, { status, headers: shown(answer) });
     }
     // A key must not follow a redirection to wherever it leads.
@@ -163,8 +182,14 @@ class BoundedBody {
   }
 }
 
-/** The body of an answer as it comes; `onEnd`: all of it has. One that breaks off ends the browser's connection, so that it is not taken for whole. */
-function passedOn(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
+/**
+ * The body of an answer as it comes; `onEnd`: all of it has, `onOver`: nothing more comes, for whatever reason. One that
+ * breaks off ends the browser's connection, so that it is not taken for whole.
+ */
+function passedOn(
+  body: ReadableStream<Uint8Array>,
+  { onEnd, onOver }: { readonly onEnd: () => void; readonly onOver: () => void },
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(
     {
@@ -172,15 +197,20 @@ function passedOn(body: ReadableStream<Uint8Array>, onEnd: () => void): Readable
         try {
           const { done, value } = await reader.read();
           if (!done) return controller.enqueue(value);
+          onOver();
           onEnd();
           controller.close();
         } catch (error) {
+          onOver();
           // With another code the server would write the error's text to the browser and to the console.
           const cut = { code: "ERR_STREAM_PREMATURE_CLOSE", cause: error };
           controller.error(Object.assign(new Error("the answer broke off"), cut));
         }
       },
-      cancel: async (reason) => await reader.cancel(reason),
+      cancel: async (reason) => {
+        onOver();
+        await reader.cancel(reason);
+      },
     },
     { highWaterMark: 0 },
   );

@@ -229,6 +229,35 @@ describe("isolation", () => {
     ]);
   });
 
+  it("reads the models once a second for all users, whatever one of them accepts", async () => {
+    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
+    const accepted: (string | null)[] = [];
+    let nowMs = 1000;
+    const live = new Live({
+      db: testing.control.connection.db,
+      adminToken: ADMIN_TOKEN,
+      management: async ({ headers }) => {
+        accepted.push(headers.get("accept"));
+        return Response.json([{ model_name: "model-own" }, { model_name: "model-other" }]);
+      },
+      nowMs: () => nowMs,
+    });
+    const names = async (tenantId: string, accept: string) => {
+      const user = { ...(row as typeof users.$inferSelect), tenant_id: tenantId };
+      const asked = new Request("http://console.test/api/live/models", { headers: { accept } });
+      const answer = await live.answer(asked, "/models", { user, address: null });
+      return ((await answer.json()) as { model_name: string }[]).map((model) => model.model_name);
+    };
+    const both = async () =>
+      await Promise.all([names(own.tenant.id, "text/csv"), names(other.tenant.id, "application/json")]);
+    expect(await both()).toEqual([["model-own"], ["model-other"]]);
+    expect(await both()).toEqual([["model-own"], ["model-other"]]);
+    expect(accepted).toEqual(["application/json"]);
+    nowMs = 2000;
+    await both();
+    expect(accepted).toHaveLength(2);
+  });
+
   it("gives a user the rows of requests as CSV, without where they ran, and no other file", async () => {
     const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
     const csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';

@@ -117,7 +117,8 @@ export class Live {
 
   /**
    * The models that a tenant may use, all in one answer, by `q` (a part of the name) and `limit`. The Management API's own pages,
-   * cursors and search would tell of models that the tenant may not know, and of what the upstream calls them.
+   * cursors and search would tell of models that the tenant may not know, and of what the upstream calls them. Its pages are the
+   * same for every tenant, so that readers of one second share them.
    */
   async #allowedModels(request: Request, matched: MatchedRule, caller: Caller, tenantId: string): Promise<Response> {
     const asked = new URL(request.url).searchParams;
@@ -126,7 +127,7 @@ export class Live {
     const shownModels: unknown[] = [];
     const query = new URLSearchParams({ limit: MODELS_A_PAGE });
     for (;;) {
-      const answer = await this.#call(request, matched, query, caller);
+      const answer = shown(await this.#sharedAnswer(request, addressOf(matched, query), caller));
       if (!answer.ok) return answer;
       const models = await jsonOf(answer);
       if (!Array.isArray(models)) throw new GatewayError("not_found");
@@ -150,19 +151,27 @@ export class Live {
   }
 
   async #call(request: Request, matched: MatchedRule, query: URLSearchParams, caller: Caller): Promise<Response> {
-    const search = query.size === 0 ? "" : `?${query.toString()}`;
-    const address = `${managementPath(matched)}${search}`;
-    if (matched.rule.shared !== true) return shown(await this.#send(request, address, caller));
+    const address = addressOf(matched, query);
+    return shown(
+      matched.rule.shared === true
+        ? await this.#sharedAnswer(request, address, caller)
+        : await this.#send(request, address, caller),
+    );
+  }
+
+  /** The answer to a read, from a call that others may have begun within the last second. */
+  async #sharedAnswer(request: Request, address: string, caller: Caller): Promise<Response> {
     const { status, headers, body } = await this.#shared.get(address, async () => {
-      // The call serves others too: it does not end with the one who made it.
-      const answer = await this.#send(new Request(request.url, { headers: request.headers }), address, caller);
+      // The call serves others too: it does not end with the one who made it, who does not choose its form either.
+      const anybody = new Request(request.url, { headers: { accept: "application/json" } });
+      const answer = await this.#send(anybody, address, caller);
       return {
         status: answer.status,
         headers: answer.headers,
         body: new Uint8Array(await answer.arrayBuffer()),
       } satisfies WholeAnswer;
     });
-    return shown(new Response(body, { status, headers }));
+    return new Response(body, { status, headers });
   }
 
   async #send(request: Request, address: string, caller: Caller): Promise<Response> {
@@ -186,6 +195,12 @@ export class Live {
       } as RequestInit),
     );
   }
+}
+
+/** Of the Management API, with the query. */
+function addressOf(matched: MatchedRule, query: URLSearchParams): string {
+  const search = query.size === 0 ? "" : `?${query.toString()}`;
+  return `${managementPath(matched)}${search}`;
 }
 
 /** The answer without what belongs to the Management API's own callers. */

@@ -89,7 +89,8 @@ export class BenchmarkRuns {
       clearInterval(saving);
     }
     const durationMs = nowMs();
-    // Another process may have asked for the end: then the row says so, and `stop` was aborted because of it.
+    // Another process may have asked for the end: then the row says so, and `stop` was aborted because of it. One that was
+    // called lost meanwhile stays so.
     const state = stop.signal.aborted ? "stopped" : "done";
     await removeTenant(ctx, row);
     await ctx.db
@@ -101,7 +102,7 @@ export class BenchmarkRuns {
         result: resultOf(samples, durationMs),
         ended_at: ctx.now(),
       })
-      .where(eq(benchmarks.id, id));
+      .where(and(eq(benchmarks.id, id), eq(benchmarks.state, "running")));
   }
 
   /** Shows what was measured so far, and looks whether somebody wants the end. A failure is made good a second later. */
@@ -113,7 +114,8 @@ export class BenchmarkRuns {
         .set({ points: pointsOf(samples, untilMs), result: resultOf(samples, untilMs) })
         .where(and(eq(benchmarks.id, id), eq(benchmarks.state, "running")))
         .returning({ stop_requested: benchmarks.stop_requested });
-      if (row?.stop_requested === true) stop.abort();
+      // Without a row it was called lost, and another one may have begun.
+      if (row === undefined || row.stop_requested) stop.abort();
     } catch (error) {
       if (!(error instanceof Error) || error instanceof GatewayError) return;
       this.#options.log.warn({ event: "benchmark_not_saved", benchmark: id });

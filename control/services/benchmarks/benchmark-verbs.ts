@@ -37,9 +37,10 @@ export async function startBenchmark(
   await checkBounds(ctx, plan);
   const isEmbedding = await checkModel(ctx, plan.model);
   const id = randomUUID();
-  const deadline = new Date(ctx.now().getTime() + plan.duration_secs * 1000 + GRACE_MS);
-  const { record, sync } = await write(ctx, async (tx, journal) => {
+  let started = null as { readonly row: BenchmarkRow; readonly secret: string } | null;
+  const written = await write(ctx, async (tx, journal) => {
     const now = ctx.now();
+    const deadline = new Date(now.getTime() + plan.duration_secs * 1000 + GRACE_MS);
     const running = and(eq(benchmarks.state, "running"), gt(benchmarks.deadline, now));
     // Writes follow one another, so that no other one can begin between this look and the row.
     const [other] = await tx.select({ id: benchmarks.id }).from(benchmarks).where(running).limit(1);
@@ -62,10 +63,12 @@ export async function startBenchmark(
     const newest = tx.select({ id: benchmarks.id }).from(benchmarks).orderBy(desc(benchmarks.created_at)).limit(KEPT);
     await tx.delete(benchmarks).where(and(notInArray(benchmarks.id, newest), ne(benchmarks.state, "running")));
     journal.audit({ action: "start_benchmark", entityType: "benchmark", entityId: id, detail: plan });
-    return { row, secret };
+    started = { row, secret };
+    // What a change returns is stored as the answer of its idempotency key: the secret must not be in it.
+    return shown(row);
   });
-  runs.start(record.row, record.secret, isEmbedding);
-  return { record: shown(record.row), sync };
+  if (started !== null) runs.start(started.row, started.secret, isEmbedding);
+  return written;
 }
 
 /** Asks for the end of one, which comes within some seconds; one that has ended stays as it is. Throws 404. */

@@ -1,0 +1,56 @@
+/** What a file may say of the tenant that the gateway makes for its assistant: nothing (docs/rules/backup.md#restore). */
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Backup, RestoreReport } from "../../shared/schema/backup.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { apiKeys, tenants } from "../db/schema/tenancy.ts";
+import { ASSISTANT_TENANT_ID } from "../resources/own-tenants.ts";
+
+let control: TestControl;
+beforeAll(async () => {
+  control = await startControl();
+  const tenant = await send<Tenant>("POST", "/tenants", { name: "Of an admin" });
+  await send("POST", `/tenants/${tenant.id}/keys`, {});
+  await send("POST", "/assistant/key");
+});
+afterAll(async () => {
+  await control.close();
+});
+
+async function send<T>(method: string, path: string, body?: object): Promise<T> {
+  const response = await control.request(method, `/api/v1${path}`, body);
+  expect(response.status).toBe(200);
+  return (await response.json()) as T;
+}
+
+async function stored() {
+  const { db } = control.connection;
+  return {
+    tenants: await db.select().from(tenants).where(eq(tenants.id, ASSISTANT_TENANT_ID)),
+    keys: await db.select().from(apiKeys).where(eq(apiKeys.tenant_id, ASSISTANT_TENANT_ID)),
+  };
+}
+
+it.each([ASSISTANT_TENANT_ID, ASSISTANT_TENANT_ID.toUpperCase()])(
+  "rows of the tenant %s are left out, with a warning, and its own stay as they are",
+  async (id) => {
+    const before = await stored();
+    expect([before.tenants.length, before.keys.length]).toEqual([1, 1]);
+    const file = await send<Backup>("GET", "/backup/export");
+    const [tenant, key] = [file.data.tenants[0], file.data.api_keys[0]];
+    if (tenant === undefined || key === undefined) throw new Error("a tenant and a key expected");
+    const foreign = { ...key, id: "00000000-0000-4000-8000-000000000001", tenant_id: id, key_hash: "f".repeat(64) };
+    file.data.tenants.unshift({ ...tenant, id, name: "gateway-assistant", description: "taken over" });
+    file.data.api_keys.unshift(foreign);
+    for (const query of ["?dry_run=true", ""])
+      expect(await send<RestoreReport>("POST", `/backup/restore${query}`, file)).toMatchObject({
+        tenants: { inserted: 0, updated: 1 },
+        api_keys: { inserted: 0, updated: 1 },
+        warnings: [
+          "tenant 'gateway-assistant': the gateway makes its own tenant and its keys itself; not restored: 1 in tenants, 1 in api_keys",
+        ],
+      });
+    expect(await stored()).toEqual(before);
+  },
+);

@@ -1,0 +1,108 @@
+/** Calls through the console's server at the same time (docs/rules/console.md#relay): bounded, and given back however one ends. */
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { OpenCalls } from "./open-calls.ts";
+import { Relay } from "./relay.ts";
+
+const PERSON_MAX = 32;
+const ALL_MAX = 512;
+const CHAT = "/v1/chat/completions";
+const tooMany = { code: "too_many_calls", status: 429, headers: { "retry-after": "1" } };
+
+let relay: Relay;
+let answerWith: (response: ServerResponse) => void;
+const dataPlane = createServer((incoming, response) => {
+  incoming.on("error", () => undefined);
+  incoming.resume();
+  answerWith(response);
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => dataPlane.listen(0, "127.0.0.1", resolve));
+  const { port } = dataPlane.address() as AddressInfo;
+  relay = new Relay({ baseUrl: `http://127.0.0.1:${port}`, log: pino({ level: "silent" }) });
+});
+afterAll(() => {
+  dataPlane.closeAllConnections();
+  dataPlane.close();
+});
+
+const ask = async (more: RequestInit = {}, path = CHAT, userId = "ann") =>
+  await relay.answer(new Request("http://console.test/", { method: "POST", body: "{}", ...more }), path, userId);
+const whole = (response: ServerResponse): void => void response.writeHead(200).end("whole");
+const begun = (response: ServerResponse): void => void response.writeHead(200).write("begun");
+const refused = async (call: Promise<Response>): Promise<unknown> => await call.catch((error: unknown) => error);
+
+/** Each makes one call and ends it. */
+const WAYS: Readonly<Record<string, () => Promise<void>>> = {
+  "read to its end": async () => {
+    answerWith = whole;
+    expect(await (await ask()).text()).toBe("whole");
+  },
+  "without a body": async () => {
+    answerWith = (response) => void response.writeHead(204).end();
+    expect((await ask()).status).toBe(204);
+  },
+  "cancelled while it is read": async () => {
+    answerWith = begun;
+    const reader = (await ask()).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+  },
+  "broken off": async () => {
+    answerWith = (response) => void response.writeHead(200).write("begun", () => response.destroy());
+    await expect((await ask()).text()).rejects.toThrow("the answer broke off");
+  },
+  redirected: async () => {
+    answerWith = (response) => void response.writeHead(307, { location: "http://127.0.0.1:9/" }).end("moved");
+    expect(await refused(ask())).toMatchObject({ code: "data_plane_unavailable" });
+  },
+  "not answered": async () => {
+    answerWith = (response) => void response.destroy();
+    expect(await refused(ask())).toMatchObject({ code: "data_plane_unavailable" });
+  },
+  "too large": async () => {
+    const headers = { "content-length": String(40 * 1024 * 1024) };
+    expect(await refused(ask({ headers }))).toMatchObject({ code: "request_too_large" });
+  },
+  "of another path": async () => {
+    expect(await refused(ask({}, "/v1/embeddings"))).toMatchObject({ code: "not_found" });
+  },
+  "left before the answer": async () => {
+    const leaving = new AbortController();
+    answerWith = () => leaving.abort();
+    expect((await ask({ signal: leaving.signal })).status).toBe(499);
+  },
+  "left before the answer was read": async () => {
+    const leaving = new AbortController();
+    answerWith = begun;
+    await ask({ signal: leaving.signal });
+    leaving.abort();
+  },
+};
+
+it.each(Object.keys(WAYS))("a call is given back that is %s, once", async (way) => {
+  for (let nth = 0; nth <= PERSON_MAX; nth += 1) await WAYS[way]?.();
+  const leaving = new AbortController();
+  answerWith = begun;
+  for (let nth = 0; nth < PERSON_MAX; nth += 1) await ask({ signal: leaving.signal });
+  expect(await refused(ask())).toMatchObject(tooMany);
+  answerWith = whole;
+  expect(await (await ask({}, CHAT, "bob")).text()).toBe("whole");
+  leaving.abort();
+  expect(await (await ask()).text()).toBe("whole");
+});
+
+it("counts a person's calls and those of all, and gives one back once however often it is over", () => {
+  const calls = new OpenCalls();
+  const over = Array.from({ length: ALL_MAX }, (_, nth) => calls.begin(`person-${nth % (ALL_MAX / PERSON_MAX)}`));
+  for (const person of ["person-0", "another"]) expect(() => calls.begin(person)).toThrow("too many calls");
+  for (let nth = 0; nth < 3; nth += 1) over[0]?.();
+  over.push(calls.begin("another"));
+  expect(() => calls.begin("another")).toThrow("too many calls");
+  for (const end of over) end();
+  for (let nth = 0; nth < PERSON_MAX; nth += 1) calls.begin("person-0");
+  expect(() => calls.begin("person-0")).toThrow("too many calls");
+});
