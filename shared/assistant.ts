@@ -46,6 +46,8 @@ export interface AssistantProposal {
   readonly summary: string;
   /** The name of what is changed; null: not known, or something new. */
   readonly object: string | null;
+  /** The name of what that belongs to; null: not known, or to nothing. */
+  readonly parent: string | null;
   readonly changes: readonly AssistantChange[];
   /** True: there is no way back. */
   readonly isFinal: boolean;

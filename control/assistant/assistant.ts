@@ -13,7 +13,7 @@ import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { Brain, BrainError, type BrainKeyValue } from "./brain.ts";
-import { effectOf, recordPaths } from "./effect.ts";
+import { effectOf, recordReads } from "./effect.ts";
 import { questionSchema } from "./history.ts";
 import type { ApiCall } from "./model-tools.ts";
 import { type AssistantOperation, operationsOf, type ReachableRoute } from "./operations.ts";
@@ -169,14 +169,8 @@ export class Assistant {
     all: readonly AssistantOperation[],
   ): Promise<AssistantProposal> {
     const user = await asker.current();
-    let record: Readonly<Record<string, unknown>> | null = null;
-    for (const path of recordPaths(operation, call, all)) {
-      const { status, text } = await this.#read(path, user, AbortSignal.timeout(ANSWER_MAX_MS));
-      const value: unknown = status === 200 ? JSON.parse(text) : null;
-      if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
-      record = value as Record<string, unknown>;
-      break;
-    }
+    const reads = recordReads(operation, call, all);
+    const [own, parent] = await Promise.all([this.#record(reads.own, user), this.#record(reads.parent, user)]);
     const id = randomUUID();
     const sealed = { id, user: user.id, session: asker.session, ...call };
     const { token, expiresAt } = await this.#proposals.seal(sealed);
@@ -186,9 +180,17 @@ export class Assistant {
       method: call.method,
       path: `/api/v1${call.path}`,
       body: call.body,
-      ...effectOf(operation, call, record),
+      ...effectOf(operation, call, { own, parent }),
       expires_at: expiresAt.toISOString(),
     };
+  }
+
+  /** An object as it is now; null: it is not there, is not one object, or cannot be read. */
+  async #record(path: string | null, user: UserRow): Promise<Readonly<Record<string, unknown>> | null> {
+    if (path === null) return null;
+    const { status, text } = await this.#read(path, user, AbortSignal.timeout(ANSWER_MAX_MS));
+    const value: unknown = status === 200 ? JSON.parse(text) : null;
+    return typeof value !== "object" || Array.isArray(value) ? null : (value as Record<string, unknown> | null);
   }
 
   async #whyNot({ enabled, brain_model }: AssistantValue, user: UserRow): Promise<AssistantState["reason"]> {

@@ -34,6 +34,7 @@ export const assistantTexts = {
   stopped_person: "Stopped.",
   proposal: "Proposed change",
   object: "Object:",
+  parent: "In:",
   field: "Field",
   before: "Now",
   after: "Then",
