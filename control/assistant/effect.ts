@@ -11,6 +11,14 @@ const VALUE_MAX_CHARACTERS = 400;
 /** The fields that may name a record, the best first. */
 const NAMES = ["model_name", "name", "email", "key_prefix"];
 
+/** Writes that have no way back, besides deletions: an old secret, rows or leases are gone after them. */
+const FINAL: readonly string[] = [
+  "POST /keys/{id}/rotate",
+  "POST /models/{id}/replicas/clear-lost",
+  "POST /usage/compact",
+  "PUT /settings/usage-retention",
+];
+
 type StoredRecord = Readonly<Record<string, unknown>>;
 
 /** What is read to show the effect of a call; null: there is no such read. */
@@ -23,7 +31,7 @@ interface RecordReads {
 
 /** The effect of a proposal. `records`: as they are now, of {@link recordReads}; null: not known, or nothing. */
 export function effectOf(
-  { summary, method }: AssistantOperation,
+  { summary, method, path }: AssistantOperation,
   { body }: ApiCall,
   records: { readonly own: StoredRecord | null; readonly parent: StoredRecord | null },
 ): Pick<AssistantProposal, "summary" | "object" | "parent" | "changes" | "isFinal"> {
@@ -37,7 +45,8 @@ export function effectOf(
       return { field: cut(field), from: isKnown ? shown(before[field]) : null, to: shown(to) };
     });
   const { own, parent } = records;
-  return { summary, object: nameOf(own), parent: nameOf(parent), changes, isFinal: method === "DELETE" };
+  const isFinal = method === "DELETE" || FINAL.includes(`${method} ${path}`);
+  return { summary, object: nameOf(own), parent: nameOf(parent), changes, isFinal };
 }
 
 /**

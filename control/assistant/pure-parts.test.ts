@@ -1,5 +1,6 @@
 /** History, effect and the stream of the model, each alone (docs/rules/assistant.md#bounds). */
 import { describe, expect, it } from "vitest";
+import { LIVE_RULES } from "../dashboard/live/live-rules.ts";
 import { BrainAnswer } from "./brain-answer.ts";
 import { effectOf, recordReads } from "./effect.ts";
 import { type HistoryMessage, recentHistory } from "./history.ts";
@@ -67,6 +68,19 @@ describe("the effect of a proposal", () => {
   it("knows nothing of what it cannot read, and that a deletion is final", () => {
     const gone = { method: "DELETE", path: "/tenants/x", body: null };
     expect(effectOf(operation("delete_tenants_id"), gone, NOTHING)).toMatchObject({ object: null, isFinal: true });
+  });
+
+  it.each([
+    ["POST", "/keys/{id}/rotate", true],
+    ["POST", "/models/{id}/replicas/clear-lost", true],
+    ["POST", "/usage/compact", true],
+    ["PUT", "/settings/usage-retention", true],
+    ["GET", "/settings/usage-retention", false],
+    ["POST", "/models/{id}/health/check", false],
+  ])("of %s %s is final: %s", (method, path, isFinal) => {
+    const written = { ...operation("delete_tenants_id"), method, path };
+    expect(effectOf(written, { method, path, body: null }, NOTHING)).toMatchObject({ isFinal });
+    expect(LIVE_RULES).toContainEqual(expect.objectContaining({ method, path }));
   });
 
   it("cuts what is long", () => {
