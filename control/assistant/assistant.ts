@@ -16,7 +16,7 @@ import { Brain, BrainError, type BrainKeyValue } from "./brain.ts";
 import { effectOf, recordReads } from "./effect.ts";
 import { questionSchema } from "./history.ts";
 import type { ApiCall } from "./model-tools.ts";
-import { type AssistantOperation, operationsOf, type ReachableRoute } from "./operations.ts";
+import { type AssistantOperation, operationName, operationsOf, type ReachableRoute } from "./operations.ts";
 import { Proposals } from "./proposals.ts";
 import { ANSWER_MAX_MS, type ReadAnswer, runTurns } from "./run-turns.ts";
 import { systemPrompt } from "./system-prompt.ts";
@@ -146,10 +146,15 @@ export class Assistant {
   /** Runs a proposal, once. Throws 400, AssistantOff, ProposalUnusable, and what the person's own request would throw. */
   async run(input: unknown, { user, address, session }: Asker): Promise<AssistantRun> {
     const { token } = parse(runSchema, input);
-    if (!(await this.#settings(user)).enabled) throw new AssistantOff();
+    const { enabled, tools_enabled } = await this.#settings(user);
+    if (!enabled) throw new AssistantOff();
     const proposal = await this.#proposals.open(token, { user: user.id, session });
-    if (proposal === null || !(await this.#proposals.take(proposal.id))) throw new ProposalUnusable();
+    if (proposal === null) throw new ProposalUnusable();
     const { id, method, path, body } = proposal;
+    const route = this.#options.routeOf(method, pathOnly(path));
+    // Before it is taken: it can still be run when its tool is on again.
+    if (route === null || !isOn(tools_enabled, operationName(method, route))) throw new ProposalUnusable();
+    if (!(await this.#proposals.take(id))) throw new ProposalUnusable();
     const headers = { accept: "application/json", "content-type": "application/json", "idempotency-key": id };
     const request = new Request(`${ORIGIN}${path}`, { method, headers, body });
     const response = await this.#options.asPerson(request, pathOnly(path), { user, address });

@@ -204,6 +204,15 @@ describe("a change", () => {
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ name: "kept" });
   });
 
+  it("does not happen while its tool is switched off, and can when it is on again", async () => {
+    const tenant = await api<Tenant>("POST", "/tenants", { name: "switched" });
+    const { token } = await proposed("delete_tenants_id", { id: tenant.id });
+    await api("PUT", "/settings/assistant", { tools_enabled: { delete_tenants_id: false } });
+    expect(await codeOf(await run(token))).toBe("proposal_unusable");
+    await api("PUT", "/settings/assistant", { tools_enabled: {} });
+    expect(((await (await run(token)).json()) as AssistantRun).status).toBe(204);
+  });
+
   it("shows what the Management API says of it, and keeps a new secret from the model", async () => {
     const tenant = await api<Tenant>("POST", "/tenants", { name: "with-secret" });
     const key = await proposed("post_tenants_id_keys", { id: tenant.id }, { name: "made by click" });
