@@ -71,7 +71,7 @@ export type AssistantEvent =
   | { readonly kind: "failed"; readonly code: string; readonly message: string };
 
 /** Why an answer ended before the model had finished. */
-export type AssistantStop = "turns" | "tokens" | "time";
+export type AssistantStop = "turns" | "tokens" | "time" | "size";
 
 /** What came of a proposal that was run. */
 export interface AssistantRun {

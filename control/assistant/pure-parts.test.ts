@@ -144,4 +144,20 @@ describe("the history", () => {
     const last = [said("q"), result("x".repeat(120_000)), result("y")];
     expect(recentHistory([said("1"), ...last])).toEqual(last);
   });
+
+  it("keeps of one exchange the newest calls that fit into 1 MiB, each with its result, and the question", () => {
+    const called = (nth: number): HistoryMessage => ({
+      role: "assistant",
+      content: "",
+      tool_calls: [{ id: `c${nth}`, type: "function", function: { name: "n", arguments: "x".repeat(100_000) } }],
+    });
+    const long = [
+      said("q"),
+      ...Array.from({ length: 40 }, (_, nth) => [called(nth), result("\u0000".repeat(5000))]).flat(),
+    ];
+    const kept = recentHistory(long);
+    expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(1024 * 1024 + 1000);
+    expect([kept[0], kept.length]).toEqual([said("q"), 17]);
+    expect(kept.slice(1)).toEqual(long.slice(-16));
+  });
 });

@@ -31,6 +31,7 @@ export const assistantTexts = {
   stopped_turns: "Stopped after 12 steps. Ask to go on.",
   stopped_tokens: "Stopped: this answer has used all the tokens that it may. Ask for less.",
   stopped_time: "Stopped: this answer took too long. Ask for less.",
+  stopped_size: "Stopped: this answer has read and written as much as it may. Ask for less.",
   stopped_person: "Stopped.",
   proposal: "Proposed change",
   object: "Object:",
