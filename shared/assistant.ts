@@ -46,6 +46,8 @@ export interface AssistantProposal {
   readonly summary: string;
   /** The name of what is changed; null: not known, or something new. */
   readonly object: string | null;
+  /** The name of what that belongs to; null: not known, or to nothing. */
+  readonly parent: string | null;
   readonly changes: readonly AssistantChange[];
   /** True: there is no way back. */
   readonly isFinal: boolean;
@@ -69,7 +71,7 @@ export type AssistantEvent =
   | { readonly kind: "failed"; readonly code: string; readonly message: string };
 
 /** Why an answer ended before the model had finished. */
-export type AssistantStop = "turns" | "tokens" | "time";
+export type AssistantStop = "turns" | "tokens" | "time" | "size";
 
 /** What came of a proposal that was run. */
 export interface AssistantRun {

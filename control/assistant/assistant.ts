@@ -13,10 +13,10 @@ import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { Brain, BrainError, type BrainKeyValue } from "./brain.ts";
-import { effectOf, recordPaths } from "./effect.ts";
+import { effectOf, recordReads } from "./effect.ts";
 import { questionSchema } from "./history.ts";
 import type { ApiCall } from "./model-tools.ts";
-import { type AssistantOperation, operationsOf, type ReachableRoute } from "./operations.ts";
+import { type AssistantOperation, operationName, operationsOf, type ReachableRoute } from "./operations.ts";
 import { Proposals } from "./proposals.ts";
 import { ANSWER_MAX_MS, type ReadAnswer, runTurns } from "./run-turns.ts";
 import { systemPrompt } from "./system-prompt.ts";
@@ -146,10 +146,15 @@ export class Assistant {
   /** Runs a proposal, once. Throws 400, AssistantOff, ProposalUnusable, and what the person's own request would throw. */
   async run(input: unknown, { user, address, session }: Asker): Promise<AssistantRun> {
     const { token } = parse(runSchema, input);
-    if (!(await this.#settings(user)).enabled) throw new AssistantOff();
+    const { enabled, tools_enabled } = await this.#settings(user);
+    if (!enabled) throw new AssistantOff();
     const proposal = await this.#proposals.open(token, { user: user.id, session });
-    if (proposal === null || !(await this.#proposals.take(proposal.id))) throw new ProposalUnusable();
+    if (proposal === null) throw new ProposalUnusable();
     const { id, method, path, body } = proposal;
+    const route = this.#options.routeOf(method, pathOnly(path));
+    // Before it is taken: it can still be run when its tool is on again.
+    if (route === null || !isOn(tools_enabled, operationName(method, route))) throw new ProposalUnusable();
+    if (!(await this.#proposals.take(id))) throw new ProposalUnusable();
     const headers = { accept: "application/json", "content-type": "application/json", "idempotency-key": id };
     const request = new Request(`${ORIGIN}${path}`, { method, headers, body });
     const response = await this.#options.asPerson(request, pathOnly(path), { user, address });
@@ -169,14 +174,8 @@ export class Assistant {
     all: readonly AssistantOperation[],
   ): Promise<AssistantProposal> {
     const user = await asker.current();
-    let record: Readonly<Record<string, unknown>> | null = null;
-    for (const path of recordPaths(operation, call, all)) {
-      const { status, text } = await this.#read(path, user, AbortSignal.timeout(ANSWER_MAX_MS));
-      const value: unknown = status === 200 ? JSON.parse(text) : null;
-      if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
-      record = value as Record<string, unknown>;
-      break;
-    }
+    const reads = recordReads(operation, call, all);
+    const [own, parent] = await Promise.all([this.#record(reads.own, user), this.#record(reads.parent, user)]);
     const id = randomUUID();
     const sealed = { id, user: user.id, session: asker.session, ...call };
     const { token, expiresAt } = await this.#proposals.seal(sealed);
@@ -186,9 +185,17 @@ export class Assistant {
       method: call.method,
       path: `/api/v1${call.path}`,
       body: call.body,
-      ...effectOf(operation, call, record),
+      ...effectOf(operation, call, { own, parent }),
       expires_at: expiresAt.toISOString(),
     };
+  }
+
+  /** An object as it is now; null: it is not there, is not one object, or cannot be read. */
+  async #record(path: string | null, user: UserRow): Promise<Readonly<Record<string, unknown>> | null> {
+    if (path === null) return null;
+    const { status, text } = await this.#read(path, user, AbortSignal.timeout(ANSWER_MAX_MS));
+    const value: unknown = status === 200 ? JSON.parse(text) : null;
+    return typeof value !== "object" || Array.isArray(value) ? null : (value as Record<string, unknown> | null);
   }
 
   async #whyNot({ enabled, brain_model }: AssistantValue, user: UserRow): Promise<AssistantState["reason"]> {

@@ -59,12 +59,13 @@ export class Brain {
       stream: true,
       max_tokens: ANSWER_MAX_TOKENS,
     });
-    let response = await this.#send(body, signal);
-    // The key may have been deleted, or its tenant with it.
-    if (response.status === 401) {
+    const key = await this.#currentKey();
+    let response = await this.#send(body, key, signal);
+    // The key may have been deleted, or its tenant with it. What an upstream refuses is the upstream's own key.
+    if (response.status === 401 && !response.headers.has("x-gateway-upstream-status")) {
       await response.body?.cancel();
-      this.#key = null;
-      response = await this.#send(body, signal);
+      await this.#forget(key);
+      response = await this.#send(body, await this.#currentKey(), signal);
     }
     if (!response.ok) throw await refusalOf(response);
     try {
@@ -74,8 +75,7 @@ export class Brain {
     }
   }
 
-  async #send(body: string, signal: AbortSignal): Promise<Response> {
-    const { secret } = await this.#currentKey();
+  async #send(body: string, { secret }: BrainKeyValue, signal: AbortSignal): Promise<Response> {
     try {
       return await fetch(`${this.#options.baseUrl}/v1/chat/completions`, {
         method: "POST",
@@ -89,17 +89,30 @@ export class Brain {
     }
   }
 
+  /** Questions that come together share one key, and one making of it. */
   async #currentKey(): Promise<BrainKeyValue> {
-    const { makeKey, nowMs } = this.#options;
-    const held = await this.#key?.catch(() => null);
-    if (held != null && held.expiresAtMs - RENEWED_BEFORE_MS > nowMs()) return held;
-    // Questions that come together share one key.
-    const making = makeKey();
+    const held = this.#key;
+    if (held !== null) {
+      const key = await held;
+      if (key.expiresAtMs - RENEWED_BEFORE_MS > this.#options.nowMs()) return key;
+      if (this.#key === held) this.#key = null;
+    }
+    return await (this.#key ?? this.#newKey());
+  }
+
+  #newKey(): Promise<BrainKeyValue> {
+    const making = this.#options.makeKey();
     this.#key = making;
     making.catch(() => {
       if (this.#key === making) this.#key = null;
     });
-    return await making;
+    return making;
+  }
+
+  /** Has a key made anew, unless another has taken its place already. */
+  async #forget(key: BrainKeyValue): Promise<void> {
+    const held = this.#key;
+    if (held !== null && (await held.catch(() => null)) === key && this.#key === held) this.#key = null;
   }
 }
 

@@ -9,6 +9,8 @@ const CONTENT_MAX_CHARACTERS = 128 * 1024;
 const MESSAGES_MAX = 200;
 /** What is older than this is forgotten. */
 const HISTORY_MAX_CHARACTERS = 120_000;
+/** Of all that is kept, as JSON. */
+const KEPT_MAX_BYTES = 1024 * 1024;
 const QUESTION_MAX_CHARACTERS = 8000;
 
 const content = z.string({ error: "must be a text" }).max(CONTENT_MAX_CHARACTERS, "is too long").transform(wellFormed);
@@ -44,8 +46,8 @@ export const questionSchema = z.object({
 });
 
 /**
- * The newest messages that fit, from one of the person on: a result without its call is no conversation. The messages since
- * the person's last one are always kept.
+ * The newest messages that fit, from one of the person on: a result without its call is no conversation. Of the messages
+ * since the person's last one, all are kept that fit into 1 MiB: the newest, and the person's.
  */
 export function recentHistory(messages: readonly HistoryMessage[]): readonly HistoryMessage[] {
   let from = messages.length;
@@ -56,7 +58,20 @@ export function recentHistory(messages: readonly HistoryMessage[]): readonly His
     if (isOver && from < messages.length) break;
     if (messages[at]?.role === "user") from = at;
   }
-  return messages.slice(from);
+  return withinBytes(messages.slice(from));
+}
+
+/** The first message, and of the others the newest that fit, from a call on and not from its result. */
+function withinBytes(messages: readonly HistoryMessage[]): readonly HistoryMessage[] {
+  const sizes = messages.map((message) => Buffer.byteLength(JSON.stringify(message)));
+  let bytes = sizes[0] ?? 0;
+  let from = messages.length;
+  for (let at = messages.length - 1; at > 0; at -= 1) {
+    bytes += sizes[at] ?? 0;
+    if (bytes > KEPT_MAX_BYTES) return [...messages.slice(0, 1), ...messages.slice(from)];
+    if (messages[at]?.role !== "tool") from = at;
+  }
+  return messages;
 }
 
 function sizeOf(message: HistoryMessage): number {

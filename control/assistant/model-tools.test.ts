@@ -78,6 +78,13 @@ it("refuses a field that the route would ignore, and says which there are", () =
   expect(text).toContain('"enum":["active","suspended"]');
 });
 
+it("refuses a field inside of a field as well: the route would empty what it stands for", () => {
+  const ask = (policy: object) =>
+    change({ change: "patch_tenants_id_guardrails", parameters: { id: ID }, body: { policy } });
+  expect(ask({ action: "block", input_scanners: ["pii"] })).toMatchObject({ kind: "propose" });
+  expect(why(ask({ action: "block", input_scaners: ["pii"] }))).toContain('unknown field "policy.input_scaners"');
+});
+
 it("proposes a change that is completely named", () => {
   expect(
     change({ change: "patch_tenants_id_status", parameters: { id: ID }, body: { status: "suspended" } }),

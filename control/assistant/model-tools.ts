@@ -5,6 +5,7 @@
  */
 import { isStorableJson } from "../../shared/schema/common.ts";
 import type { AssistantOperation, JsonSchema } from "./operations.ts";
+import { unknownField } from "./unknown-field.ts";
 
 /** A tool in the form of chat completions. */
 export interface ModelTool {
@@ -42,6 +43,7 @@ const PROPOSE_CHANGE = "propose_change";
 /** A proposal travels to the browser and back. */
 const BODY_MAX_CHARACTERS = 64 * 1024;
 const VALUE_MAX_CHARACTERS = 1000;
+const NAMED_MAX_CHARACTERS = 200;
 
 /** The tools for these operations; those that read, and where there are writes, the two for them. */
 export function modelTools(operations: readonly AssistantOperation[]): readonly ModelTool[] {
@@ -83,10 +85,10 @@ function judgeChange(operation: AssistantOperation, given: Fields): JudgedCall {
 function bodyProblem({ body: schema }: AssistantOperation, body: unknown): string | null {
   if (schema === null) return body === null ? null : "this change takes no `body`";
   if (!isFields(body)) return "`body` must be an object";
-  const known = isFields(schema["properties"]) ? Object.keys(schema["properties"]) : null;
-  const unknown = known === null ? undefined : Object.keys(body).find((name) => !known.includes(name));
+  const unknown = unknownField(schema, body);
   // The Management API ignores a field that it does not know: what a person is shown would not be what happens.
-  if (unknown !== undefined) return `\`body\` has the unknown field ${JSON.stringify(unknown.slice(0, 100))}`;
+  if (unknown !== null)
+    return `\`body\` has the unknown field ${JSON.stringify(unknown.slice(0, NAMED_MAX_CHARACTERS))}`;
   const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
   const missing = required.find((name) => typeof name === "string" && !Object.hasOwn(body, name));
   return missing === undefined ? null : `\`body\` lacks the field ${JSON.stringify(missing)}`;

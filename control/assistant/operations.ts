@@ -91,16 +91,21 @@ function operationOf(
 /** A schema with its references resolved, and of each node what says how to fill it. */
 function shownSchema(schema: unknown, document: unknown, depth: number): JsonSchema {
   const node = resolved(schema, document);
-  if (depth > SCHEMA_DEPTH_MAX) return {};
+  // Nothing is taken where it is not known what would be.
+  if (depth > SCHEMA_DEPTH_MAX) return { not: {} };
   const shown: Record<string, unknown> = {};
   for (const keyword of KEYWORDS) if (node[keyword] !== undefined) shown[keyword] = node[keyword];
-  const { description, properties, items, anyOf, oneOf } = node;
+  const { description, properties, items, additionalProperties, allOf, anyOf, oneOf } = node;
   if (typeof description === "string") shown["description"] = description.slice(0, DESCRIPTION_MAX_CHARACTERS);
   if (properties !== undefined)
     shown["properties"] = Object.fromEntries(
       Object.entries(fieldsOf(properties)).map(([name, inner]) => [name, shownSchema(inner, document, depth + 1)]),
     );
   if (items !== undefined) shown["items"] = shownSchema(items, document, depth + 1);
+  if (additionalProperties === true) shown["additionalProperties"] = true;
+  else if (typeof additionalProperties === "object")
+    shown["additionalProperties"] = shownSchema(additionalProperties, document, depth + 1);
+  if (Array.isArray(allOf)) shown["allOf"] = allOf.map((one) => shownSchema(one, document, depth + 1));
   const choices = anyOf ?? oneOf;
   if (Array.isArray(choices)) shown["anyOf"] = choices.map((one) => shownSchema(one, document, depth + 1));
   return shown;

@@ -104,13 +104,18 @@ it("reads listed routes by GET, proposes listed writes, does nothing else, and e
   );
 });
 
-it("stops a model that never finishes, and one that has used its tokens", async () => {
-  const run = async (tokens: number) => {
+it("stops a model that never finishes, and one that has used its tokens or its characters", async () => {
+  let sent = 0;
+  const run = async (tokens: number, read: string, args = "{}") => {
+    sent = 0;
     const events: AssistantEvent[] = [];
     const ports = {
-      ask: async () => ({ text: "", calls: [{ id: "", name: "get_tenants", arguments: "{}" }], tokens }),
+      ask: async (messages: readonly unknown[]) => {
+        sent += JSON.stringify(messages).length;
+        return { text: "", calls: Array(2).fill({ id: "", name: "get_tenants", arguments: args }), tokens };
+      },
       leadsTo: () => "/tenants",
-      read: async () => ({ status: 200, text: "x".repeat(50_000), cursor: "next" }),
+      read: async () => ({ status: 200, text: read, cursor: "next" }),
       propose: async () => ({ id: "p" }) as AssistantProposal,
       emit: (event: AssistantEvent) => void events.push(event),
       nowMs: () => 0,
@@ -118,8 +123,9 @@ it("stops a model that never finishes, and one that has used its tokens", async 
     await runTurns(ports, { system: "s", history: [{ role: "user", content: "q" }] }, OPERATIONS);
     return events;
   };
-  const endless = await run(1);
-  expect(endless.at(-1)).toMatchObject({ kind: "done", stopped: "turns" });
+  expect((await run(1, "[]")).at(-1)).toMatchObject({ kind: "done", stopped: "turns" });
+  const endless = await run(1, "x".repeat(50_000));
+  expect(endless.at(-1)).toMatchObject({ kind: "done", stopped: "size" });
   const results = endless.flatMap((event) => (event.kind === "result" ? [event.text] : []));
   expect(JSON.parse(results[0] ?? "")).toMatchObject({
     status: 200,
@@ -127,5 +133,9 @@ it("stops a model that never finishes, and one that has used its tokens", async 
     next_page: { cursor: "next" },
   });
   expect(results.join("").length).toBeLessThan(120_000);
-  expect((await run(250_000)).at(-1)).toMatchObject({ kind: "done", stopped: "tokens" });
+  expect((await run(250_000, "[]")).at(-1)).toMatchObject({ kind: "done", stopped: "tokens" });
+  const written = (await run(1, "[]", "x".repeat(60_000))).at(-1);
+  expect(written).toMatchObject({ kind: "done", stopped: "size" });
+  expect(JSON.stringify(written).length).toBeLessThan(110_000);
+  expect(sent).toBeLessThan(300_000);
 });

@@ -39,8 +39,8 @@ export const TURNS_MAX = 12;
 const TOKENS_MAX = 400_000;
 export const ANSWER_MAX_MS = 180_000;
 const RESULT_MAX_CHARACTERS = 16_000;
-/** Of all results of one answer. */
-const RESULTS_MAX_CHARACTERS = 100_000;
+/** Of all calls' arguments and results in one answer. */
+const CALLS_MAX_CHARACTERS = 100_000;
 /** What a token has at least, where the upstream does not count. */
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -54,7 +54,8 @@ export async function runTurns(
   const beganMs = ports.nowMs();
   const history = [...recentHistory(given.history)];
   let tokens = 0;
-  let resultCharacters = 0;
+  let callCharacters = 0;
+  let hasFilled = false;
   let stopped: AssistantStop | null = null;
   for (let turns = 1; ; turns += 1) {
     const messages = [{ role: "system", content: given.system }, ...history];
@@ -63,17 +64,31 @@ export async function runTurns(
     // Nine letters and digits, as the strictest upstreams want them.
     const nth = String(history.length).padStart(4, "0");
     const calls = turn.calls.map((call, at) => ({ ...call, id: `call${nth}${at}` }));
-    history.push(assistantMessage(turn.text, calls));
+    const wasFull = hasFilled;
+    const kept = calls.map((call) => {
+      const isKept = callCharacters + call.arguments.length <= CALLS_MAX_CHARACTERS;
+      if (isKept) callCharacters += call.arguments.length;
+      return isKept ? { call, isKept } : { call: { ...call, arguments: "{}" }, isKept };
+    });
+    history.push(
+      assistantMessage(
+        turn.text,
+        kept.map(({ call }) => call),
+      ),
+    );
     if (calls.length === 0) break;
-    for (const call of calls) {
-      const isFull = resultCharacters >= RESULTS_MAX_CHARACTERS;
+    for (const { call, isKept } of kept) {
+      const isFull = !isKept || callCharacters >= CALLS_MAX_CHARACTERS;
+      hasFilled ||= isFull;
       const text = isFull ? FULL : await resultOf(ports, call, operations);
-      resultCharacters += text.length;
+      callCharacters += text.length;
       history.push({ role: "tool", tool_call_id: call.id, content: text });
     }
     if (turns >= TURNS_MAX) stopped = "turns";
     else if (tokens >= TOKENS_MAX) stopped = "tokens";
     else if (ports.nowMs() - beganMs >= ANSWER_MAX_MS) stopped = "time";
+    // It was told to answer with what there is, and has called again.
+    else if (wasFull) stopped = "size";
     if (stopped !== null) break;
   }
   ports.emit({ kind: "done", history: recentHistory(history), stopped });

@@ -162,6 +162,7 @@ describe("a change", () => {
       path: `/api/v1/tenants/${tenant.id}/status`,
       body: '{"status":"suspended"}',
       object: "changed",
+      parent: null,
       changes: [{ field: "status", from: '"active"', to: '"suspended"' }],
       isFinal: false,
     });
@@ -174,6 +175,23 @@ describe("a change", () => {
     expect([again.status, await codeOf(again)]).toEqual([409, "proposal_unusable"]);
   });
 
+  it("is shown with the record that its path names, or none, and apart from that with what it belongs to", async () => {
+    const model_name = "with-endpoint";
+    const { id } = await api<{ id: string }>("POST", "/models", { model_name, api_base: "http://127.0.0.1:9" });
+    const managed = await proposed("delete_models_id_managed", { id });
+    expect(managed).toMatchObject({ object: null, parent: model_name });
+    const parameters = { id, endpoint_id: "7b0c3c3e-0000-4000-8000-000000000001" };
+    const endpoint = await proposed("put_models_id_endpoints_endpoint_id", parameters, {
+      name: "eu",
+      api_base: "http://127.0.0.1:8",
+    });
+    expect(endpoint).toMatchObject({ object: null, parent: model_name });
+    expect(endpoint.changes.map(({ field, from }) => [field, from])).toEqual([
+      ["name", null],
+      ["api_base", null],
+    ]);
+  });
+
   it("is another session's, too late, or forged: it does not happen", async () => {
     const tenant = await api<Tenant>("POST", "/tenants", { name: "kept" });
     const { token } = await proposed("delete_tenants_id", { id: tenant.id });
@@ -184,6 +202,15 @@ describe("a change", () => {
     expect(await codeOf(await run(token))).toBe("proposal_unusable");
     testing.aheadMs = 0;
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ name: "kept" });
+  });
+
+  it("does not happen while its tool is switched off, and can when it is on again", async () => {
+    const tenant = await api<Tenant>("POST", "/tenants", { name: "switched" });
+    const { token } = await proposed("delete_tenants_id", { id: tenant.id });
+    await api("PUT", "/settings/assistant", { tools_enabled: { delete_tenants_id: false } });
+    expect(await codeOf(await run(token))).toBe("proposal_unusable");
+    await api("PUT", "/settings/assistant", { tools_enabled: {} });
+    expect(((await (await run(token)).json()) as AssistantRun).status).toBe(204);
   });
 
   it("shows what the Management API says of it, and keeps a new secret from the model", async () => {

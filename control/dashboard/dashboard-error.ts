@@ -16,7 +16,8 @@ const DASHBOARD_ERRORS = {
   assistant_off: { status: 409, message: "the assistant is switched off or has no model; see its settings" },
   proposal_unusable: {
     status: 409,
-    message: "this proposal has expired, has been run already, or belongs to another session; ask again",
+    message:
+      "this proposal has expired, has been run already, belongs to another session, or its tool is switched off; ask again",
   },
   management_unavailable: { status: 503, message: "the Management API does not answer; try again" },
 } as const;

@@ -1,7 +1,7 @@
 /** What a page shows of an answer (docs/rules/assistant.md#answers). */
 import { expect, it } from "vitest";
 import type { AssistantEvent, AssistantProposal } from "../../../shared/assistant.ts";
-import { atRest, lastQuestion, NO_CONVERSATION, withEntry, withEvent, withProposal } from "./conversation.ts";
+import { atRest, ended, lastQuestion, NO_CONVERSATION, withEntry, withEvent, withProposal } from "./conversation.ts";
 
 const proposal = { id: "p", method: "DELETE", path: "/api/v1/tenants/x" } as AssistantProposal;
 const told = (...events: readonly AssistantEvent[]) =>
@@ -44,4 +44,12 @@ it("tells the model with the next question what has become of a proposal", () =>
 it("has nothing under way when it is taken up again", () => {
   const { entries } = atRest(told({ kind: "call", id: "c", title: "t", method: "GET", path: "/" }));
   expect(entries.at(-1)).toMatchObject({ result: { ok: false, text: "" } });
+});
+
+it("keeps no answer of a run while the page is away, and all of them when it is only stopped", () => {
+  const run = { status: 201, answer: '{"secret":"sk-only-once"}', pending: true };
+  const ran = withProposal(told({ kind: "proposal", proposal }), "p", { is: "answered", run }, "I ran it");
+  expect(JSON.stringify(atRest(ran))).not.toContain("sk-only-once");
+  expect(atRest(ran).entries.at(-1)).toMatchObject({ state: { is: "answered", run: { status: 201, pending: true } } });
+  expect(ended(ran)).toEqual(ran);
 });

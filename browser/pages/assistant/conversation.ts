@@ -76,12 +76,25 @@ export function withProposal(before: Conversation, id: string, state: ProposalSt
   };
 }
 
-/** As it is kept while the page is away: nothing in it is under way any more. */
-export function atRest({ entries, history }: Conversation): Conversation {
+/** With nothing under way any more. */
+export function ended({ entries, history }: Conversation): Conversation {
   return {
     history,
     entries: entries.map((entry) =>
       entry.kind === "call" && entry.result === null ? { ...entry, result: { ok: false, text: "" } } : entry,
+    ),
+  };
+}
+
+/** As it is kept while the page is away: ended, and without what runs answered, which may hold a secret. */
+export function atRest(conversation: Conversation): Conversation {
+  const { entries, history } = ended(conversation);
+  return {
+    history,
+    entries: entries.map((entry) =>
+      entry.kind === "proposal" && entry.state.is === "answered"
+        ? { ...entry, state: { is: "answered", run: { ...entry.state.run, answer: "" } } }
+        : entry,
     ),
   };
 }

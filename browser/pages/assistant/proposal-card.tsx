@@ -26,7 +26,7 @@ export function ProposalCard({
   readonly onRun: () => void;
   readonly onDismiss: () => void;
 }) {
-  const { method, path, body, summary, object, changes, isFinal, expires_at } = proposal;
+  const { method, path, body, summary, object, parent, changes, isFinal, expires_at } = proposal;
   const isOpen = state.is === "open" || state.is === "running";
   return (
     <section className={classes["card"]} data-open={isOpen || undefined} aria-label={text("proposal")}>
@@ -35,6 +35,11 @@ export function ProposalCard({
       {object !== null && (
         <p>
           {text("object")} <strong dir="auto">{object}</strong>
+        </p>
+      )}
+      {parent !== null && (
+        <p>
+          {text("parent")} <strong dir="auto">{parent}</strong>
         </p>
       )}
       <code className={classes["address"]}>

@@ -6,7 +6,15 @@ import type { ApiError } from "../../data/api-error.ts";
 import { ASSISTANT_KEY, askAssistant, runProposal } from "../../data/assistant.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
 import { texts } from "../../messages/texts.ts";
-import { atRest, type Conversation, NO_CONVERSATION, withEntry, withEvent, withProposal } from "./conversation.ts";
+import {
+  atRest,
+  type Conversation,
+  ended,
+  NO_CONVERSATION,
+  withEntry,
+  withEvent,
+  withProposal,
+} from "./conversation.ts";
 
 const text = texts("assistant", assistantTexts);
 /** Of the conversation in the store of reads, which ends with the session. */
@@ -52,6 +60,8 @@ export function useConversation() {
   });
 
   const run = useMutation<AssistantRun, ApiError, AssistantProposal>({
+    // Its answer may hold a secret: it is kept in no store of answers.
+    gcTime: 0,
     mutationFn: async ({ id, token }) => {
       change((before) => withProposal(before, id, { is: "running" }));
       return await runProposal(token);
@@ -75,7 +85,7 @@ export function useConversation() {
       change((before) => withProposal(before, id, { is: "dismissed" }, text("toldDismissed", { method, path }))),
     stop: () => {
       asking.current?.abort();
-      change((before) => withEntry(atRest(before), { kind: "stopped", why: "person" }));
+      change((before) => withEntry(ended(before), { kind: "stopped", why: "person" }));
     },
     anew: () => {
       asking.current?.abort();

@@ -8,6 +8,7 @@ export const ROUTES: readonly ReachableRoute[] = [
   { method: "GET", path: "/models/{id}" },
   { method: "GET", path: "/backup/export" },
   { method: "PATCH", path: "/tenants/{id}/status" },
+  { method: "PATCH", path: "/tenants/{id}/guardrails" },
   { method: "DELETE", path: "/tenants/{id}" },
   { method: "POST", path: "/tenants/{id}/keys" },
 ];
@@ -37,6 +38,12 @@ const DOCUMENT = {
         requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Status" } } } },
       },
     },
+    "/api/v1/tenants/{id}/guardrails": {
+      patch: {
+        summary: "Set a tenant's guardrails",
+        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Guardrails" } } } },
+      },
+    },
     "/api/v1/tenants/{id}/keys": {
       post: {
         summary: "Create a key",
@@ -54,6 +61,11 @@ const DOCUMENT = {
         type: "object",
         required: ["status"],
         properties: { status: { type: "string", enum: ["active", "suspended"], examples: ["active"] } },
+      },
+      Guardrails: { type: "object", properties: { policy: { $ref: "#/components/schemas/Policy" } } },
+      Policy: {
+        type: ["object", "null"],
+        properties: { action: text, input_scanners: { type: "array", items: text } },
       },
       Loop: { type: "object", properties: { inner: { $ref: "#/components/schemas/Loop" } } },
     },
