@@ -63,9 +63,13 @@ export function Filters({ children }: { readonly children: ReactNode }) {
   return <div className={classes["filters"]}>{children}</div>;
 }
 
-/** Things below one another. */
-export function Stack({ children }: { readonly children: ReactNode }) {
-  return <div className={classes["stack"]}>{children}</div>;
+/** Things below one another. `isHidden`: they are read, and shown later. */
+export function Stack({ children, isHidden = false }: { readonly children: ReactNode; readonly isHidden?: boolean }) {
+  return (
+    <div className={classes["stack"]} hidden={isHidden}>
+      {children}
+    </div>
+  );
 }
 
 /** Equal parts, as many beside one another as fit. */

@@ -3,14 +3,15 @@ import type { Records } from "../../data/api.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
+import { useIsLate } from "../../time/use-is-late.ts";
 import { formatCount, formatUsd } from "../../ui/format.ts";
-import { Panel } from "../../ui/layout.tsx";
+import { Panel, Stack } from "../../ui/layout.tsx";
 import { type SortValues, sortedRows, sortFrom, sortParam } from "../../ui/sorted.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { reportFigures } from "./report-figures.ts";
 import { rowName } from "./row-name.ts";
-import { UsageCsv, type UsageQuery, UsageView, useUsage } from "./usage-view.tsx";
+import { isRead, UsageCsv, type UsageQuery, UsageView, useUsage } from "./usage-view.tsx";
 
 const text = texts("usage", usageTexts);
 
@@ -37,13 +38,19 @@ export function TenantUsage({ tenant, search, onSearch }: TenantUsageProps) {
       onPeriod={(period) => onSearch({ period })}
       filter={{ tenant_id: tenant.id }}
     >
-      {(query) => (
-        <>
-          <Uses group="model" label={text("byModel")} head={text("model")} query={query} {...order} />
-          <Uses group="key" label={text("byKey")} head={text("key")} query={query} {...order} />
-        </>
-      )}
+      {(query) => <Tables query={query} {...order} />}
     </UsageView>
+  );
+}
+
+function Tables(props: Pick<UsesProps, "query" | "param" | "onSort">) {
+  const [models, keys] = [useUsage(props.query, "model"), useUsage(props.query, "key")];
+  const isLate = useIsLate();
+  return (
+    <Stack isHidden={!isLate && !(isRead(models) && isRead(keys))}>
+      <Uses group="model" label={text("byModel")} head={text("model")} {...props} />
+      <Uses group="key" label={text("byKey")} head={text("key")} {...props} />
+    </Stack>
   );
 }
 

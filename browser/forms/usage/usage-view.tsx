@@ -10,6 +10,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
 import { periodBounds, periodFrom } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
+import { useIsLate } from "../../time/use-is-late.ts";
 import { ZoneProvider } from "../../time/zone-context.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { DownloadLink } from "../../ui/download-link.tsx";
@@ -55,6 +56,7 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
   const { first, last } = bounds.days ?? { first: "", last: "" };
   const query = { ...filter, start_day: first, end_day: last, timezone: zone };
   const byDay = useUsage(query, "day");
+  const isLate = useIsLate();
   return (
     <ZoneProvider tenantZone={zone} browserZone={zone} choice={null} onChoose={() => undefined} nowMs={nowMs}>
       <Row>
@@ -72,7 +74,7 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
           />
         )}
       </Loaded>
-      {children(query)}
+      <Stack isHidden={!isLate && !isRead(byDay)}>{children(query)}</Stack>
     </ZoneProvider>
   );
 }
@@ -86,6 +88,11 @@ export function useUsage(query: UsageQuery, group: Group) {
   return useQuery(
     read(DAILY, { params: { query: { ...query, group_by: group } } }, { everyMs: EVERY_MS, keepsOld: false }),
   );
+}
+
+/** Whether a read has ended: what stands below it is shown then, so that nothing moves under a reader's eyes. */
+export function isRead({ data, error }: { readonly data: unknown; readonly error: unknown }): boolean {
+  return data !== undefined || error !== null;
 }
 
 /** The same figures as a file. */
