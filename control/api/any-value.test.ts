@@ -93,8 +93,12 @@ interface Refusal {
   readonly details?: readonly { readonly path: string }[];
 }
 
+/** Whatever else a benchmark says, the model of its example is not there. */
+const OF_A_BENCHMARK = ["concurrency", "duration_secs", "max_requests", "prompt_tokens", "max_tokens"];
+
 /** Fields whose value may make another field wrong. */
 const PARTNERS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(OF_A_BENCHMARK.map((field) => [field, ["model"]])),
   cache_enabled: ["cache_ttl_secs"],
   active_from: ["active_until"],
   enabled: ["prometheus_url", "power_query", "url", "user"],
