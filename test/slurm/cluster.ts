@@ -13,6 +13,8 @@ import { LIMITED, NODES, PORTS } from "./cluster-files.ts";
 import { CLUSTER_ROOT, configureCluster, installCluster, rootOf, unmountCluster } from "./cluster-root.ts";
 
 const START_MS = 60_000;
+/** States of a node, as `sinfo` says them, with a mark at a node that the next job is planned for. */
+const TAKES_JOBS = /^(idle|mixed|allocated|planned)-?$/;
 
 /** Daemons in the order of their start. */
 const DAEMONS = ["mariadbd", "slurmdbd", "slurmctld", ...NODES, "slurmrestd"] as const;
@@ -31,9 +33,19 @@ export class SlurmCluster {
     configureCluster(this.#root, this.#host);
     for (const daemon of DAEMONS) await this.start(daemon);
     this.#makeAccounts();
+    await this.resumeNodes();
+  }
+
+  /** Puts nodes back into service that a test, or Slurm itself, has drained; ends when all of them take jobs. */
+  async resumeNodes(): Promise<void> {
     await waitFor(
-      () => this.run("sinfo", "-h", "-N", "-p", "gpu", "-o", "%T").stdout.trim().split("\n"),
-      (states) => states.length === NODES.length && states.every((state) => state === "idle"),
+      () =>
+        NODES.map((node) => {
+          const state = this.run("sinfo", "-h", "-n", node, "-p", "gpu", "-o", "%T").stdout.trim();
+          if (state.startsWith("drain")) this.run("scontrol", "update", `NodeName=${node}`, "State=RESUME");
+          return state;
+        }),
+      (states) => states.every((state) => TAKES_JOBS.test(state)),
       START_MS,
     );
   }

@@ -61,8 +61,13 @@ class KilledGateway {
     onTestFinished(async () => {
       await this.#stack?.end("SIGKILL");
       this.#jobs((job) => void cluster.run("scancel", job));
+      await waitFor(
+        () => this.#jobs((job) => job),
+        (jobs) => jobs.length === 0,
+        DEADLINE_MS,
+      );
       rmSync(this.#dataDir, { recursive: true, force: true });
-    });
+    }, DEADLINE_MS);
   }
 
   get stack(): Launched {

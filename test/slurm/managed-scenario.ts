@@ -111,6 +111,13 @@ export class ManagedScenario {
     return stdout.split("\n").filter((id) => id !== "");
   }
 
+  /** What a job says it was submitted for: the intent of its replica. */
+  intentOf(job: string): string | undefined {
+    return /Comment=gateway:[0-9a-f-]{36}:([0-9a-f-]{36})/.exec(
+      cluster.run("scontrol", "show", "job", job).stdout,
+    )?.[1];
+  }
+
   /** What the model's server says through the gateway: the number of its job. */
   async ask({ model_name }: Model, stream = false): Promise<string> {
     serial += 1;

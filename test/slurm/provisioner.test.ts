@@ -28,6 +28,9 @@ const tick = async (outcome: "ok" | "error"): Promise<Jobsched> =>
     LONG_MS,
   );
 
+const jobIds = (rows: readonly ModelReplica[]): readonly string[] =>
+  rows.map(({ job_id }) => String(job_id)).toSorted();
+
 beforeAll(async () => {
   await connect();
 });
@@ -173,6 +176,8 @@ describe.concurrent("a managed model", { timeout: LONG_MS }, () => {
 
 describe("a scheduler", { timeout: LONG_MS }, () => {
   afterEach(async () => {
+    // Slurm drains a node that still runs a job with the number of the one that it is to start ("Duplicate jobid")
+    await cluster.resumeNodes();
     await connect();
     await tick("ok");
   });
@@ -203,10 +208,9 @@ describe("a scheduler", { timeout: LONG_MS }, () => {
     const rows = await scenario.until(model, (all) => inState(all, "healthy").length === 1 && all.some(waits));
     expect(inState(rows, "pending")).toHaveLength(1);
     cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test");
-    test.onTestFinished(() => void cluster.run("scontrol", "update", "NodeName=n1", "State=RESUME"));
     cluster.run("scancel", String(inState(rows, "healthy")[0]?.job_id));
     await scenario.until(model, (all) => all.length === 3 && inState(all, "pending").length === 2);
-    cluster.run("scontrol", "update", "NodeName=n1", "State=RESUME");
+    await cluster.resumeNodes();
     await scenario.healthy(model, 1);
   });
 
@@ -234,15 +238,20 @@ describe("a scheduler", { timeout: LONG_MS }, () => {
   it("may forget its newest jobs and give their numbers again: the target is reached all the same", async (test) => {
     const scenario = new ManagedScenario(gateway, test);
     const model = await scenario.manage();
-    const [before] = await scenario.healthy(model, 1);
+    await scenario.healthy(model, 1);
     cluster.kill("slurmctld");
     await scenario.put(model, { target_replicas: 2 });
     await tick("error");
     await cluster.start("slurmctld");
-    const rows = await scenario.healthy(model, 2);
-    const isKnown = rows.some(({ id }) => id === before?.id);
-    expect(inState(await scenario.replicas(model), "lost")).toHaveLength(isKnown ? 0 : 1);
-    expect(new Set(scenario.live(model))).toEqual(new Set(rows.map(({ job_id }) => job_id)));
+    // rows may be lost on the way: a node does not start a job with the number of one that it has seen end
+    const { rows } = await waitFor(
+      async () => ({ rows: inState(await scenario.replicas(model), "healthy"), live: scenario.live(model) }),
+      (now) => now.rows.length === 2 && now.live.toSorted().join() === jobIds(now.rows).join(),
+      LONG_MS,
+    );
+    expect(rows.map(({ job_id }) => scenario.intentOf(String(job_id)))).toEqual(rows.map(({ intent_id }) => intent_id));
+    const served = (await scenario.endpoints(model)).map(({ id }) => id);
+    expect(new Set(served)).toEqual(new Set(rows.map(({ endpoint_id }) => endpoint_id)));
   });
 
   it("holds the tick for a wrong token and for one that has ended", async (test) => {
