@@ -24,7 +24,7 @@ import { writeWalk } from "./walk-pages.ts";
 const FOLDER = join(import.meta.dirname, "../../../docs/console");
 const THEMES = ["light", "dark"] as const;
 const SIZE = { width: 1280, height: 800 };
-const MAX_BYTES = 150_000;
+const MAX_BYTES = 200_000;
 /** Live pages read again all the time: what is shown once nothing has been asked for this long is the page. */
 const QUIET_MS = 700;
 
