@@ -5,6 +5,7 @@
  */
 import { Hono } from "hono";
 import { GatewayError } from "../shared/errors.ts";
+import { WORKER_VERSION_HEADER } from "../shared/worker-version.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/routing/request-target.ts";
@@ -23,6 +24,15 @@ const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** The data plane as a fetch handler. */
 export async function serve(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
+  const response = await answer(request, bindings, context);
+  const { VERSION } = bindings;
+  if (VERSION === undefined || !request.headers.has(WORKER_VERSION_HEADER)) return response;
+  const told = new Response(response.body, response);
+  told.headers.set(WORKER_VERSION_HEADER, VERSION.id);
+  return told;
+}
+
+async function answer(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
   const target = request.method === "POST" ? requestTargetOf(request.url) : null;
   if (target === null || !modelRoutes.has(target.path)) return await app.fetch(request, bindings, context);
   try {

@@ -12,8 +12,9 @@ import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { validateJsonSchema } from "./adapters/json-schema.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
-import { CellAdmission } from "./adapters/objects/cell-admission.ts";
+import { type AdmissionStubs, CellAdmission, PATIENT_LEDGER_PAUSES_MS } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
+import { CellLifeWatch } from "./adapters/objects/cell-life-watch.ts";
 import { ExchangeAdmission } from "./adapters/objects/exchange-admission.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/objects/ledger-spans.ts";
@@ -95,7 +96,19 @@ function compose(bindings: Bindings): Isolate | EnvError {
       keepAlive: waitUntil,
       log: consoleLog,
     });
-    const admissionOf = (cell: string) => new CellAdmission(stubs, cell, env.ledgerShards, alerts, consoleLog);
+    const isPatient = env.admissionPatienceMs > 0;
+    const pausesMs = isPatient ? PATIENT_LEDGER_PAUSES_MS : undefined;
+    const watched = (cell: string): AdmissionStubs => {
+      const holder = uuid();
+      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder), clock);
+      return {
+        holder,
+        cell: (name) => lives.watched(stubs.cell(name)),
+        ledger: (name) => lives.watched(stubs.ledger(name)),
+      };
+    };
+    const admissionOf = (cell: string) =>
+      new CellAdmission(isPatient ? watched(cell) : stubs, cell, env.ledgerShards, alerts, consoleLog, pausesMs);
     const own = admissionOf(env.cell);
     const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),

@@ -15,6 +15,7 @@ import { type LogLimits, limitsPerShard } from "./domain/ledger/ledger-log.ts";
 import { type Bindings, type Env, parseEnv } from "./env.ts";
 import { CellObject } from "./objects/cell/cell.ts";
 import { LedgerObject } from "./objects/ledger/ledger.ts";
+import { objectName } from "./objects/object-name.ts";
 import type { AlertChannel, CellPorts, LedgerPorts } from "./objects/object-ports.ts";
 import { TenantBudgetObject } from "./objects/tenant-budget/tenant-budget.ts";
 
@@ -24,7 +25,7 @@ const now = (): number => Date.now();
 export class Cell extends CellObject {
   constructor(state: DurableObjectState, bindings: Bindings) {
     const env = parseEnv(bindings);
-    const name = state.id.name ?? env.cell;
+    const name = objectName(state, env.cell);
     super(state, bindings, { ...env, cell: name }, cellPorts(name, state, new ObjectStubs(bindings, env.cells), env));
   }
 }
@@ -67,7 +68,7 @@ function cellPorts(cell: string, state: DurableObjectState, stubs: ObjectStubs, 
 }
 
 function ledgerPorts(state: DurableObjectState, stubs: ObjectStubs, { clickhouse }: Env): LedgerPorts {
-  const name = state.id.name ?? "";
+  const name = objectName(state);
   const first = alertLedgerOf(name.slice(0, name.lastIndexOf(":")));
   return {
     now,

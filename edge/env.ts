@@ -52,11 +52,15 @@ export interface Bindings {
    * networks blocked).
    */
   readonly UPSTREAMS?: Fetcher;
+  /** The version of the Worker that runs, as the platform knows it; absent on one's own machines. */
+  readonly VERSION?: { readonly id: string };
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
+/** Longer than any takeover, and short enough that clients have not given up. */
+const ADMISSION_PATIENCE_MAX_SECS = 300;
 
 /** One day, as the control service bounds it. */
 const COMPRESSOR_TIMEOUT_MAX_MS = 86_400_000;
@@ -114,6 +118,10 @@ const schema = z.object({
     (secs) => secs <= STALLED_READER_MAX_SECS,
     `must be at most ${STALLED_READER_MAX_SECS}`,
   ),
+  GATEWAY_ADMISSION_PATIENCE_SECS: envWhole(0, 0).refine(
+    (secs) => secs <= ADMISSION_PATIENCE_MAX_SECS,
+    `must be at most ${ADMISSION_PATIENCE_MAX_SECS}`,
+  ),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
   GATEWAY_MAX_QUEUED_PER_TENANT: envWhole(10_000, 0),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
@@ -138,6 +146,9 @@ const schema = z.object({
   ),
 });
 
+/** The names of the variables that the Worker reads. */
+export const VARIABLE_NAMES: readonly string[] = Object.keys(schema.shape);
+
 /** The validated configuration of one isolate. */
 export interface Env {
   readonly cell: string;
@@ -156,6 +167,8 @@ export interface Env {
   readonly upstreamTimeoutMs: number;
   /** How long a client may leave unread what is there for it; 0: without limit. */
   readonly stalledReaderMs: number;
+  /** How long a request waits for a Cell that has no owner; 0: it fails at once. */
+  readonly admissionPatienceMs: number;
   readonly globalMaxInFlight: number;
   /** How many requests of one tenant may wait in a cell; 0: as many as the cell's queue takes. */
   readonly maxQueuedPerTenant: number;
@@ -210,6 +223,7 @@ export function parseEnv(bindings: object): Env {
     upstreamBaseUrl: value.GATEWAY_UPSTREAM_BASE_URL,
     upstreamTimeoutMs: value.GATEWAY_UPSTREAM_TIMEOUT_SECS * 1000,
     stalledReaderMs: value.GATEWAY_STALLED_READER_SECS * 1000,
+    admissionPatienceMs: value.GATEWAY_ADMISSION_PATIENCE_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
     maxQueuedPerTenant: value.GATEWAY_MAX_QUEUED_PER_TENANT,
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,

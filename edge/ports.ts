@@ -92,18 +92,22 @@ export interface CacheHitVerdict {
  */
 export interface Admission {
   readonly cell: string;
-  admit(request: AdmissionRequest): Promise<AdmissionOutcome>;
+  /** The name of this isolate in admission requests; undefined: it needs none. */
+  readonly holder?: string | undefined;
+  /** `again`: this request has found the Cell away before, which is reported once. */
+  admit(request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome>;
   /**
    * A permit of its own for a slot that is in use: its session or its Cell was lost, or the request has run for long.
+   * `again` as in `admit`.
    */
-  adopt(request: AdmissionRequest): Promise<PermitHandle>;
+  adopt(request: AdmissionRequest, again?: boolean): Promise<PermitHandle>;
   /** Takes the row of a request without permit. Uses the Ledger when the Cell is unreachable; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
    * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is
-   * outdated.
+   * outdated. `again`: an earlier call for this hit has failed, and may have arrived.
    */
-  confirmHit(hit: CacheHit): Promise<CacheHitVerdict>;
+  confirmHit(hit: CacheHit, again?: boolean): Promise<CacheHitVerdict>;
   /**
    * Takes the row of a request whose permit failed to settle. Tries again on a fresh stub, then hands the row to the
    * Ledger.

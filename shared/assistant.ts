@@ -30,6 +30,8 @@ export interface AssistantChange {
   /** Null: not known, or there is none yet. */
   readonly from: string | null;
   readonly to: string;
+  /** The call does not name it: it gets its default because of that. */
+  readonly isDefault: boolean;
 }
 
 /** A write that a person may run once, exactly as it stands here. */
@@ -81,3 +83,16 @@ export interface AssistantRun {
   /** Stored, and still on its way to the cells. */
   readonly pending: boolean;
 }
+
+/** What a proposal would have changed is not any more what the person was shown: the same call with its effect now. */
+export interface AssistantOutdated {
+  readonly outdated: AssistantProposal;
+}
+
+/**
+ * What is known later of a proposal that was to be run. `unknown`: it was begun and no answer was kept, because the console's
+ * server ended meanwhile or the Management API did not answer; it may have happened.
+ */
+export type AssistantOutcome =
+  | { readonly state: "not_run" | "running" | "unknown" }
+  | { readonly state: "answered"; readonly status: number };

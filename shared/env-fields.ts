@@ -56,7 +56,8 @@ export const envOptionalWhole = (least: number, most = Number.MAX_SAFE_INTEGER) 
 export const envWhole = (fallback: number, least = 1, most = Number.MAX_SAFE_INTEGER) =>
   envOptionalWhole(least, most).transform((value) => value ?? fallback);
 
-const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.test(value);
+/** True for an http or https URL. */
+export const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.test(value);
 
 /** An http or https URL, or the fallback. */
 export const envWebUrl = (fallback: string) => envText(fallback).refine(isWebUrl, "must be an http or https URL");

@@ -29,6 +29,7 @@ function pipelineInputOf(
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,
       stalledReaderMs: env.stalledReaderMs,
+      admissionPatienceMs: env.admissionPatienceMs,
       sessionIdDerivation: env.sessionIdDerivation,
       passthroughPaths: env.passthroughPaths,
       ssrf: env.ssrf,

@@ -11,6 +11,7 @@ export const ATTENTION_KINDS = [
   "replicas_lost",
   "budget_exhausted",
   "alert",
+  "backup_failed",
   "sync_pending",
   "usage_refused",
   "usage_waiting",

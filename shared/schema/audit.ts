@@ -2,7 +2,7 @@
  * The audit log as admins read it (docs/rules/management-api.md#audit-log).
  */
 import * as z from "zod";
-import { epochMsQuery, queryText } from "./common.ts";
+import { epochMsQuery, queryText, uuidQuery } from "./common.ts";
 
 export const auditEntrySchema = z
   .object({
@@ -30,6 +30,9 @@ export const auditFilterSchema = z.object({
     .optional(),
   entity_type: exact,
   entity_id: exact,
+  replicas_of: uuidQuery.optional().meta({
+    description: "The id of a model: what happened to its replicas, also to those that are gone",
+  }),
   since_ms: epochMsQuery.optional(),
   until_ms: epochMsQuery.optional(),
 });

@@ -122,8 +122,15 @@ export const tenantQuotaSchema = z
 /** PATCH /tenants/{id}/group */
 export const tenantGroupSchema = z.object({ fairshare_group: knownName }).meta({ id: "TenantGroup" });
 
-/** PATCH /tenants/{id}/budget: replaces the budget; omitted caps become null. */
-export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudget" });
+/** PATCH /tenants/{id}/budget: replaces the budget; omitted caps and an omitted period become null. */
+export const tenantBudgetSchema = z
+  .object({
+    ...budgetFields,
+    budget_tokens: budgetFields.budget_tokens.unwrap().default(null),
+    budget_cost_usd: budgetFields.budget_cost_usd.unwrap().default(null),
+    budget_period: budgetFields.budget_period.unwrap().default(null),
+  })
+  .meta({ id: "TenantBudget" });
 
 /** PATCH /tenants/{id}/schedule: replaces the three fields of the schedule; an omitted time zone keeps its value. */
 export const tenantScheduleSchema = z

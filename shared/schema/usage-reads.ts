@@ -185,6 +185,12 @@ export const usageBreakdownSchema = z
     key_id: z.string(),
     tenant_id: z.string(),
     ...totals,
+    success_requests: count.meta({
+      description: "With a status of 2xx or 3xx; more of them than `cache_hits` and no cost: there was no price",
+    }),
+    error_requests: errors,
+    cache_hits: count.meta({ description: "Answered by the response cache, which costs nothing" }),
+    ...energy,
     gen_tokens_per_sec: z.number(),
     tenant_name: z.string(),
     fairshare_group: z.string(),

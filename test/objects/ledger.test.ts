@@ -1,6 +1,7 @@
 /** The Ledger object inside the runtime: no failure, retry or restart loses a row or writes it twice. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import { objectName } from "../../edge/objects/object-name.ts";
 import { rowFor } from "./admission-messages.ts";
 import { batchOf, drain, freshLedger, ids, order, seen, stored, tokensOf } from "./ledger-world.ts";
 
@@ -60,6 +61,17 @@ describe("Ledger", () => {
     const tokens = (await seen()).tokens.filter((token) => token.startsWith(`${name}-`));
     expect(tokens.length).toBe(4);
     expect(new Set(tokens).size).toBe(2);
+  });
+
+  it("knows its name when the runtime does not, so that its tokens stay the same", async () => {
+    const { name, stub } = freshLedger();
+    await stub.status();
+    await evictDurableObject(stub);
+    const known = await runInDurableObject(stub, (_ledger, { id, storage }) => {
+      const nameless = { ...id, name: undefined, toString: () => id.toString() };
+      return objectName({ id: nameless, storage } as unknown as DurableObjectState);
+    });
+    expect(known).toBe(name);
   });
 
   it("sends a backlog of many segments in order, each under its own token", async () => {

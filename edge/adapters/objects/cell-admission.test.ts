@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Issue } from "../../../shared/alerts.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import type { CacheHit, CellApi, LedgerApi, ReceiptHandle } from "../../domain/admission/rpc.ts";
+import type { AdmissionRequest, CacheHit, CellApi, LedgerApi, ReceiptHandle } from "../../domain/admission/rpc.ts";
 import type { Bindings } from "../../env.ts";
 import { CellAdmission } from "./cell-admission.ts";
 import { ObjectStubs } from "./object-stubs.ts";
@@ -29,7 +29,15 @@ function admissionOf(...failures: (object | null)[]) {
     [Symbol.dispose]: () => void calls.push("disposed"),
   };
   const outdated: RevItem[] = [];
-  const cell: Pick<CellApi, "record" | "settleOrphan" | "hit"> = {
+  const cell: Pick<CellApi, "record" | "settleOrphan" | "hit" | "admit" | "adopt"> = {
+    admit: async () => {
+      call("admit");
+      return { verdict: "stale", items: [] };
+    },
+    adopt: async () => {
+      call("adopt");
+      throw new Error("not adopted");
+    },
     record: async () => call("record"),
     settleOrphan: async () => call("settleOrphan"),
     hit: async (_hit, again = false) => {
@@ -149,5 +157,14 @@ describe("the remote Cell", () => {
     expect(raised).toMatchObject([
       { issueKey: "scheduler_unavailable", detail: "cell fra: no answer; requests are rejected" },
     ]);
+  });
+
+  it("is reported once for each request that waits for it", async () => {
+    const { admission, events, raised } = admissionOf({}, {}, {});
+    const request = {} as AdmissionRequest;
+    await expect(admission.admit(request)).rejects.toMatchObject({ code: "scheduler_unavailable" });
+    await expect(admission.admit(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
+    await expect(admission.adopt(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
+    expect([events, raised.length]).toEqual([["scheduler_unavailable"], 1]);
   });
 });

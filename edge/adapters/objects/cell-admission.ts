@@ -30,17 +30,22 @@ import type { Admission, Alerts, CacheHitVerdict, Log } from "../../ports.ts";
  * answer.
  */
 const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
+/** The same where an owner may be missing for a lease: within the 30 s that the runtime grants to work after an answer. */
+export const PATIENT_LEDGER_PAUSES_MS: readonly number[] = [...LEDGER_PAUSES_MS, 4000, 4000, 4000];
 /** Rows that may wait for the Ledger at once; a row beyond that is tried only once. */
 const HELD_MAX = 1000;
 
 /** Finds a Cell and its Ledgers; each call returns a fresh stub. */
 export interface AdmissionStubs {
+  /** See Admission. */
+  readonly holder?: string;
   cell(name: string): CellApi & ExchangeApi;
   ledger(name: string): LedgerApi;
 }
 
 export class CellAdmission implements Admission {
   readonly cell: string;
+  readonly holder: string | undefined;
   readonly #stubs: AdmissionStubs;
   readonly #shards: number;
   readonly #alerts: Alerts;
@@ -59,14 +64,16 @@ export class CellAdmission implements Admission {
   ) {
     this.#stubs = stubs;
     this.cell = cell;
+    this.holder = stubs.holder;
     this.#shards = shards;
     this.#alerts = alerts;
     this.#log = log;
     this.#pausesMs = pausesMs;
   }
 
-  async admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>> {
-    return await this.#call(async (cell) => await cell.admit(request));
+  async admit(request: AdmissionRequest, again = false): Promise<Admitted<PermitHandle>> {
+    const work = async (cell: CellApi) => await cell.admit(request);
+    return await this.#call(work, work, again);
   }
 
   /** A permit for a request that was sent in an exchange; null: the request has no place, or none any more. */
@@ -74,8 +81,9 @@ export class CellAdmission implements Admission {
     return (await this.#call(async (cell) => await cell.hold(requestId)))?.permit ?? null;
   }
 
-  async adopt(request: AdmissionRequest): Promise<PermitHandle> {
-    return (await this.#call(async (cell) => await cell.adopt(request))).permit;
+  async adopt(request: AdmissionRequest, again = false): Promise<PermitHandle> {
+    const work = async (cell: CellApi) => await cell.adopt(request);
+    return (await this.#call(work, work, again)).permit;
   }
 
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
@@ -91,7 +99,7 @@ export class CellAdmission implements Admission {
   /** `shown`: an earlier call for this hit may have arrived. */
   async confirmHit(hit: CacheHit, shown = false): Promise<CacheHitVerdict> {
     const again = async (cell: CellApi) => await cell.hit(hit, true);
-    const answer = await this.#call(async (cell) => await cell.hit(hit, shown), again);
+    const answer = await this.#call(async (cell) => await cell.hit(hit, shown), again, shown);
     if (answer.verdict === "stale") return { newer: answer.items, level: null, recorded: Promise.resolve() };
     return { newer: [], level: answer.level, recorded: this.#durable(answer.receipt, hit.row) };
   }
@@ -141,16 +149,19 @@ export class CellAdmission implements Admission {
     }
   }
 
-  /** `again`: the second call; it differs from the first one because the first one may have arrived. */
-  async #call<T>(work: (cell: CellApi) => Promise<T>, again = work): Promise<T> {
+  /**
+   * `again`: the second call; it differs from the first one because the first one may have arrived. `isReported`: the log and
+   * the operator know that the Cell is away, because this request has found it so before.
+   */
+  async #call<T>(work: (cell: CellApi) => Promise<T>, again = work, isReported = false): Promise<T> {
     try {
       return await work(this.#stub());
     } catch (first) {
-      if (!mayRetry(first)) throw this.#unavailable(first);
+      if (!mayRetry(first)) throw this.#unavailable(first, isReported);
       try {
         return await again(this.#stub());
       } catch (second) {
-        throw this.#unavailable(second);
+        throw this.#unavailable(second, isReported);
       }
     }
   }
@@ -159,12 +170,14 @@ export class CellAdmission implements Admission {
     return this.#stubs.cell(this.cell);
   }
 
-  #unavailable(error: unknown): GatewayError {
-    this.#log.event("scheduler_unavailable", {
-      cell: this.cell,
-      reason: error instanceof Error ? error.name : "unknown",
-    });
-    this.#alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
+  #unavailable(error: unknown, isReported: boolean): GatewayError {
+    if (!isReported) {
+      this.#log.event("scheduler_unavailable", {
+        cell: this.cell,
+        reason: error instanceof Error ? error.name : "unknown",
+      });
+      this.#alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
+    }
     return new GatewayError("scheduler_unavailable", { cause: error });
   }
 

@@ -45,6 +45,7 @@ interface ExchangeOptions {
 
 export class ExchangeAdmission implements Admission {
   readonly cell: string;
+  readonly holder: string | undefined;
   readonly #options: ExchangeOptions;
   readonly #direct: CellAdmission;
   readonly #transports = new Set<ExchangeTransport>();
@@ -55,11 +56,12 @@ export class ExchangeAdmission implements Admission {
     this.#options = options;
     this.#direct = options.direct;
     this.cell = options.direct.cell;
+    this.holder = options.direct.holder;
   }
 
-  async admit(request: AdmissionRequest): Promise<AdmissionOutcome> {
+  async admit(request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome> {
     const transport = request.waitedMs === null ? this.#transport() : null;
-    if (transport === null) return await this.#direct.admit(request);
+    if (transport === null) return await this.#direct.admit(request, again);
     const { requestId } = request;
     const pending = transport.queue.request(request);
     transport.wake();
@@ -77,9 +79,9 @@ export class ExchangeAdmission implements Admission {
     }
   }
 
-  async adopt(request: AdmissionRequest): Promise<PermitHandle> {
+  async adopt(request: AdmissionRequest, again?: boolean): Promise<PermitHandle> {
     this.#current();
-    const permit = await this.#direct.adopt(request);
+    const permit = await this.#direct.adopt(request, again);
     for (const { queue } of this.#transports) queue.leave(request.requestId);
     return permit;
   }
@@ -90,9 +92,9 @@ export class ExchangeAdmission implements Admission {
     else await this.#direct.record(row, upstream);
   }
 
-  async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
-    const transport = this.#transport();
-    if (transport === null) return await this.#direct.confirmHit(hit);
+  async confirmHit(hit: CacheHit, again = false): Promise<CacheHitVerdict> {
+    const transport = again ? null : this.#transport();
+    if (transport === null) return await this.#direct.confirmHit(hit, again);
     const answer = transport.queue.hit(hit);
     transport.wake();
     const verdict = await this.#awaitAnswer(transport, answer);

@@ -27,6 +27,8 @@ export interface AdmissionRequest extends Arrival {
    * admission request.
    */
   readonly waitedMs: number | null;
+  /** The isolate that holds its permit, where one may vanish without a trace (silent-holders.ts); else absent. */
+  readonly holder?: string | undefined;
   /**
    * Skeleton of the usage row as it would be if nothing more came from the request: the Cell completes it with status,
    * tokens and times when a permit is lost unsettled.
@@ -163,6 +165,8 @@ export interface LedgerBatch {
 
 /** RPC surface of the Cell object. */
 export interface CellApi {
+  /** A name for this life of the object: what is kept in memory only is of this life. `holder`: the isolate that calls. */
+  life(holder: string): Promise<string>;
   admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>>;
   /** The permit of a request that was admitted in an exchange; null: the request has no place (any more). */
   hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;

@@ -51,9 +51,13 @@ export class AdmissionEntries implements GrantCheck {
     return first?.arrivedMs ?? nowMs;
   }
 
+  all(): readonly AdmissionEntry[] {
+    return [...this.#entries.values()];
+  }
+
   /** The requests that hold a slot and have no decision yet. */
   undecided(): readonly AdmissionEntry[] {
-    return [...this.#entries.values()].filter(({ slot, decision }) => slot !== null && decision === null);
+    return this.all().filter(({ slot, decision }) => slot !== null && decision === null);
   }
 
   /** Marks the request whose records were compared in this turn; null: the turn of its arrival is over. */

@@ -1,4 +1,6 @@
 /** The gauges of a Cell in metrics, beside its counters: its current state, and the state of its ledgers. */
+
+import { version } from "../../../package.json";
 import type { LedgerApi, LedgerStatus } from "../../domain/admission/rpc.ts";
 import { singleSample } from "../../domain/cell/request-counters.ts";
 
@@ -20,6 +22,12 @@ export function cellGauges({
 }: CellState): readonly ReturnType<typeof singleSample>[] {
   const total = (pick: (status: LedgerStatus) => number) => ledgers.reduce((sum, entry) => sum + pick(entry), 0);
   return [
+    {
+      name: "gateway_build_info",
+      help: "The version that runs.",
+      type: "gauge",
+      samples: [{ suffix: "", labels: { version }, value: 1 }],
+    },
     singleSample("gateway_in_flight", "Requests that hold a slot.", "gauge", inFlight),
     singleSample(
       "gateway_budget_unchecked_total",

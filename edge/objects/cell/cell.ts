@@ -33,12 +33,18 @@ export class CellObject extends DurableObject<Bindings> {
   readonly #settings: CellSettings;
   readonly #ports: CellPorts;
   readonly #parts: CellParts;
+  readonly #life = crypto.randomUUID();
 
   constructor(state: DurableObjectState, bindings: Bindings, settings: CellSettings, ports: CellPorts) {
     super(state, bindings);
     this.#settings = settings;
     this.#ports = ports;
     this.#parts = composeCell(state.storage, settings, ports);
+  }
+
+  async life(holder: string): Promise<string> {
+    this.#parts.holders.heard(holder);
+    return this.#life;
   }
 
   /** Answers at once: stale, granted, refused, or waiting with a place that the permit holds. */

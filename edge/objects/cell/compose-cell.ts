@@ -21,6 +21,7 @@ import { CompletedRows } from "./completed-rows.ts";
 import { ExchangeController } from "./exchange-controller.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
+import { SilentHolders } from "./silent-holders.ts";
 
 /**
  * After a reset under load nothing is granted for this long, so that adoptions come first
@@ -31,7 +32,13 @@ const ADOPTION_HOLD_MS = 500;
 /** The configuration of a Cell; `cell`: its name. */
 export type CellSettings = Pick<
   Env,
-  "cell" | "fairshareAlgorithm" | "globalMaxInFlight" | "maxQueuedPerTenant" | "failOpen" | "ledgerShards"
+  | "cell"
+  | "fairshareAlgorithm"
+  | "globalMaxInFlight"
+  | "maxQueuedPerTenant"
+  | "failOpen"
+  | "ledgerShards"
+  | "admissionPatienceMs"
 >;
 
 /** The parts of a Cell that its RPC calls use. */
@@ -47,6 +54,7 @@ export interface CellParts {
   readonly budget: BudgetGateway;
   readonly admission: AdmissionController;
   readonly exchanges: ExchangeController;
+  readonly holders: SilentHolders;
 }
 
 /**
@@ -79,6 +87,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     sample: () => {
       const nowMs = now();
       history.add(scheduler.snapshot(nowMs), nowMs);
+      holders.sweep();
     },
     report: async () => {
       const { inFlight, queued, maxInFlight } = scheduler;
@@ -136,6 +145,12 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     later,
     activity,
   });
+  const holders = new SilentHolders({
+    silentMs: settings.admissionPatienceMs,
+    now,
+    entries,
+    abandon: (entry) => admission.abandon(entry, true),
+  });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 
   const exchanges = new ExchangeController({
@@ -166,6 +181,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     budget,
     admission,
     exchanges,
+    holders,
   };
 }
 

@@ -34,6 +34,7 @@ import { DEAD_LETTER_RETRY_MS } from "../../domain/ledger/send-plan.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import type { Bindings } from "../../env.ts";
 import type { Alerts } from "../../ports.ts";
+import { objectName } from "../object-name.ts";
 import type { LedgerPorts } from "../object-ports.ts";
 import { AlertStore } from "./alert-store.ts";
 import { DeadLetterStore } from "./dead-letter-store.ts";
@@ -48,6 +49,7 @@ const INSERTS_PER_RUN = 12;
 const SPAN_PARTS_PER_RUN = 4;
 
 export class LedgerObject extends DurableObject<Bindings> {
+  readonly #name: string;
   readonly #ports: LedgerPorts;
   readonly #store: LedgerStore;
   readonly #limits: LogLimits;
@@ -68,6 +70,7 @@ export class LedgerObject extends DurableObject<Bindings> {
 
   constructor(state: DurableObjectState, bindings: Bindings, ports: LedgerPorts, limits: LogLimits) {
     super(state, bindings);
+    this.#name = objectName(state);
     this.#ports = ports;
     this.#limits = limits;
     this.#store = new LedgerStore(state.storage);
@@ -80,7 +83,7 @@ export class LedgerObject extends DurableObject<Bindings> {
       deadLetters: this.#deadLetters,
       spans: this.#spans,
       analytics: ports.analytics,
-      ledger: state.id.name ?? state.id.toString(),
+      ledger: this.#name,
       log: ports.log,
     });
     this.#own = ports.alertsOf(this);
@@ -236,7 +239,7 @@ export class LedgerObject extends DurableObject<Bindings> {
   #reportFailure(what: "rows" | "spans", error: unknown, failures: number): void {
     const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
     this.#ports.log.event("ledger_shipping_failed", {
-      ledger: this.ctx.id.name ?? null,
+      ledger: this.#name,
       what,
       reason,
       failures,

@@ -17,6 +17,7 @@ import { type BucketLevel, bucketLevel } from "../../domain/budget/token-bucket.
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
 import { faultInLeaseRequest } from "../../domain/budget/validity.ts";
 import type { Bindings } from "../../env.ts";
+import { objectName } from "../object-name.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";
 import { BudgetStore } from "./budget-store.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
@@ -38,7 +39,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     this.#ports = ports;
     this.#store = new BudgetStore(state.storage);
     const { state: stored, damaged } = this.#store.load();
-    if (damaged > 0) ports.log.event("budget_rows_damaged", { tenant_id: state.id.name ?? null, rows: damaged });
+    if (damaged > 0) ports.log.event("budget_rows_damaged", { tenant_id: objectName(state), rows: damaged });
     this.#core = new TenantBudgetAuthority(stored, ports.monthOf, ports.now());
     this.#check = new LedgerReconciler(this.#core, ports);
   }
@@ -93,7 +94,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
       this.#checkpoint();
     } catch (error) {
       const reason = error instanceof Error ? error.name : "unknown";
-      this.#ports.log.event("budget_alarm_failed", { tenant_id: this.ctx.id.name ?? null, reason });
+      this.#ports.log.event("budget_alarm_failed", { tenant_id: objectName(this.ctx), reason });
     }
     await this.#arm();
   }

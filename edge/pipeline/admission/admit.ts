@@ -22,6 +22,7 @@ import { refusalHeaders } from "../reply/rate-limit.ts";
 import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
+import { isAway, Patience } from "./patience.ts";
 
 /** How often a request may lose its place in the queue to a reset of its Cell. Resets come a few times a week. */
 const REQUEUES_MAX = 10;
@@ -76,10 +77,19 @@ async function seekSlot(
   reload: (request: Prepared) => Promise<Prepared>,
 ): Promise<AdmittedRequest> {
   const waiting: Waiting = { sinceMs: null, permit: null };
+  const patience = new Patience(call);
   let current = request;
   for (let resets = 0; resets < REQUEUES_MAX; ) {
     let message = admissionMessage(call, current, waiting);
-    let answer = await requestAdmission(call, current, message);
+    const first = await requestAdmission(call, current, message, patience.began).catch(
+      async (error: unknown) => await betweenOwners(call, StageFailure.of(error, current), waiting, patience),
+    );
+    if (first === null) {
+      current = { ...current, queueEntryUnknown: true };
+      current = await judgedAgain(call, [], current, waiting, reload);
+      continue;
+    }
+    let answer = first;
     if (answer.verdict === "stale") {
       if (answer.placeLost === true) {
         waiting.sinceMs ??= call.ports.clock();
@@ -101,6 +111,10 @@ async function seekSlot(
     waiting.permit = null;
     const { permit } = answer;
     if (answer.verdict !== "waiting") {
+      if (await budgetsAway(call, current, answer, { permit, waiting, patience })) {
+        current = await judgedAgain(call, [], { ...current, queueEntryUnknown: true }, waiting, reload);
+        continue;
+      }
       const sessionLost = answer.sessionLost?.() ?? null;
       return admittedBy(call, current, { message, permit, atOnce: true, sessionLost }, answer);
     }
@@ -118,6 +132,8 @@ async function seekSlot(
     } else if (decision.verdict === "stale") {
       waiting.permit = permit;
       current = await judgedAgain(call, decision.items, current, waiting, reload);
+    } else if (await budgetsAway(call, current, decision, { permit, waiting, patience })) {
+      current = await judgedAgain(call, [], { ...current, queueEntryUnknown: true }, waiting, reload);
     } else {
       current = { ...current, queueWaitMs: waitedMs(call, waiting) ?? 0 };
       const sessionLost = answer.sessionLost?.() ?? null;
@@ -128,6 +144,42 @@ async function seekSlot(
   const { alerts, admission } = call.ports;
   alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again and again while a request waited"));
   throw new StageFailure(new GatewayError("scheduler_unavailable"), current);
+}
+
+/**
+ * Waits for the next owner of the Cell: null when the request may ask again. Throws the failure when the Cell was reached or the
+ * patience is over, and ClientGone in place of it.
+ */
+async function betweenOwners(call: Call, failure: StageFailure, waiting: Waiting, patience: Patience): Promise<null> {
+  const { cause, known } = failure;
+  if (!isAway(cause)) throw failure;
+  waiting.sinceMs ??= call.ports.clock();
+  const mayAsk = await patience.pause().catch((error: unknown) => {
+    throw new StageFailure(error, known);
+  });
+  if (!mayAsk) throw failure;
+  return null;
+}
+
+/**
+ * Waits when the request was refused because its budgets could not be asked: they may have no owner, as the Cell may. True: ask
+ * again; the next admission request takes over from the refused one, which keeps its permit until then.
+ */
+async function budgetsAway(
+  call: Call,
+  request: Prepared,
+  decision: Decision,
+  held: { readonly permit: PermitHandle; readonly waiting: Waiting; readonly patience: Patience },
+): Promise<boolean> {
+  const { permit, waiting, patience } = held;
+  if (decision.verdict !== "refused" || !decision.refusal.code.endsWith("budget_check_failed")) return false;
+  waiting.sinceMs ??= call.ports.clock();
+  waiting.permit = permit;
+  const mayAsk = await patience.pause().catch((error: unknown) => {
+    throw refusedInPlace(call, new StageFailure(error, request), request, waiting);
+  });
+  if (!mayAsk) waiting.permit = null;
+  return mayAsk;
 }
 
 /**
@@ -198,9 +250,14 @@ function admittedBy(
  * even when the client leaves: a grant in it counts as used at once, and only the receiver of the answer can correct
  * that.
  */
-async function requestAdmission(call: Call, request: Prepared, message: AdmissionRequest): Promise<AdmissionOutcome> {
+async function requestAdmission(
+  call: Call,
+  request: Prepared,
+  message: AdmissionRequest,
+  again = false,
+): Promise<AdmissionOutcome> {
   try {
-    return await call.ports.admission.admit(message);
+    return await call.ports.admission.admit(message, again);
   } catch (error) {
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }
@@ -281,6 +338,7 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     revs: subjectRevs(call, request),
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs: waitedMs(call, waiting),
+    holder: call.ports.admission.holder,
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: estimate.totalTokens,

@@ -13,10 +13,11 @@ import { usageRowOf, withEnergy } from "../report/usage-row.ts";
 import type { AdmittedRequest } from "./admit.ts";
 
 /**
- * Adoption is tried at once, and then for as long as a process with the objects may take to start again: the new Cell
- * should count the slot before it grants any (docs/rules/admission.md#reset-and-adoption).
+ * Adoption is tried at once, and then for as long as a process with the objects may take to start again, or a Cell of a
+ * cluster to get another owner: the new Cell should count the slot before it grants any
+ * (docs/rules/admission.md#reset-and-adoption).
  */
-const ADOPT_ATTEMPTS = 25;
+const ADOPT_ATTEMPTS_MIN = 25;
 const ADOPT_EVERY_MS = 200;
 /**
  * A request that ends before this is not worth watching; a later one still has its slot adopted well before a new Cell
@@ -150,17 +151,19 @@ export class Settler {
    * adoption.
    */
   async #adopt(): Promise<void> {
-    const { admission, sleep } = this.#call.ports;
+    const { ports, config } = this.#call;
+    const { admission, sleep } = ports;
+    const attempts = Math.max(ADOPT_ATTEMPTS_MIN, config.admissionPatienceMs / ADOPT_EVERY_MS);
     const { message } = this.#request;
     // The first permit of a sub-call is adopted as well: this says that it is not the first one.
     const waitedMs = message.waitedMs ?? 0;
     for (let attempt = 1; ; attempt += 1) {
       const row = this.#row({ statusCode: 499 });
       try {
-        this.#permit = await admission.adopt({ ...message, row, waitedMs });
+        this.#permit = await admission.adopt({ ...message, row, waitedMs }, attempt > 1);
         return;
       } catch (error) {
-        if (this.#ended || attempt === ADOPT_ATTEMPTS) throw error;
+        if (this.#ended || attempt >= attempts) throw error;
       }
       await sleep(ADOPT_EVERY_MS, this.#call.request.signal);
     }

@@ -127,6 +127,27 @@ describe("a stored answer", () => {
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
+  it("waits for an owner of the Cell, which hears that an earlier call may have arrived", async () => {
+    const world = worldWith();
+    world.admissionPatienceMs = 25_000;
+    const received = world.received();
+    const { admission } = received.ports;
+    const again: (boolean | undefined)[] = [];
+    const confirmHit: typeof admission.confirmHit = async (hit, may) => {
+      again.push(may);
+      if (again.length < 3) throw new GatewayError("scheduler_unavailable");
+      return await admission.confirmHit(hit, may);
+    };
+    const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
+    await world.settled();
+    expect([response.status, response.headers.get("x-gateway-cache"), again]).toEqual([
+      200,
+      "hit",
+      [false, true, true],
+    ]);
+    expect(world.waits.slice(0, 2)).toEqual([100, 200]);
+  });
+
   it.each([
     ["another model of the same name", { id: "00000000-0000-4000-8000-0000000000ee" }],
     ["a model that was pointed elsewhere", { api_base: "http://elsewhere.test/v1" }],

@@ -8,11 +8,13 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { CacheHit } from "../../domain/admission/rpc.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
-import type { CacheEntry } from "../../ports.ts";
+import type { CacheEntry, CacheHitVerdict } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
+import { isAway, Patience } from "../admission/patience.ts";
 import { hasToolLoop, lacksBoonSettings } from "../boons/boon-settings.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
@@ -156,7 +158,7 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   // parts are of what an upstream has done for a request; for this one, none has done anything
   const billed = { ...NOTHING_BILLED, inputTokens: entry.input_tokens, outputTokens: entry.output_tokens };
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
-  const shown = call.ports.admission.confirmHit({
+  const shown = confirmed(call, {
     revs: subjectRevs(call, request),
     limits: tenant.tokens_per_minute === 0 ? null : limitsOf(key, tenant),
     row,
@@ -173,6 +175,18 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
     ...(isEventStream(entry.content_type) ? STREAM_HEADERS : {}),
   };
   return { kind: "hit", answer: { response: new Response(entry.body, { status: 200, headers }), known }, row };
+}
+
+/** The Cell's verdict, once it has an owner (docs/rules/admission.md#between-owners). */
+async function confirmed(call: Call, hit: CacheHit): Promise<CacheHitVerdict> {
+  const patience = new Patience(call);
+  for (;;) {
+    try {
+      return await call.ports.admission.confirmHit(hit, patience.began);
+    } catch (error) {
+      if (!isAway(error) || !(await patience.pause())) throw error;
+    }
+  }
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */

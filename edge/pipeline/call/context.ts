@@ -24,6 +24,8 @@ export interface PipelineConfig {
   readonly upstreamTimeoutMs: number;
   /** A client that takes nothing of an answer for this long is cut off; 0: never. */
   readonly stalledReaderMs: number;
+  /** How long a request waits for a Cell that has no owner; 0: it fails at once. */
+  readonly admissionPatienceMs: number;
   readonly sessionIdDerivation: boolean;
   /**
    * The undocumented paths that are forwarded; null: every one that does not concern an account

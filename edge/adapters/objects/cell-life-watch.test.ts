@@ -1,0 +1,123 @@
+/** A Cell whose owner answers nothing any more, and the next one, as an isolate sees them. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CellLifeWatch } from "./cell-life-watch.ts";
+
+const never = async (): Promise<never> => await new Promise<never>(() => undefined);
+const pass = async (ms: number): Promise<unknown> => await vi.advanceTimersByTimeAsync(ms);
+
+/** `ask` answers with `life`, or never while that is null. */
+function isolate() {
+  const cell = { life: "first" as string | null, asked: 0 };
+  const lives = new CellLifeWatch(async () => {
+    cell.asked += 1;
+    return cell.life ?? (await never());
+  }, Date.now);
+  return { cell, lives };
+}
+
+/** What became of some work, by now. */
+function outcome(work: Promise<unknown>): { now: unknown } {
+  const seen: { now: unknown } = { now: "waits" };
+  work.then(
+    (value) => (seen.now = value),
+    (error: unknown) => (seen.now = error),
+  );
+  return seen;
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("a call to a Cell", () => {
+  it("that is short asks too, a few times a second for all of them, and for nothing more once it is over", async () => {
+    const { cell, lives } = isolate();
+    for (let call = 0; call < 1_000; call += 1) {
+      expect(await lives.watched({ stats: async () => 7 }).stats()).toBe(7);
+      await pass(10);
+    }
+    expect(cell.asked).toBe(100);
+    await pass(60_000);
+    expect(cell.asked).toBe(100);
+  });
+
+  it("waits as long as the same life answers", async () => {
+    const { cell, lives } = isolate();
+    const waiting = outcome(lives.watched({ decision: never }).decision());
+    await pass(60_000);
+    // Once as it begins, and five times a second.
+    expect([waiting.now, cell.asked]).toEqual(["waits", 301]);
+  });
+
+  it("fails as retryable, with every other one of that life, when another life answers", async () => {
+    const { cell, lives } = isolate();
+    const stub = lives.watched({ decision: never, lost: never });
+    const all = [outcome(stub.decision()), outcome(stub.lost())];
+    await pass(400);
+    cell.life = null;
+    await pass(20_000);
+    expect(all.map(({ now }) => now)).toEqual(["waits", "waits"]);
+    cell.life = "second";
+    await pass(400);
+    expect(all.map(({ now }) => now)).toEqual([
+      expect.objectContaining({ retryable: true }),
+      expect.objectContaining({ retryable: true }),
+    ]);
+    await expect(stub.lost()).rejects.toThrow("the Cell lives elsewhere");
+    const next = outcome(lives.watched({ decision: never }).decision());
+    await pass(1_000);
+    expect(next.now).toBe("waits");
+  });
+
+  it("fails too when the isolate knows no life yet and the first owner never answered", async () => {
+    const { cell, lives } = isolate();
+    cell.life = null;
+    const waiting = outcome(lives.watched({ admit: never }).admit());
+    await pass(1_000);
+    cell.life = "second";
+    await pass(400);
+    expect(waiting.now).toMatchObject({ retryable: true });
+  });
+});
+
+it("makes no call for a moment after a connection broke", async () => {
+  const { cell, lives } = isolate();
+  const called: number[] = [];
+  const stub = lives.watched({
+    admit: async (fails: boolean) => {
+      called.push(Date.now());
+      if (fails) throw Object.assign(new Error("disconnected"), { retryable: true });
+    },
+    refuse: async () => {
+      throw new Error("an error of the Cell itself");
+    },
+  });
+  await expect(stub.refuse()).rejects.toThrow("an error of the Cell itself");
+  await expect(stub.admit(true)).rejects.toThrow("disconnected");
+  const askedBefore = cell.asked;
+  const next = outcome(stub.admit(false));
+  await pass(249);
+  expect([called.length, next.now, cell.asked]).toEqual([1, "waits", askedBefore]);
+  await pass(1);
+  expect(called.map((at) => at - (called[0] ?? 0))).toEqual([0, 250]);
+});
+
+it("watches the permits, sessions and receipts in an answer, and disposes them", async () => {
+  const { cell, lives } = isolate();
+  const disposed: string[] = [];
+  const stubOf = (name: string) => ({ wait: never, [Symbol.dispose]: () => void disposed.push(name) });
+  const answer = {
+    verdict: "waiting",
+    permit: stubOf("permit"),
+    session: stubOf("session"),
+    receipt: stubOf("receipt"),
+  };
+  const got = await lives.watched({ admit: async () => answer }).admit();
+  expect(got.verdict).toBe("waiting");
+  const all = [got.permit, got.session, got.receipt].map((stub) => outcome(stub.wait()));
+  await pass(400);
+  cell.life = "second";
+  await pass(400);
+  expect(all.map(({ now }) => now)).toEqual(all.map(() => expect.objectContaining({ retryable: true })));
+  for (const stub of [got.permit, got.session, got.receipt]) stub[Symbol.dispose]();
+  expect(disposed).toEqual(["permit", "session", "receipt"]);
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { AdmissionOutcome } from "../../ports.ts";
+import { run } from "../run.ts";
+import { keyOf } from "../testing/records.ts";
+import { TestPermit, TestPipeline } from "../testing/world.ts";
+
+/** A pipeline whose Cell has no owner for `lostFor` calls; its pauses pass at once. */
+function betweenOwners(lostFor: number, patienceMs: number) {
+  const world = new TestPipeline();
+  world.admissionPatienceMs = patienceMs;
+  world.upstream = async () => new Response(null, { status: 404 });
+  const received = world.received();
+  const { admission, clock } = received.ports;
+  const seen = { calls: 0, pausesMs: [] as number[], nowMs: clock(), onPause: () => undefined as unknown };
+  const waited: (number | null)[] = [];
+  const reported: boolean[] = [];
+  const ports = {
+    ...received.ports,
+    clock: () => seen.nowMs,
+    sleep: async (ms: number) => {
+      seen.pausesMs.push(ms);
+      seen.nowMs += ms;
+      seen.onPause();
+    },
+    admission: {
+      ...admission,
+      admit: async (request: Parameters<typeof admission.admit>[0], again?: boolean) => {
+        seen.calls += 1;
+        reported.push(again === true);
+        waited.push(request.waitedMs);
+        if (seen.calls <= lostFor) throw new GatewayError("scheduler_unavailable");
+        return await admission.admit(request);
+      },
+    },
+  };
+  const answer = async (): Promise<number> => {
+    const response = await run({ ...received, ports });
+    await response.text();
+    await world.settled();
+    return response.status;
+  };
+  return { world, seen, waited, reported, answer };
+}
+
+describe("a Cell without an owner", () => {
+  it("is waited for, and told how long the request has waited", async () => {
+    const { world, seen, waited, reported, answer } = betweenOwners(6, 25_000);
+    expect(await answer()).toBe(404);
+    expect(world.upstreamCalls).toHaveLength(1);
+    expect(seen.pausesMs).toEqual([100, 200, 400, 800, 1_000, 1_000]);
+    expect(waited).toEqual([null, 100, 300, 700, 1_500, 2_500, 3_500]);
+    // so that the log and the operator learn of it once for each request
+    expect(reported).toEqual([false, true, true, true, true, true, true]);
+  });
+
+  it("is waited for as long as the patience lasts, and not a millisecond longer", async () => {
+    const { world, seen, answer } = betweenOwners(Number.POSITIVE_INFINITY, 2_050);
+    expect(await answer()).toBe(503);
+    expect(seen.pausesMs).toEqual([100, 200, 400, 800, 550]);
+    expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
+  });
+
+  it("is not waited for without patience, and not after the clock was set back", async () => {
+    const impatient = betweenOwners(1, 0);
+    expect([await impatient.answer(), impatient.seen.pausesMs]).toEqual([503, []]);
+    const back = betweenOwners(Number.POSITIVE_INFINITY, 25_000);
+    back.seen.onPause = () => (back.seen.nowMs -= 10_000);
+    expect([await back.answer(), back.seen.pausesMs]).toEqual([503, [100]]);
+  });
+
+  it("gets no request whose key was disabled meanwhile", async () => {
+    const { world, seen, answer } = betweenOwners(1, 25_000);
+    seen.onPause = () => Object.assign(world, { key: keyOf({ disabled: true }) });
+    expect([await answer(), seen.calls]).toEqual([403, 1]);
+    expect(world.upstreamCalls).toEqual([]);
+  });
+});
+
+describe("budgets without an owner", () => {
+  const refused = (code: "budget_check_failed" | "key_budget_check_failed", permit: TestPermit): AdmissionOutcome => ({
+    verdict: "refused",
+    refusal: { code, retryAfterMs: null, level: null },
+    permit,
+  });
+
+  it("are waited for like the Cell, and the refused admission request leaves no row", async () => {
+    const { world, seen, waited, answer } = betweenOwners(0, 25_000);
+    const [first, second] = [new TestPermit(), new TestPermit()];
+    world.answers.push(refused("budget_check_failed", first), refused("key_budget_check_failed", second));
+    expect(await answer()).toBe(404);
+    expect([seen.pausesMs, waited]).toEqual([
+      [100, 200],
+      [null, 100, 300],
+    ]);
+    expect([first, second].map(({ disposed, settlement }) => [disposed, settlement])).toEqual([
+      [true, null],
+      [true, null],
+    ]);
+    expect(world.upstreamCalls).toHaveLength(1);
+  });
+
+  it("refuse when the patience is over, and at once without any", async () => {
+    const patient = betweenOwners(0, 250);
+    const permits = [new TestPermit(), new TestPermit(), new TestPermit()];
+    patient.world.answers.push(...permits.map((permit) => refused("budget_check_failed", permit)));
+    expect([await patient.answer(), patient.seen.pausesMs]).toEqual([503, [100, 150]]);
+    expect(permits.map(({ settlement }) => settlement?.row.status_code)).toEqual([undefined, undefined, 503]);
+    const impatient = betweenOwners(0, 0);
+    impatient.world.answers.push(refused("budget_check_failed", new TestPermit()));
+    expect([await impatient.answer(), impatient.seen.pausesMs]).toEqual([503, []]);
+  });
+});

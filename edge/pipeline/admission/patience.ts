@@ -1,0 +1,58 @@
+/**
+ * Waiting for an owner of the Cell (docs/rules/admission.md#between-owners): in a cluster of several machines the Cell has no
+ * owner from the loss of its machine until its lease has ended. A request waits for the next owner instead of failing.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+
+/** Requests of an isolate that may wait for an owner at once: each takes about 30 KB. Further ones fail as without patience. */
+const PATIENT_MAX = 5_000;
+const FIRST_PAUSE_MS = 100;
+const PAUSE_MAX_MS = 1_000;
+
+let patient = 0;
+
+/** Whether a call failed because its Cell could not be reached. */
+export function isAway(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === "scheduler_unavailable";
+}
+
+/** How long one request has waited for an owner. */
+export class Patience {
+  readonly #call: Call;
+  #sinceMs: number | null = null;
+  #pauseMs = FIRST_PAUSE_MS;
+
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  /** Whether the request has waited for an owner. */
+  get began(): boolean {
+    return this.#sinceMs !== null;
+  }
+
+  /**
+   * Pauses before the next attempt at the Cell. False: the patience is over, nobody has any, or too many requests wait. Throws
+   * ClientGone. Pauses double up to a second, and the last one ends with the patience.
+   */
+  async pause(): Promise<boolean> {
+    const { config, ports, request } = this.#call;
+    const nowMs = ports.clock();
+    this.#sinceMs ??= nowMs;
+    // A clock that is set back must not prolong the wait without end: what it took away counts as waited.
+    if (nowMs < this.#sinceMs) return false;
+    const leftMs = config.admissionPatienceMs - (nowMs - this.#sinceMs);
+    if (leftMs <= 0 || patient >= PATIENT_MAX) return false;
+    patient += 1;
+    try {
+      await ports.sleep(Math.min(this.#pauseMs, leftMs), request.signal);
+    } finally {
+      patient -= 1;
+    }
+    this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
+    if (request.signal.aborted) throw new ClientGone();
+    return true;
+  }
+}
