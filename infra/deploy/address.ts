@@ -1,0 +1,23 @@
+/** Whether the address at which a new Worker is to be verified leads to it. Pure. */
+
+/**
+ * What is wrong with `proxyUrl` for a Worker that is not there yet; null: nothing. Later an address can also have been given
+ * to the Worker outside of wrangler.toml, so that only an answer shows where it leads.
+ *
+ * @param routes of wrangler.toml; none: the Worker gets an address of workers.dev
+ */
+export function firstAddressProblem(proxyUrl: string, worker: string, routes: readonly string[]): string | null {
+  const { hostname } = new URL(proxyUrl);
+  if (routes.length === 0) {
+    if (hostname.startsWith(`${worker}.`) && hostname.endsWith(".workers.dev")) return null;
+    return `GATEWAY_PROXY_BASE_URL leads to ${hostname}, which no route of wrangler.toml gives the Worker: without routes it is ${worker}.<your subdomain>.workers.dev`;
+  }
+  if (routes.some((route) => matches(route, hostname))) return null;
+  return `GATEWAY_PROXY_BASE_URL leads to ${hostname}, which no route of wrangler.toml gives the Worker (${routes.join(", ")})`;
+}
+
+/** `gateway.example.com`, `gateway.example.com/*`, `https://*.example.com/v1/*` */
+function matches(route: string, hostname: string): boolean {
+  const host = route.replace(/^https?:\/\//, "").split("/")[0] ?? "";
+  return host.startsWith("*") ? hostname.endsWith(host.slice(1)) : host === hostname;
+}

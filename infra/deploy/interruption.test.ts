@@ -1,0 +1,35 @@
+import { EventEmitter } from "node:events";
+import { expect, it } from "vitest";
+import { Interrupted, listenForInterrupts } from "./interruption.ts";
+
+it("aborts at the first interrupt, which may come several times, and ends at once at the second", () => {
+  const source = new EventEmitter();
+  const ended: number[] = [];
+  let nowMs = 5000;
+  const { signal, exitCode } = listenForInterrupts(
+    source,
+    () => nowMs,
+    (code) => ended.push(code),
+  );
+  expect([signal.aborted, exitCode()]).toEqual([false, null]);
+  source.emit("SIGTERM");
+  expect(signal.reason).toBeInstanceOf(Interrupted);
+  expect([exitCode(), ended]).toEqual([143, []]);
+  nowMs += 999;
+  source.emit("SIGTERM");
+  source.emit("SIGINT");
+  expect([exitCode(), ended]).toEqual([143, []]);
+  nowMs += 1;
+  source.emit("SIGINT");
+  expect([exitCode(), ended]).toEqual([143, [130]]);
+});
+
+it("leaves no listener behind", () => {
+  const source = new EventEmitter();
+  listenForInterrupts(
+    source,
+    () => 0,
+    () => {},
+  ).close();
+  expect(source.eventNames()).toEqual([]);
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { deployedProblem, planOf, rollbackOf } from "./plan.ts";
+import type { Deployed } from "./wrangler.ts";
+
+const one = { exists: true, versions: [{ id: "old", percentage: 100 }], migrationTag: "v1" };
+
+describe("the way of a deployment", () => {
+  it("is to try the version first when nothing but code changes, and back is the version before", () => {
+    const plan = planOf(one, ["v1"]);
+    expect(plan).toEqual({ way: "tried first", previous: "old" });
+    expect(rollbackOf(plan, "production")).toBe("npx wrangler versions deploy old@100% --env production --yes");
+  });
+
+  it("is all at once for the first version, and back is to delete the Worker", () => {
+    const plan = planOf({ exists: false, versions: [], migrationTag: null }, ["v1"]);
+    expect(plan).toMatchObject({ way: "whole", isFirst: true });
+    expect(rollbackOf(plan, "staging")).toBe("npx wrangler delete --env staging");
+  });
+
+  it("is all at once with an object migration, or when it is not known which one was applied; there is no way back", () => {
+    for (const migrationTag of ["v1", null]) {
+      const plan = planOf({ ...one, migrationTag }, ["v1", "v2"]);
+      expect(plan).toEqual({ way: "whole", reason: "the object migration v2 is applied with it", isFirst: false });
+      expect(rollbackOf(plan, "production")).toMatch(/^none: /);
+    }
+  });
+});
+
+it("passes over a version without traffic, which is left of a trial that did not end", () => {
+  const versions = [{ id: "tried", percentage: 0 }, ...one.versions];
+  expect(planOf({ ...one, versions }, ["v1"])).toEqual({ way: "tried first", previous: "old" });
+  const options = { environment: "production", isFirst: false, percentage: 100 };
+  expect(deployedProblem({ ...one, versions }, { worker: "gateway", migrationTags: ["v1"], options })).toBeNull();
+});
+
+describe("what is deployed", () => {
+  const problemOf = (deployed: Partial<Deployed>, options: { isFirst?: boolean; percentage?: number } = {}) =>
+    deployedProblem(
+      { ...one, ...deployed },
+      {
+        worker: "gateway",
+        migrationTags: ["v1", "v2"],
+        options: { environment: "production", isFirst: false, percentage: 100, ...options },
+      },
+    );
+  const nothing = { exists: false, versions: [], migrationTag: null };
+
+  it("is one version whose objects this checkout knows, or nothing where it is to be the first", () => {
+    expect(problemOf({})).toBeNull();
+    expect(problemOf({ migrationTag: "v2" }, { percentage: 10 })).toBeNull();
+    expect(problemOf(nothing, { isFirst: true })).toBeNull();
+    // Made by the first secret that was set.
+    expect([
+      problemOf({ ...nothing, exists: true }),
+      problemOf({ ...nothing, exists: true }, { isFirst: true }),
+    ]).toEqual([null, null]);
+  });
+
+  it.each([
+    [
+      "two versions share the traffic",
+      { versions: [...one.versions, { id: "new", percentage: 10 }] },
+      {},
+      "version old 100%, version new 10%",
+    ],
+    ["the account has no such Worker", nothing, {}, "no Worker gateway"],
+    ["the Worker is there, and is to be made", {}, { isFirst: true }, "leave --first out"],
+    ["its objects are newer than the checkout", { migrationTag: "v3" }, {}, "migration v3"],
+    ["an object migration is to have a part of the traffic", {}, { percentage: 10 }, "--gradual is not possible"],
+    ["the first version is to have a part", nothing, { isFirst: true, percentage: 10 }, "--gradual is not possible"],
+  ])("is refused when %s", (_case, deployed, options, problem) => {
+    expect(problemOf(deployed, options)).toContain(problem);
+  });
+});

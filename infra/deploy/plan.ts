@@ -1,0 +1,67 @@
+/**
+ * Which way a version goes to the platform, and back. A version that brings an object migration, and the first one of a
+ * Worker, can only be deployed to all at once: the platform applies migrations with `wrangler deploy` alone. Pure.
+ */
+import type { DeployOptions } from "./options.ts";
+import type { Deployed } from "./wrangler.ts";
+
+/** The way of a deployment. */
+export type DeployPlan =
+  /** At once: the platform allows nothing else. */
+  | { readonly way: "whole"; readonly reason: string; readonly isFirst: boolean }
+  /** Uploaded, tried without traffic, and then given the traffic that `previous` has now. */
+  | { readonly way: "tried first"; readonly previous: string };
+
+/** Decides the way. `migrationTags`: those of wrangler.toml, the newest last. */
+export function planOf(deployed: Deployed, migrationTags: readonly string[]): DeployPlan {
+  const [previous] = servingIn(deployed);
+  if (previous === undefined) return { way: "whole", reason: "it is the first deployment", isFirst: true };
+  const newest = migrationTags.at(-1) ?? null;
+  if (newest !== deployed.migrationTag)
+    return { way: "whole", reason: `the object migration ${newest} is applied with it`, isFirst: false };
+  return { way: "tried first", previous: previous.id };
+}
+
+/** The versions that serve: one without traffic is left of a trial that did not end. */
+export function servingIn({ versions }: Deployed): Deployed["versions"] {
+  return versions.filter(({ percentage }) => percentage > 0);
+}
+
+/** The versions with their parts, as a text. */
+export function sharesOf(versions: Deployed["versions"]): string {
+  return versions.map(({ id, percentage }) => `version ${id} ${percentage}%`).join(", ");
+}
+
+/** What {@link deployedProblem} compares the state of the platform with. */
+interface Expected {
+  readonly worker: string;
+  readonly migrationTags: readonly string[];
+  readonly options: Pick<DeployOptions, "environment" | "isFirst" | "percentage">;
+}
+
+/** Why nothing can be deployed to what the platform has now; null: it can. */
+export function deployedProblem(deployed: Deployed, { worker, migrationTags, options }: Expected): string | null {
+  const { exists, migrationTag } = deployed;
+  const serving = servingIn(deployed);
+  if (!exists && !options.isFirst)
+    return `the account has no Worker ${worker}: if this is its first deployment, say so with --first; if not, sign in to the account that has it`;
+  if (serving.length > 0 && options.isFirst)
+    return `the account has a Worker ${worker} that serves: leave --first out, or choose another name if it is not yours`;
+  const [one] = serving;
+  if (one !== undefined && serving.length > 1)
+    return `two versions share the traffic (${sharesOf(serving)}): give one of them all of it first, for example npx wrangler versions deploy ${one.id}@100% --env ${options.environment} --yes`;
+  if (migrationTag !== null && !migrationTags.includes(migrationTag))
+    return `the objects have the migration ${migrationTag}, which wrangler.toml of this checkout does not list: it is older than what is deployed, or that is another Worker; deploy from a checkout that lists it`;
+  const plan = planOf(deployed, migrationTags);
+  if (plan.way === "whole" && options.percentage < 100)
+    return `--gradual is not possible: ${plan.reason}, and the platform does that for all traffic at once`;
+  return null;
+}
+
+/** How to take a deployment back, as a line for the operator. */
+export function rollbackOf(plan: DeployPlan, environment: string): string {
+  if (plan.way === "tried first")
+    return `npx wrangler versions deploy ${plan.previous}@100% --env ${environment} --yes`;
+  if (plan.isFirst) return `npx wrangler delete --env ${environment}`;
+  return "none: the platform does not go back past an object migration; deploy a version that mends the fault";
+}

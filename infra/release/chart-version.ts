@@ -1,0 +1,18 @@
+/** The Helm chart, whose files have the version in words of their own (docs/upgrades.md#version). */
+import { globSync } from "node:fs";
+
+const FILES = "infra/helm/{gateway/Chart.yaml,testing/**/*.yaml}";
+
+/** The files of the chart and of its tests that may contain the version, relative to `root`. */
+export const chartFiles = (root: string): readonly string[] => globSync(FILES, { cwd: root }).toSorted();
+
+/** The version that a `Chart.yaml` has. Throws Error when it has none. */
+export function chartVersion(chart: string): string {
+  const [, version] = /^appVersion: "?([^"\s]+)"?$/m.exec(chart) ?? [];
+  if (version === undefined) throw new Error("Chart.yaml: appVersion is missing");
+  return version;
+}
+
+/** Matches a version as a whole: not as a part of a longer number. */
+export const versionPattern = (version: string): RegExp =>
+  new RegExp(`(?<![\\d.])${version.replaceAll(".", "\\.")}(?![\\d.])`, "g");
