@@ -35,6 +35,8 @@ interface ControlNeighbours {
   readonly edgeUrl: string;
   /** Where clients reach the data plane. */
   readonly proxyUrl: string;
+  /** Of a data plane that speaks TLS: where the console reaches it without, and where it shows its certificate. */
+  readonly secured: { readonly ownProxyUrl: string; readonly tlsAddress: string } | null;
 }
 
 const hostPort = (url: string) => new URL(url).host;
@@ -46,6 +48,12 @@ function clientUrl(value: unknown): string {
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   if (url.hostname === "[::]") url.hostname = "[::1]";
   return url.origin;
+}
+
+/** A member of a cluster says on its cluster port whether it holds its lease; an isolate alone only that it answers. */
+function runtimeReadyUrl(cluster: StackConfig["cluster"], edgeUrl: string): string {
+  if (cluster === null) return `${edgeUrl}/health`;
+  return `http://${cluster.listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*):/, "127.0.0.1:")}/ready`;
 }
 
 /** Stands for a secret that will be generated. */
@@ -69,7 +77,7 @@ export function checkControl(config: StackConfig): void {
 /** Starts the control service. Rejects with its last line of output when it cannot run. */
 export async function startControl(context: StackContext, neighbours: ControlNeighbours): Promise<RunningControl> {
   const { config, guard, lock, log } = context;
-  const { redis, clickhouse, edgeUrl, proxyUrl } = neighbours;
+  const { redis, clickhouse, edgeUrl, proxyUrl, secured } = neighbours;
   const dashboard = config.dashboard ? prepareDashboard(config, proxyUrl) : null;
   const bound = { adminUrl: "", metricsUrl: "", dashboardUrl: "" };
   const keepPort = (address: { host: string; port: number }, url: string) =>
@@ -96,8 +104,10 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"],
             NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
             GATEWAY_EDGE_BASE_URL: edgeUrl,
+            ...(secured === null ? {} : { GATEWAY_TLS_ADDRESS: secured.tlsAddress }),
             ...config.variables,
             ...dashboard?.variables,
+            ...(secured === null ? {} : { GATEWAY_PROXY_OWN_URL: secured.ownProxyUrl }),
             GATEWAY_ADMIN_LISTEN: keepPort(config.admin, bound.adminUrl),
             GATEWAY_METRICS_LISTEN: keepPort(config.metrics, bound.metricsUrl),
             GATEWAY_ADMIN_TOKEN: context.adminToken,
@@ -109,6 +119,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             GATEWAY_CLICKHOUSE_USER: clickhouse.user,
             GATEWAY_CLICKHOUSE_PASSWORD: clickhouse.password,
             ...(bound.dashboardUrl === "" ? {} : { GATEWAY_DASHBOARD_LISTEN: hostPort(bound.dashboardUrl) }),
+            GATEWAY_RUNTIME_READY_URL: runtimeReadyUrl(config.cluster, edgeUrl),
             GATEWAY_PARENT_WATCH: "1",
           },
           readyFrom: "stdout",

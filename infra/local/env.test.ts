@@ -76,6 +76,14 @@ describe("readStackEnv", () => {
     expect(read({ GATEWAY_CLICKHOUSE_URL: "https://h:8443" }).clickhouseUrl).toBe("https://h:8443");
   });
 
+  it("reads the files of a certificate from the working folder, and passes their names on to nobody", () => {
+    const { tls, variables } = read({ GATEWAY_TLS_CERT_FILE: "tls/full.pem", GATEWAY_TLS_KEY_FILE: "/run/key.pem" });
+    expect(tls).toEqual({ certFile: "/srv/gateway/tls/full.pem", keyFile: "/run/key.pem" });
+    expect([read({}).tls, variables]).toEqual([null, {}]);
+    expect(() => read({ GATEWAY_TLS_CERT_FILE: "a" })).toThrow(/^GATEWAY_TLS_KEY_FILE is needed with GATEWAY_TLS_CERT/);
+    expect(() => read({ GATEWAY_TLS_KEY_FILE: "a" })).toThrow(/^GATEWAY_TLS_CERT_FILE is needed with GATEWAY_TLS_KEY/);
+  });
+
   it("runs the Worker in one process by default; auto leaves a core to the objects", () => {
     const auto = Math.max(1, availableParallelism() - 1);
     for (const [text, workers] of [

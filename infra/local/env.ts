@@ -6,6 +6,8 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { type ClusterConfig, readCluster } from "./cluster.ts";
+import type { CertificateFiles } from "./tls/certificate.ts";
 
 /** An address to listen on. */
 export interface ListenAddress {
@@ -22,6 +24,8 @@ type RedisChoice =
 /** The validated configuration of one stack. */
 export interface StackConfig {
   readonly proxy: ListenAddress;
+  /** The certificate of the data plane; null: it speaks plain HTTP. */
+  readonly tls: CertificateFiles | null;
   readonly admin: ListenAddress;
   readonly metrics: ListenAddress;
   /** Where the console listens; undefined: on the usual port, or on a free one after it. */
@@ -47,6 +51,8 @@ export interface StackConfig {
    * (docs/rules/local-stack.md#several-processes).
    */
   readonly workers: number;
+  /** Null: this machine is on its own. */
+  readonly cluster: ClusterConfig | null;
   /** Every variable of the gateway and its console that is set; passed to the parts. */
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -128,6 +134,8 @@ const token = z
 
 const schema = z.object({
   GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 }),
+  GATEWAY_TLS_CERT_FILE: z.string().optional(),
+  GATEWAY_TLS_KEY_FILE: z.string().optional(),
   GATEWAY_ADMIN_LISTEN: listenAddress(undefined),
   GATEWAY_METRICS_LISTEN: listenAddress(undefined),
   GATEWAY_DASHBOARD_LISTEN: listenAddress(undefined),
@@ -141,7 +149,7 @@ const schema = z.object({
   GATEWAY_CLICKHOUSE_URL: urlOf(["http:", "https:"], "an http:// or https:// URL"),
   GATEWAY_CLICKHOUSE_USER: z.string().default("default"),
   GATEWAY_CLICKHOUSE_PASSWORD: z.string().default(""),
-  GATEWAY_DEMO: flag(true),
+  GATEWAY_DEMO: flag(false),
   GATEWAY_DASHBOARD: flag(true),
   GATEWAY_WORKERS: workers,
 });
@@ -151,26 +159,38 @@ const PASSED_ON = /^(?:GATEWAY_|DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
 /** Names that the console alone reads: without it they are passed to nobody, because any of them would start it. */
 const OF_DASHBOARD = /^(?:(?:GATEWAY_)?DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
 
+/** Names that concern the runtime's cluster and the front alone, with secrets or ways to them: no other part gets them. */
+const KEPT_BACK = /^GATEWAY_(?:CLUSTER_|TLS_(?:CERT|KEY)_FILE$)/;
+
 /** The variables that are set and not empty. */
 function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found = Object.entries(env).filter(([name, value]) => PASSED_ON.test(name) && value?.trim());
   return Object.fromEntries(found) as Record<string, string>;
 }
 
-/** Reads the launcher's variables. Throws StackEnvError, which names every malformed variable. */
-export function readStackEnv(env: Readonly<Record<string, string | undefined>>, cwd: string): StackConfig {
+/**
+ * Reads the launcher's variables. Throws StackEnvError, which names every malformed variable. `hasControl`: whether a control
+ * service is among the parts.
+ */
+export function readStackEnv(
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+  hasControl = true,
+): StackConfig {
   const variables = present(env);
   const parsed = schema.safeParse(variables);
   if (!parsed.success) {
     throw new StackEnvError(parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
   }
   const value = parsed.data;
+  const cluster = placeInCluster(variables, value, hasControl);
   const dataDir = resolve(cwd, value.GATEWAY_DATA_DIR);
   // A generated token is known to everyone who can read this machine's files
   // (docs/rules/configuration.md#generated-admin-token).
   const host = value.GATEWAY_ADMIN_TOKEN === undefined ? "127.0.0.1" : "0.0.0.0";
   return {
     proxy: value.GATEWAY_PROXY_LISTEN,
+    tls: certificateFiles(value, cwd),
     admin: value.GATEWAY_ADMIN_LISTEN ?? { host, port: 9180 },
     metrics: value.GATEWAY_METRICS_LISTEN ?? { host, port: 9091 },
     dashboardListen: value.GATEWAY_DASHBOARD ? value.GATEWAY_DASHBOARD_LISTEN : undefined,
@@ -184,13 +204,42 @@ export function readStackEnv(env: Readonly<Record<string, string | undefined>>, 
     clickhouseUrl: value.GATEWAY_CLICKHOUSE_URL,
     clickhouseUser: value.GATEWAY_CLICKHOUSE_USER,
     clickhousePassword: value.GATEWAY_CLICKHOUSE_PASSWORD,
-    demo: value.GATEWAY_DEMO,
+    demo: variables["GATEWAY_DEMO"] === undefined ? cluster === null : value.GATEWAY_DEMO,
     dashboard: value.GATEWAY_DASHBOARD,
     workers: value.GATEWAY_WORKERS,
-    variables: value.GATEWAY_DASHBOARD
-      ? variables
-      : Object.fromEntries(Object.entries(variables).filter(([name]) => !OF_DASHBOARD.test(name))),
+    cluster,
+    variables: Object.fromEntries(
+      Object.entries(variables).filter(
+        ([name]) => !KEPT_BACK.test(name) && (value.GATEWAY_DASHBOARD || !OF_DASHBOARD.test(name)),
+      ),
+    ),
   };
+}
+
+/** Throws StackEnvError for what cannot be in a cluster. */
+function placeInCluster(
+  variables: Readonly<Record<string, string>>,
+  value: z.infer<typeof schema>,
+  hasControl: boolean,
+): ClusterConfig | null {
+  const found = readCluster(variables, { hasControl, hasConsole: value.GATEWAY_DASHBOARD });
+  if (found === null) return null;
+  const problems = "problems" in found ? [...found.problems] : [];
+  if (value.GATEWAY_WORKERS > 1) problems.push("GATEWAY_WORKERS must be 1 in a cluster, which grows by instances");
+  if (value.GATEWAY_DEMO)
+    problems.push("GATEWAY_DEMO must be off in a cluster: its upstream can only be reached on one machine");
+  if ("problems" in found || problems.length > 0) throw new StackEnvError(problems.join("; "));
+  return found;
+}
+
+function certificateFiles(
+  { GATEWAY_TLS_CERT_FILE: cert, GATEWAY_TLS_KEY_FILE: key }: z.infer<typeof schema>,
+  cwd: string,
+): CertificateFiles | null {
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined) throw new StackEnvError("GATEWAY_TLS_CERT_FILE is needed with GATEWAY_TLS_KEY_FILE");
+  if (key === undefined) throw new StackEnvError("GATEWAY_TLS_KEY_FILE is needed with GATEWAY_TLS_CERT_FILE");
+  return { certFile: resolve(cwd, cert), keyFile: resolve(cwd, key) };
 }
 
 function redisChoice(url: string | undefined, restToken: string | undefined): RedisChoice {

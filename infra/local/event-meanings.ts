@@ -45,6 +45,9 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   alerts_dropped: "a cell had no room for more alerts and dropped some",
   analytics_failed: "the analytics store refused or did not answer; reads of usage fail meanwhile",
   analytics_not_ready: "the analytics store does not answer yet; its tables are made when it does",
+  backup_failed: "a scheduled backup could not be made; it is tried again within five minutes",
+  backup_not_removed: "old backups could not be removed; the next backup tries again",
+  backup_stored: "a scheduled backup was stored, and read back",
   budgets_rebuilt: "the budgets were counted anew from the ledger",
   copy_cannot_be_built: "a record cannot be copied to the key-value store; the Worker keeps what it has",
   data_plane_unreachable:
@@ -75,5 +78,13 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   sign_in_failed: "somebody could not sign in to the console",
   sign_in_provider_failed: "a provider of sign-ins to the console could not be reached",
   recipe_unreadable: "a file in the folder of recipes is no recipe and was left out",
+  starting: "the control service starts, in this version",
   setting_not_seeded: "a setting from the environment is not valid and was not stored",
+
+  // the front
+  tls_certificate_ended:
+    "the certificate of the data plane is not valid any more, so clients refuse it: renew its files",
+  tls_certificate_ends: "the certificate of the data plane ends within two weeks: renew its files",
+  tls_not_reloaded: "the files of the certificate changed and cannot be served; the certificate from before stays",
+  tls_reloaded: "new connections get the certificate that was found in the files",
 };

@@ -1,5 +1,5 @@
 /**
- * The TCP front before workerd. workerd alone does not notice a client that closes politely before the first byte of its
+ * The TCP front before workerd, with or without TLS towards its clients. workerd alone does not notice a client that closes politely before the first byte of its
  * answer. The front turns a client's end into a reset of the inner connection, which workerd notices at once. A client that
  * already has its answer loses nothing by that. Bytes are piped and never inspected; each client has one inner connection.
  * When there are several processes behind the front, the one with the fewest open connections gets the next; a process that
@@ -7,6 +7,7 @@
  */
 import net from "node:net";
 import { type Listening, listen } from "./http/listen.ts";
+import type { SecureClients, Serve } from "./tls/secure-clients.ts";
 
 const LINGER_MS = 5_000;
 
@@ -16,12 +17,12 @@ export interface FrontProxy extends Listening {
   drain(): void;
 }
 
-/** Connects one client to `inner` until one of the two ends. */
-function carry(client: net.Socket, inner: net.Socket): void {
+/** Connects one client to `inner` until one of the two ends; `reset` breaks the client's connection off. */
+function carry(client: net.Socket, inner: net.Socket, reset: () => void): void {
   for (const event of ["end", "error", "close"]) client.on(event, () => inner.resetAndDestroy());
   client.pipe(inner, { end: false });
   inner.pipe(client); // This ends the client's side when the runtime ends its own side.
-  inner.on("error", () => client.resetAndDestroy());
+  inner.on("error", reset);
   inner.on("close", () => {
     if (!client.writableEnded) client.end();
     // Data that the client still sends is read and discarded for a moment: closing a socket with unread bytes would cut off
@@ -44,11 +45,15 @@ export function innerOf(url: string): InnerAddress {
   return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
-/** Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. */
+/**
+ * Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
+ * clients speak TLS; the part behind it never does.
+ */
 export async function startFrontProxy(
   host: string,
   port: number,
   targets: () => readonly InnerAddress[],
+  secure: SecureClients | null = null,
 ): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
   /** The number of inner connections, by the target's port. */
@@ -67,15 +72,16 @@ export async function startFrontProxy(
     count(1);
     return net.connect({ ...inner, noDelay: true, allowHalfOpen: true }).once("close", () => count(-1));
   };
-  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+  const serve: Serve = (client, reset) => {
     const inner = next();
-    if (inner === undefined) {
-      client.resetAndDestroy();
-      return;
-    }
+    if (inner === undefined) reset();
+    else carry(client, connect(inner), reset);
+  };
+  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     clients.add(client);
     client.once("close", () => clients.delete(client));
-    carry(client, connect(inner));
+    if (secure === null) serve(client, () => client.resetAndDestroy());
+    else secure.accept(client, serve);
   });
   const listening = await listen(server, host, port);
   return {

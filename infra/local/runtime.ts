@@ -8,7 +8,13 @@ import { envCells } from "../../shared/cells.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { StackEnvError } from "./env.ts";
 import { RUNTIME_LIVENESS } from "./process/liveness.ts";
-import { type HealthCheck, type PartHandle, type Supervised, supervise } from "./process/supervisor.ts";
+import {
+  type HealthCheck,
+  type PartHandle,
+  type RestartPolicy,
+  type Supervised,
+  supervise,
+} from "./process/supervisor.ts";
 import type { RunningClickhouse } from "./stores.ts";
 import type { ProcessRole } from "./workerd/config.ts";
 import { prepareWorkerd, type RunningWorkerd, type StartWorkerd, type WorkerdOptions } from "./workerd/start.ts";
@@ -24,6 +30,7 @@ const PASSED_ON = [
   "GATEWAY_UPSTREAM_BASE_URL",
   "GATEWAY_UPSTREAM_TIMEOUT_SECS",
   "GATEWAY_STALLED_READER_SECS",
+  "GATEWAY_ADMISSION_PATIENCE_SECS",
   "GATEWAY_GLOBAL_MAX_IN_FLIGHT",
   "GATEWAY_MAX_QUEUED_PER_TENANT",
   "GATEWAY_MAX_BODY_BYTES",
@@ -42,11 +49,20 @@ const PASSED_ON = [
   "GATEWAY_COMPRESSOR_TIMEOUT_MS",
 ] as const;
 
+/** Longer than the runtime's lease of 20 s, after which a Cell has an owner again. */
+const CLUSTER_PATIENCE_SECS = "25";
+
+/**
+ * A member of a cluster ends itself when it has not reached the bucket for a lease, and cannot start before it reaches it again:
+ * it is started for about ten minutes, so that a bucket that is away for some minutes does not end every machine.
+ */
+const CLUSTER_RESTARTS: RestartPolicy = { restarts: 10, withinMs: 600_000, firstPauseMs: 500 };
+
 /** Which runtime executes the Worker. */
 export type RuntimeKind = "workerd" | "wrangler";
 
 /** The runtime and the loopback ports on which it listens now. */
-interface Runtime {
+export interface Runtime {
   /**
    * The process with the objects, `workerd`, and the Worker processes before it, if there are any: `worker-1` and so on.
    */
@@ -79,6 +95,7 @@ export function workerBindings(
   return {
     GATEWAY_CELL: "local",
     GATEWAY_LOG_GATHER_MS: "20",
+    ...(config.cluster === null ? {} : { GATEWAY_ADMISSION_PATIENCE_SECS: CLUSTER_PATIENCE_SECS }),
     GATEWAY_INTERNAL_BASE_URL: controlUrl,
     ...Object.fromEntries(
       passed.map((name) => {
@@ -121,7 +138,9 @@ export async function startRuntime(
   kind: RuntimeKind,
   bindings: Readonly<Record<string, string>>,
   objectsLock: Pick<StackContext["lock"], "addHolder" | "removeHolder">,
-  how: Pick<WorkerdOptions, "moreCells" | "entry" | "inspect">,
+  how: Pick<WorkerdOptions, "moreCells" | "entry" | "inspect" | "built"> & {
+    readonly clusterTimeDivisor?: number | undefined;
+  },
 ): Promise<Runtime> {
   const { config, guard, log } = context;
   const prepare = kind === "workerd" ? prepareWorkerd : prepareWrangler;
@@ -129,7 +148,11 @@ export async function startRuntime(
     folder: join(config.dataDir, "worker"),
     objectsFolder: config.objectsDir,
     bindings,
-    ...how,
+    moreCells: how.moreCells,
+    entry: how.entry,
+    inspect: how.inspect,
+    built: how.built,
+    cluster: config.cluster === null ? null : { ...config.cluster, timeDivisor: how.clusterTimeDivisor ?? 1 },
     guard,
     log: (line) => log("workerd", line),
   });
@@ -145,6 +168,7 @@ export async function startRuntime(
       name,
       log: (line) => log("stack", line),
       onGiveUp: (reason) => context.onGiveUp(name, reason),
+      ...(config.cluster === null ? {} : { policy: CLUSTER_RESTARTS }),
       ...(isWatched ? { health } : {}),
       start: async (stopping) => {
         const running = await start(role, stopping);

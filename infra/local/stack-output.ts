@@ -24,17 +24,28 @@ export function stackOutput(isTerminal: boolean, now: () => number): StackOutput
   return isTerminal ? forPeople(now) : asJson(now);
 }
 
+function json(fields: object): readonly string[] {
+  return [printableJson(JSON.stringify(fields))];
+}
+
+/** A part's line as JSON, with the name of its part. `now`: ms since 1970. */
+export function partLine(now: () => number, part: string, text: string): readonly string[] {
+  const fields = jsonLine(text);
+  return json(
+    fields === undefined ? { part, time: new Date(now()).toISOString(), message: text } : { ...fields, part },
+  );
+}
+
+/** A line of the launcher's own as JSON. `now`: ms since 1970. */
+export function stackLine(now: () => number, event: string, message: string, more: object = {}): readonly string[] {
+  return json({ part: "stack", level: 30, time: new Date(now()).toISOString(), event, message, ...more });
+}
+
 function asJson(now: () => number): StackOutput {
-  const line = (fields: object): readonly string[] => [printableJson(JSON.stringify(fields))];
   const own = (event: string, message: string, more: object = {}): readonly string[] =>
-    line({ part: "stack", level: 30, time: new Date(now()).toISOString(), event, message, ...more });
+    stackLine(now, event, message, more);
   return {
-    part: (part, text) => {
-      const fields = jsonLine(text);
-      return line(
-        fields === undefined ? { part, time: new Date(now()).toISOString(), message: text } : { ...fields, part },
-      );
-    },
+    part: (part, text) => partLine(now, part, text),
     ready: (stack, paths) =>
       own("ready", "The gateway is ready.", {
         data_plane: `${stack.proxyUrl}/v1`,

@@ -12,17 +12,21 @@ import { checkControl, startControl } from "./control.ts";
 import type { DashboardAccess } from "./dashboard.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
+import { endRequests } from "./end-requests.ts";
 import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
 import { type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
 import { type Listening, listen } from "./http/listen.ts";
+import { named } from "./named-address.ts";
 import { type Guard, startGuard } from "./process/child.ts";
-import { drainRequests } from "./process/drain.ts";
 import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
 import type { LivenessPolicy } from "./process/liveness.ts";
+import { type Running, startRunning, type Undo } from "./process/running.ts";
 import type { PartHandle, Supervised } from "./process/supervisor.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { storedSecret } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
+import { secureClients } from "./tls/secure-clients.ts";
+import { ServedCertificate } from "./tls/served-certificate.ts";
 
 /** A line of a part's log, as the part wrote it. */
 interface WrittenLine {
@@ -43,18 +47,14 @@ export interface StackOptions {
   readonly workerEntry?: string;
   /** Whether the Worker's runtime can be inspected while it runs, which makes it slower. Not with `wrangler`. */
   readonly inspect?: boolean;
+  /** In a cluster: by how much the times of a lease and of a takeover are divided. For tests (workerd's own documentation). */
+  readonly clusterTimeDivisor?: number;
   /** How a hanging part is noticed, when not by its own policy (liveness.ts). */
   readonly liveness?: LivenessPolicy;
 }
 
-/** Why a stack stopped by itself. */
-interface StackFailure {
-  readonly part: string;
-  readonly reason: string;
-}
-
 /** A running stack. */
-export interface Stack {
+export interface Stack extends Running {
   readonly proxyUrl: string;
   /** The Worker's own sockets, one for each process that runs now, past the front. For measurements: see front.ts. */
   readonly runtimeUrls: () => readonly string[];
@@ -73,51 +73,16 @@ export interface Stack {
   readonly dashboard: DashboardAccess | null;
   readonly demo: Demo | null;
   readonly parts: ReadonlyMap<string, PartHandle>;
-  /** Drains and stops everything; at most ten seconds. Calling it again changes nothing. */
-  stop(): Promise<void>;
-  /**
-   * Resolves when everything is stopped: with null after `stop`, otherwise with the part that could not be kept running.
-   */
-  readonly closed: Promise<StackFailure | null>;
 }
 
 /**
- * Together at most ten seconds: requests finish, requests that were cut off are settled, the runtime stops, then the
- * analytics store.
+ * With the ends of requests and of the runtime (end-requests.ts), which run beside that of the control service, at most ten
+ * seconds.
  */
-const FINISH_MS = 3_500;
-const SETTLE_MS = 1_500;
 const CONTROL_DRAIN_MS = 6_000;
 const STOP_MS = 2_000;
-/** The time for each process of the runtime; there are two steps at the most. */
-const RUNTIME_STOP_MS = 1_000;
 
 const inProcess = (name: string): PartHandle => ({ name, pid: null, ready: async () => undefined });
-
-/** The undo steps of what was started; they run in reverse order. */
-class Undo {
-  readonly #steps: (() => Promise<void> | void)[] = [];
-
-  add(step: () => Promise<void> | void): void {
-    this.#steps.push(step);
-  }
-
-  async run(): Promise<void> {
-    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) await step();
-  }
-}
-
-/** Names the variable in the error of an address that cannot be used. */
-async function named<T>(variable: string, { host, port }: ListenAddress, start: () => Promise<T>): Promise<T> {
-  try {
-    return await start();
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "";
-    if (!["EADDRINUSE", "EACCES", "EADDRNOTAVAIL", "ENOTFOUND", "EINVAL"].includes(code)) throw error;
-    const why = code === "EADDRINUSE" ? "is taken by another process" : `cannot be used (${code})`;
-    throw new StackEnvError(`${variable}: the address ${host}:${port} ${why}; free it, or set ${variable}`);
-  }
-}
 
 async function checkFree(variable: string, address: ListenAddress): Promise<void> {
   const probe = await named(variable, address, () => listen(net.createServer(), address.host, address.port));
@@ -130,6 +95,27 @@ async function startDemo(dataDir: string): Promise<Listening> {
   } catch {
     return startDemoUpstream();
   }
+}
+
+/** The certificate of the data plane, read again while the stack runs; null: there is none. Throws StackEnvError. */
+async function openCertificate(
+  { tls }: StackConfig,
+  log: (line: string) => void,
+  undo: Undo,
+): Promise<ServedCertificate | null> {
+  if (tls === null) return null;
+  const opened = await ServedCertificate.open({ files: tls, log, nowMs: Date.now });
+  if ("problem" in opened) throw new StackEnvError(opened.problem);
+  undo.add(opened.watch());
+  return opened;
+}
+
+/** The origin under which clients reach the front: a certificate is for a name, and not for an address. */
+function publicUrl(front: Listening, certificate: ServedCertificate | null): string {
+  if (certificate === null) return front.url;
+  const url = new URL(front.url.replace("http:", "https:"));
+  url.hostname = certificate.now.host ?? url.hostname;
+  return url.origin;
 }
 
 /** Locks the data folder and, when it lies elsewhere, the folder of the object storage. */
@@ -146,12 +132,15 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   let config = readStackEnv(options.env, process.cwd());
   if (options.runtime === "wrangler" && config.workers > 1)
     throw new StackEnvError("GATEWAY_WORKERS must be 1 with npm run dev, whose Worker runs in one process");
+  if (options.runtime === "wrangler" && config.cluster !== null)
+    throw new StackEnvError("GATEWAY_CLUSTER_BUCKET must be unset with npm run dev, whose Worker runs on one machine");
   const stores = { url: "http://127.0.0.1", token: "" };
   await checkBindings(
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);
   const log = (part: string, text: string) => options.log?.(terminalText(`${part} | ${text}`), { part, text });
+  const certificate = await openCertificate(config, (line) => log("front", line), undo);
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
   await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
@@ -166,9 +155,11 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   let runtimePorts = (_cell?: string): readonly number[] => [];
   const loopback = (ports: readonly number[]): readonly InnerAddress[] =>
     ports.map((port) => ({ host: "127.0.0.1", port }));
+  const secure = certificate === null ? null : secureClients(certificate);
   const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-    startFrontProxy(config.proxy.host, config.proxy.port, () => loopback(runtimePorts())),
+    startFrontProxy(config.proxy.host, config.proxy.port, () => loopback(runtimePorts()), secure),
   );
+  const proxyUrl = publicUrl(front, certificate);
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
   const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
@@ -215,6 +206,11 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const clickhouse = await startClickhouse(context);
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
+  const startOwnFront = async (): Promise<string> => {
+    const own = await startFrontProxy("127.0.0.1", 0, () => loopback(runtimePorts()));
+    undo.add(() => own.close());
+    return own.url;
+  };
   // The Worker starts before the control service has an address, so it gets one that leads there.
   let controlAddress: InnerAddress | undefined;
   const toControl = await startFrontProxy("127.0.0.1", 0, () => (controlAddress === undefined ? [] : [controlAddress]));
@@ -223,6 +219,8 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   let objectsPort = (): number | undefined => undefined;
   const toObjects = await startFrontProxy("127.0.0.1", 0, () => loopback([objectsPort() ?? []].flat()));
   undo.add(() => toObjects.close());
+  // The console calls the data plane on this machine, where the name of the certificate may lead elsewhere.
+  const secured = secure === null ? null : { ownProxyUrl: await startOwnFront(), tlsAddress: new URL(front.url).host };
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
   // The runtime starts first: the control service reports its start to the cells, and does not wait for a cell that is not
   // there yet.
@@ -231,21 +229,17 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
       moreCells: options.moreCells ?? [],
       entry: options.workerEntry,
       inspect: options.inspect,
+      clusterTimeDivisor: options.clusterTimeDivisor,
     }),
   ]);
   if (ran.status === "fulfilled") ({ ports: runtimePorts, objectsPort } = ran.value);
   await built;
   const [controlled] = await Promise.allSettled([
-    startControl(context, { redis, clickhouse, edgeUrl: toObjects.url, proxyUrl: front.url }),
+    startControl(context, { redis, clickhouse, edgeUrl: toObjects.url, proxyUrl, secured }),
   ]);
   const stopRuntime = async (): Promise<void> => {
     if (ran.status === "rejected") return;
-    for (const each of fronts.values()) each.drain();
-    const cut = (): void => {
-      for (const each of fronts.values()) void each.close();
-    };
-    await drainRequests({ port: objectsPort, internalToken, cut, finishMs: FINISH_MS, settleMs: SETTLE_MS });
-    await ran.value.stop(RUNTIME_STOP_MS);
+    await endRequests({ fronts: [...fronts.values()], runtime: ran.value, config, internalToken });
   };
   const stopControl = async (): Promise<void> => {
     if (controlled.status === "fulfilled") await controlled.value.part.stop(CONTROL_DRAIN_MS);
@@ -270,7 +264,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
           apiBase: `${demoUpstream.url}/v1`,
         });
   return {
-    proxyUrl: front.url,
+    proxyUrl,
     runtimeUrls: () => runtimePorts().map((port) => `http://127.0.0.1:${port}`),
     inspectorUrl: () => {
       const port = ran.value.inspectorPort();
@@ -293,25 +287,5 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
  * Starts a stack and resolves when every part is ready. Rejects with a one-line message; then everything is stopped again.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const undo = new Undo();
-  const { promise: closed, resolve: close } = Promise.withResolvers<StackFailure | null>();
-  let stopping: Promise<void> | undefined;
-  const stop = (reason: StackFailure | null): Promise<void> => {
-    stopping ??= undo.run().finally(() => close(reason));
-    return stopping;
-  };
-  let failedEarly: StackFailure | undefined;
-  let running = false;
-  try {
-    const stack = await start(options, undo, (part, reason) => {
-      if (running) void stop({ part, reason });
-      else failedEarly ??= { part, reason };
-    });
-    running = true;
-    if (failedEarly !== undefined) throw new Error(`${failedEarly.part} ${failedEarly.reason}`);
-    return { ...stack, stop: () => stop(null), closed };
-  } catch (error) {
-    await stop(null);
-    throw error;
-  }
+  return await startRunning(async (undo, giveUp) => await start(options, undo, giveUp));
 }

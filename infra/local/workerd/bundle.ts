@@ -1,6 +1,6 @@
 /** Bundles the Worker into one ES module for workerd, and lists the Durable Object classes that it exports. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -26,7 +26,26 @@ export async function bundleWorker(minify: boolean, entry = "edge/worker.ts"): P
   return await making;
 }
 
+/** Names of the files of a bundle that is kept in a folder. */
+const KEPT = { code: "worker.mjs", exports: "exports.json" } as const;
+
+/** Bundles the Worker into a folder, for a gateway that starts without its sources' packages. */
+export async function writeBundle(folder: string): Promise<void> {
+  const { code, exports } = await bundleWorker(false);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, KEPT.code), code);
+  writeFileSync(join(folder, KEPT.exports), JSON.stringify(exports));
+}
+
+/** Reads what {@link writeBundle} wrote. Throws when a file is missing. */
+export function readBundle(folder: string): WorkerBundle {
+  const exports = JSON.parse(readFileSync(join(folder, KEPT.exports), "utf8")) as readonly string[];
+  return { code: readFileSync(join(folder, KEPT.code)), exports };
+}
+
 async function bundle(minify: boolean, entry: string): Promise<WorkerBundle> {
+  // A gateway whose Worker was bundled before needs no bundler.
+  const { build } = await import("esbuild");
   const result = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],

@@ -7,6 +7,7 @@
  * by the runtime's own RPC over a socket in the folder of the configuration, which only its owner can enter.
  */
 import { ALWAYS_BLOCKED_CIDRS, carriedRanges, isCidr, PRIVATE_CIDRS } from "../../../shared/ssrf.ts";
+import type { ClusterConfig } from "../cluster.ts";
 
 /** The Durable Object classes that the stack knows: class name -> binding. */
 const OBJECTS: Readonly<Record<string, string>> = { Cell: "CELL", Ledger: "LEDGER", TenantBudget: "TENANT_BUDGET" };
@@ -47,6 +48,30 @@ interface WorkerdConfigOptions {
   readonly reachableUpstreams: readonly string[] | null;
   /** Further cells: each is a Worker of its own that differs in GATEWAY_CELL only, and uses the same objects. */
   readonly moreCells?: readonly string[];
+  /** The cluster in which the objects are; null or absent: they are on this machine. */
+  readonly cluster?: RuntimeCluster | null;
+}
+
+/** A cluster, and what tests shorten of it. */
+export interface RuntimeCluster extends Omit<ClusterConfig, "credentials"> {
+  /** By how much the runtime divides the times of a lease and of a takeover; 1 in service. */
+  readonly timeDivisor: number;
+}
+
+/**
+ * The time in which an instance that stops hands its objects over: within what the stack leaves the runtime. The requests of
+ * its own front have ended by then.
+ */
+const HAND_OVER_MS = 2_500;
+
+function clusterLines(cluster: RuntimeCluster): string {
+  const { advertise, timeDivisor } = cluster;
+  return `
+  cluster = (
+    bucket = ${textLiteral(cluster.bucket)}, bucketOptions = [${cluster.options.map(textLiteral).join(", ")}],
+    address = ${textLiteral(cluster.listen)},${advertise === undefined ? "" : ` advertise = ${textLiteral(advertise)},`}
+    key = ${textLiteral(cluster.key)}, stopTimeoutMs = ${HAND_OVER_MS},${timeDivisor === 1 ? "" : ` unsafeTimeDivisor = ${timeDivisor},`}
+  ),`;
 }
 
 /** The socket of the Worker of a further cell. */
@@ -128,7 +153,7 @@ const config :Workerd.Config = (
   ],
   sockets = [
     (name = "http", address = "127.0.0.1:0", http = (), service = "gateway"),${moreCells.map((cell) => `\n    (name = "${cellSocket(cell)}", address = "127.0.0.1:0", http = (), service = "gateway-${cell}"),`).join("")}${role === "objects" ? rpcSocket : ""}
-  ],
+  ],${options.cluster ? clusterLines(options.cluster) : ""}
 );
 const gateway :Workerd.Worker = (
   ${module}

@@ -6,9 +6,10 @@ import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { makePrivate } from "../../../control/db/private-folder.ts";
+import type { ClusterConfig } from "../cluster.ts";
 import { type Child, type Guard, jsonLine, startChild } from "../process/child.ts";
-import { bundleWorker } from "./bundle.ts";
-import { cellSocket, OBJECTS_SOCKET, type ProcessRole, workerdConfig } from "./config.ts";
+import { bundleWorker, readBundle } from "./bundle.ts";
+import { cellSocket, OBJECTS_SOCKET, type ProcessRole, type RuntimeCluster, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";
 
 /** The path of the runtime's binary for this platform. */
@@ -25,8 +26,12 @@ export interface WorkerdOptions {
   readonly moreCells: readonly string[];
   /** See {@link bundleWorker}. */
   readonly entry?: string | undefined;
+  /** The folder of a Worker that was bundled before ({@link readBundle}); undefined: it is bundled now. */
+  readonly built?: string | undefined;
   /** Whether the runtime can be inspected while it runs, which makes it slower. */
   readonly inspect?: boolean | undefined;
+  /** The cluster that the runtime joins; null: none. */
+  readonly cluster: (RuntimeCluster & Pick<ClusterConfig, "credentials">) | null;
   readonly guard: Guard;
   readonly log: (line: string) => void;
 }
@@ -52,7 +57,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
   const { folder, objectsFolder, bindings, moreCells } = options;
   makePrivate(folder);
   makePrivate(objectsFolder);
-  const bundle = await bundleWorker(false, options.entry);
+  const bundle = options.built === undefined ? await bundleWorker(false, options.entry) : readBundle(options.built);
   writeFileSync(join(folder, "worker.mjs"), bundle.code, { mode: 0o600 });
   const configOf = (role: ProcessRole): string => join(folder, `${role}.capnp`);
   for (const role of ["everything", "objects", "requests"] as const) {
@@ -63,10 +68,12 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
       objectsFolder,
       reachableUpstreams: reachableUpstreams(bindings),
       moreCells,
+      cluster: options.cluster,
     });
     writeFileSync(configOf(role), text, { mode: 0o600 });
   }
   const { TZ, LANG, SSL_CERT_FILE } = process.env;
+  const clusterEnv = options.cluster === null ? {} : { ...machineCredentials(), ...options.cluster.credentials };
 
   return async (role, unwanted) => {
     // The socket of a process that was killed.
@@ -84,11 +91,12 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
           "serve",
           configOf(role),
           "--control-fd=3",
+          ...(options.cluster === null ? [] : ["--experimental"]),
           ...(options.inspect === true ? ["--inspector-addr=127.0.0.1:0"] : []),
         ],
         // The path of a socket must be short; that of a folder may be long.
         cwd: folder,
-        env: { TZ, LANG, SSL_CERT_FILE, ...bindings },
+        env: { TZ, LANG, SSL_CERT_FILE, ...clusterEnv, ...bindings },
         readyFrom: "control",
         readReady: (line) => {
           const message = jsonLine(line);
@@ -105,4 +113,12 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
     const cellPorts = moreCells.map((cell) => [cell, ports.get(cellSocket(cell)) ?? 0] as const);
     return { child, port: ports.get("http") ?? 0, cellPorts: new Map(cellPorts), inspectorPort };
   };
+}
+
+/** What the runtime reads of this machine's environment to reach a bucket: credentials of the machine's own role. */
+function machineCredentials(): Record<string, string | undefined> {
+  const isRead = (name: string): boolean =>
+    /^AWS_(?:ENDPOINT_URL|REGION|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|CREDENTIALS_FILE)$/.test(name) ||
+    ["GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"].includes(name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isRead(name)));
 }

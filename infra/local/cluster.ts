@@ -1,0 +1,128 @@
+/**
+ * GATEWAY_CLUSTER_*: this machine's place in a cluster of the runtime (docs/cluster.md). Pure. The parts that belong to one
+ * machine are refused here: several machines would each have a truth of their own.
+ */
+import { z } from "zod";
+import { type BucketSetting, bucketSettings, isBucketCredential } from "../../shared/bucket-settings.ts";
+
+/** This machine's place in a cluster. */
+export interface ClusterConfig {
+  /** Where the objects are stored: `s3://bucket/prefix` or `gs://bucket/prefix`. */
+  readonly bucket: string;
+  /** Settings of the bucket without credentials, as `name=value`. */
+  readonly options: readonly string[];
+  /** The credentials of the bucket, under the names that the runtime reads from its environment. */
+  readonly credentials: Readonly<Record<string, string>>;
+  /** Where this instance listens for the others, as `host:port`. */
+  readonly listen: string;
+  /** Where the others reach it; undefined: where it listens. */
+  readonly advertise: string | undefined;
+  /** The secret that only members of the cluster know. */
+  readonly key: string;
+}
+
+const KEY_BYTES_MIN = 32;
+
+/** A setting of an S3 bucket that is a secret -> the variable from which the runtime reads it. */
+const CREDENTIALS: Readonly<Partial<Record<BucketSetting, string>>> = {
+  aws_access_key_id: "AWS_ACCESS_KEY_ID",
+  aws_secret_access_key: "AWS_SECRET_ACCESS_KEY",
+  aws_token: "AWS_SESSION_TOKEN",
+};
+
+const bucket = z
+  .string()
+  .regex(/^(?:s3|gs):\/\/[^/\s]+(?:\/\S*)?$/, "must be s3://bucket/prefix or gs://bucket/prefix");
+
+const address = z.string().superRefine((text, context) => {
+  const found = /^(?:\[[0-9a-f:.]+\]|[^\s:[\]/]+):(\d{1,5})$/i.exec(text);
+  const port = Number(found?.[1] ?? Number.NaN);
+  if (port >= 1 && port <= 65_535) return;
+  context.addIssue({
+    code: "custom",
+    message: "must be host:port with a port that the other machines know, such as 10.0.0.1:7000",
+  });
+});
+
+const schema = z
+  .object({
+    GATEWAY_CLUSTER_BUCKET: bucket,
+    GATEWAY_CLUSTER_LISTEN: address,
+    GATEWAY_CLUSTER_ADVERTISE: address.optional(),
+    GATEWAY_CLUSTER_KEY: z
+      .string()
+      .refine((key) => Buffer.byteLength(key) >= KEY_BYTES_MIN, `must have at least ${KEY_BYTES_MIN} bytes`),
+    GATEWAY_CLUSTER_OPTIONS: bucketSettings.default([]),
+  })
+  .superRefine((value, context) => {
+    const refuse = (name: string, message: string): void => context.addIssue({ code: "custom", path: [name], message });
+    if (value.GATEWAY_CLUSTER_BUCKET.startsWith("gs:") && value.GATEWAY_CLUSTER_OPTIONS.length > 0)
+      refuse(
+        "GATEWAY_CLUSTER_OPTIONS",
+        "must be unset with a gs:// bucket, which takes its credentials from the machine",
+      );
+    if (isWildcard(value.GATEWAY_CLUSTER_LISTEN) && value.GATEWAY_CLUSTER_ADVERTISE === undefined)
+      refuse("GATEWAY_CLUSTER_ADVERTISE", "is needed when GATEWAY_CLUSTER_LISTEN is every address of the machine");
+    if (value.GATEWAY_CLUSTER_ADVERTISE !== undefined && isWildcard(value.GATEWAY_CLUSTER_ADVERTISE))
+      refuse("GATEWAY_CLUSTER_ADVERTISE", "must be an address at which the other machines reach this one");
+  });
+
+function isWildcard(text: string): boolean {
+  return /^(?:0\.0\.0\.0|\[::\]|\*):/.test(text);
+}
+
+/** What every instance needs from outside, because an embedded or generated one belongs to one machine. */
+const NEEDED: Readonly<Record<string, string>> = {
+  GATEWAY_REDIS_URL: "a key-value store that all instances share",
+  GATEWAY_CLICKHOUSE_URL: "a ClickHouse that all instances share",
+};
+/** The same, where an instance has a control service. */
+const NEEDED_BY_CONTROL: Readonly<Record<string, string>> = {
+  GATEWAY_DATABASE_URL: "a PostgreSQL that all instances share",
+  GATEWAY_ADMIN_TOKEN: "the same token on all instances",
+};
+/** The same, as long as the instances serve the console. */
+const NEEDED_BY_CONSOLE: Readonly<Record<string, string>> = {
+  DASHBOARD_PASSWORD: "the same password on all instances, or GATEWAY_DASHBOARD=0",
+  DASHBOARD_SESSION_SECRET: "the same secret on all instances, or GATEWAY_DASHBOARD=0",
+};
+
+/**
+ * Reads the variables that are set and not empty. Null: no variable of a cluster is set. Otherwise what is wrong, each with
+ * the name of its variable, or the place in the cluster.
+ */
+export function readCluster(
+  variables: Readonly<Record<string, string>>,
+  { hasControl, hasConsole }: { readonly hasControl: boolean; readonly hasConsole: boolean },
+): ClusterConfig | null | { readonly problems: readonly string[] } {
+  if (!Object.keys(variables).some((name) => name.startsWith("GATEWAY_CLUSTER_"))) return null;
+  const parsed = schema.safeParse(variables);
+  const problems = (parsed.error?.issues ?? []).map(({ path, message }) => {
+    const name = path.join(".");
+    return variables[name] === undefined && !message.startsWith("is needed")
+      ? `${name} is needed in a cluster`
+      : `${name} ${message}`;
+  });
+  const needed = {
+    ...(hasControl ? NEEDED_BY_CONTROL : {}),
+    ...NEEDED,
+    ...(hasControl && hasConsole ? NEEDED_BY_CONSOLE : {}),
+  };
+  for (const [name, what] of Object.entries(needed))
+    if (variables[name] === undefined) problems.push(`${name} is needed in a cluster: ${what}`);
+  if (variables["GATEWAY_DATABASE_URL"]?.startsWith("pglite:") === true)
+    problems.push(
+      "GATEWAY_DATABASE_URL must be a postgres:// URL in a cluster: one process alone can open a pglite folder",
+    );
+  if (parsed.data === undefined || problems.length > 0) return { problems };
+  const value = parsed.data;
+  const secrets = value.GATEWAY_CLUSTER_OPTIONS.filter(([name]) => isBucketCredential(name));
+  return {
+    bucket: value.GATEWAY_CLUSTER_BUCKET,
+    options: value.GATEWAY_CLUSTER_OPTIONS.filter(([name]) => !isBucketCredential(name)).map((each) => each.join("=")),
+    credentials: Object.fromEntries(secrets.map(([name, secret]) => [CREDENTIALS[name], secret])),
+    listen: value.GATEWAY_CLUSTER_LISTEN,
+    advertise: value.GATEWAY_CLUSTER_ADVERTISE,
+    key: value.GATEWAY_CLUSTER_KEY,
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The data plane alone: the Worker in its runtime and the front before it, for a machine or container whose control service
+ * and stores run elsewhere. Parts are supervised and stopped as in the whole stack (stack.ts).
+ */
+import { deriveInternalToken } from "../../shared/internal-token.ts";
+import { terminalText } from "../../shared/printable.ts";
+import type { StackContext } from "./context.ts";
+import { endRequests } from "./end-requests.ts";
+import { readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
+import { startFrontProxy } from "./front.ts";
+import { named } from "./named-address.ts";
+import { startGuard } from "./process/child.ts";
+import { lockFolder } from "./process/folder-lock.ts";
+import { type Running, startRunning } from "./process/running.ts";
+import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
+import { startClickhouse, startRedis } from "./stores.ts";
+
+/** What a data plane is started with. */
+interface EdgeOptions {
+  /** The variables of the gateway. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder of a bundled Worker; undefined: it is bundled from the sources. */
+  readonly built?: string | undefined;
+  /** Called with each line of output of a part. */
+  readonly log: (part: string, line: string) => void;
+}
+
+/** A running data plane. */
+interface Edge extends Running {
+  readonly proxyUrl: string;
+}
+
+/** What is not here: name -> what it must be. */
+const NEEDED: Readonly<Record<string, string>> = {
+  GATEWAY_INTERNAL_BASE_URL: "the Management API of the control service, such as http://control:9180",
+  GATEWAY_REDIS_URL: "the key-value store of the control service",
+  GATEWAY_CLICKHOUSE_URL: "the ClickHouse of the control service",
+};
+
+/** Reads the variables of a data plane. Throws StackEnvError, which names every variable that is missing or malformed. */
+export function readEdgeEnv(env: EdgeOptions["env"], cwd: string): StackConfig {
+  const isSet = (name: string): boolean => env[name] !== undefined && env[name].trim() !== "";
+  const problems = Object.entries(NEEDED)
+    .filter(([name]) => !isSet(name))
+    .map(([name, what]) => `${name} is needed by a data plane alone: ${what}`);
+  if (!isSet("GATEWAY_INTERNAL_TOKEN") && !isSet("GATEWAY_ADMIN_TOKEN"))
+    problems.push("GATEWAY_INTERNAL_TOKEN is needed by a data plane alone: the same as the control service's");
+  if (problems.length > 0) throw new StackEnvError(problems.join("; "));
+  return readStackEnv({ ...env, GATEWAY_DEMO: "0", GATEWAY_DASHBOARD: "0" }, cwd, false);
+}
+
+/** Starts a data plane and resolves when it serves. Rejects with a one-line message; then everything is stopped again. */
+export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge> {
+  return await startRunning(async (undo, onGiveUp) => {
+    const config = readEdgeEnv(env, process.cwd());
+    const internalToken = config.internalToken ?? (await deriveInternalToken(config.adminToken ?? ""));
+    const bindings = (...stores: Parameters<typeof workerBindings> extends [unknown, ...infer Rest] ? Rest : never) =>
+      workerBindings({ config, internalToken }, ...stores);
+    const nowhere = { url: "http://127.0.0.1", token: "" };
+    await checkBindings(bindings(nowhere, { url: nowhere.url, user: "", password: "" }, nowhere.url));
+
+    const lock = await lockFolder(config.dataDir);
+    undo.add(() => lock.release());
+    const isInside = `${config.objectsDir}/`.startsWith(`${config.dataDir}/`);
+    const objectsLock = isInside ? lock : await lockFolder(config.objectsDir);
+    if (!isInside) undo.add(() => objectsLock.release());
+    let runtimePorts = (): readonly number[] => [];
+    const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
+      startFrontProxy(config.proxy.host, config.proxy.port, () =>
+        runtimePorts().map((port) => ({ host: "127.0.0.1", port })),
+      ),
+    );
+    undo.add(() => front.close());
+    const guard = startGuard();
+    undo.add(() => guard.close());
+    const context: StackContext = {
+      config,
+      adminToken: "",
+      internalToken,
+      guard,
+      lock,
+      liveness: undefined,
+      log: (part, line) => log(part, terminalText(line)),
+      onGiveUp,
+    };
+    const redis = await startRedis(context);
+    undo.add(() => redis.close());
+    const clickhouse = await startClickhouse(context);
+    const runtime = await startRuntime(context, "workerd", bindings(redis, clickhouse, nowhere.url), objectsLock, {
+      moreCells: [],
+      built,
+    });
+    undo.add(async () => await endRequests({ fronts: [front], runtime, config, internalToken }));
+    runtimePorts = runtime.ports;
+    return { proxyUrl: front.url };
+  });
+}

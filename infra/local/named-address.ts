@@ -1,0 +1,14 @@
+/** Listening on an address that a variable sets. */
+import { type ListenAddress, StackEnvError } from "./env.ts";
+
+/** Names the variable in the error of an address that cannot be used. Rejects with StackEnvError, or with what is no fault of the address. */
+export async function named<T>(variable: string, { host, port }: ListenAddress, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "";
+    if (!["EADDRINUSE", "EACCES", "EADDRNOTAVAIL", "ENOTFOUND", "EINVAL"].includes(code)) throw error;
+    const why = code === "EADDRINUSE" ? "is taken by another process" : `cannot be used (${code})`;
+    throw new StackEnvError(`${variable}: the address ${host}:${port} ${why}; free it, or set ${variable}`);
+  }
+}

@@ -1,0 +1,43 @@
+/** Runs something as the foreground process of a terminal, a container or a service manager. */
+import { terminalText } from "../../../shared/printable.ts";
+import type { Running } from "./running.ts";
+import { watchParent } from "./watch-parent.ts";
+
+/** What is run, and what is said of it. */
+interface Foreground<T> {
+  readonly start: () => Promise<T>;
+  readonly ready: (running: T) => void;
+  readonly stopped: () => void;
+}
+
+/**
+ * Starts it and stays until it is stopped. Exit code 1 with one line on standard error when it cannot start or comes down by
+ * itself; a signal, or the end of the launcher, stops everything first.
+ */
+export async function runInForeground<T extends Running>({ start, ready, stopped }: Foreground<T>): Promise<never> {
+  const fail = (message: string): never => {
+    process.stderr.write(`gateway: ${terminalText(message)}\n`);
+    process.exit(1);
+  };
+  let running: T | undefined;
+  let asked = false;
+  const stop = () => {
+    asked = true;
+    void running?.stop();
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  if (process.connected) watchParent(stop);
+  try {
+    running = await start();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return fail(message.split("\n")[0] ?? "");
+  }
+  if (asked) void running.stop();
+  else ready(running);
+  const gaveUp = await running.closed;
+  if (gaveUp !== null) return fail(`${gaveUp.part} cannot be kept running: ${gaveUp.reason}`);
+  stopped();
+  // an orderly stop on request is a success, as it is for other servers
+  process.exit(0);
+}

@@ -1,0 +1,115 @@
+/**
+ * A front as a process: the program of the machine, with a configuration of infra/fronts in which addresses, names of files
+ * and ports are those of the test.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { listen } from "../../infra/local/http/listen.ts";
+import { makeCertificate } from "../harness/certificates.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import type { FrontAddress } from "./https-client.ts";
+
+/** The names that the configurations of infra/fronts have. */
+export const DATA_PLANE = "gateway.example.org";
+export const CONSOLE = "console.example.org";
+
+const FRONTS = join(import.meta.dirname, "../../infra/fronts");
+
+/** What a test puts into a configuration. */
+interface Surroundings {
+  /** A folder that is removed after the tests. */
+  readonly folder: string;
+  readonly port: number;
+  /** Another free port. */
+  readonly plainPort: number;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** A program that serves a configuration. */
+interface FrontProgram {
+  /** Where it is, and how to install it. */
+  readonly path: string;
+  readonly install: string;
+  /** The file in infra/fronts. */
+  readonly configuration: string;
+  /** Texts of the configuration, and what stands in their place; each must occur. */
+  readonly changes: (at: Surroundings) => readonly (readonly [text: string, instead: string])[];
+  /** What ends it at once, with its own processes. */
+  readonly endBy: NodeJS.Signals;
+  readonly args: (configFile: string, at: Surroundings) => readonly string[];
+}
+
+/** Registers hooks that start the front before the tests of a file and end it after them. */
+export function useFront(program: FrontProgram): () => FrontAddress {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-front-"));
+  let address: FrontAddress | undefined;
+  let stop = async (): Promise<void> => undefined;
+  beforeAll(async () => {
+    if (!existsSync(program.path)) throw new Error(`the tests of fronts need ${program.path}: ${program.install}`);
+    const { cert, key } = await makeCertificate([DATA_PLANE, CONSOLE]);
+    const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+    writeFileSync(certFile, cert);
+    writeFileSync(keyFile, key, { mode: 0o600 });
+    const at = { folder, port: await freePort(), plainPort: await freePort(), certFile, keyFile };
+    const configFile = join(folder, program.configuration);
+    const text = readFileSync(join(FRONTS, program.configuration), "utf8");
+    writeFileSync(configFile, changed(text, program.changes(at)));
+    const child = spawn(program.path, program.args(configFile, at), {
+      env: { PATH: process.env["PATH"], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
+    const exited = once(child, "exit");
+    stop = async () => {
+      child.kill(program.endBy);
+      await exited;
+    };
+    await waitFor(
+      async () => (child.exitCode === null ? await isListening(at.port) : null),
+      (listening) => listening !== false,
+    );
+    if (child.exitCode !== null) throw new Error(`${program.path} ended: ${output}`);
+    address = { port: at.port, plainPort: at.plainPort, ca: cert };
+  });
+  afterAll(async () => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return () => {
+    if (address === undefined) throw new Error("the front starts with the tests");
+    return address;
+  };
+}
+
+/** The text with every occurrence changed. Throws for a text that does not occur: then the test tests something else. */
+function changed(text: string, changes: readonly (readonly [string, string])[]): string {
+  return changes.reduce((now, [from, to]) => {
+    if (!now.includes(from)) throw new Error(`the configuration has no ${from}`);
+    return now.replaceAll(from, to);
+  }, text);
+}
+
+async function freePort(): Promise<number> {
+  const probe = await listen(net.createServer(), "127.0.0.1", 0);
+  await probe.close();
+  return probe.port;
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = net.connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
