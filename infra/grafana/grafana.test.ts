@@ -4,14 +4,15 @@
  * (test/faults/two-cells.test.ts).
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
 import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
 import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
+import { programPath } from "../../test/harness/program-path.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
 import { dashboardSchema, type Panel } from "./testing/dashboard-schema.ts";
 import { type Named, readPromql } from "./testing/promql.ts";
@@ -126,6 +127,14 @@ describe("the alert rules", () => {
     expect(silent).toEqual([]);
   });
 
+  it("name each its own runbook", () => {
+    const wrong = rules.filter(
+      ({ alert, annotations }) =>
+        annotations.runbook_url !== `{{ or $externalLabels.gateway_docs "docs" }}/runbooks.md#${alert.toLowerCase()}`,
+    );
+    expect(wrong.map(({ alert }) => alert)).toEqual([]);
+  });
+
   it("use in their texts only labels that the result still has", () => {
     const faults = rules.flatMap(({ alert, expr, annotations }) =>
       [...JSON.stringify(annotations).matchAll(/\$labels\.(\w+)/g)]
@@ -141,10 +150,7 @@ describe("the alert rules", () => {
     expect([jobs.map(({ job_name: name }) => name), files]).toEqual([["gateway"], ["alerts.yml"]]);
   });
 
-  const promtool = (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .map((folder) => join(folder, "promtool"))
-    .find((path) => existsSync(path));
+  const promtool = programPath("promtool");
   it("pass Prometheus' own checker, on a machine that has it", () => {
     const check = (): unknown =>
       promtool === undefined
@@ -155,6 +161,15 @@ describe("the alert rules", () => {
 });
 
 describe("the dashboard", () => {
+  it("answers the questions of docs/operations.md, each panel one of them", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
+    const [, after = ""] = page.split("\n| question ");
+    const rows = (after.split("\n\n")[0] ?? "").split("\n").slice(2);
+    const answering = rows.map((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, title = ""]) => title));
+    expect(answering.filter((titles) => titles.length === 0)).toEqual([]);
+    expect(answering.flat().toSorted()).toEqual(panels.map(({ title }) => title).toSorted());
+  });
+
   it("has panels that do not overlap, with unique ids and titles", () => {
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }: Panel) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),

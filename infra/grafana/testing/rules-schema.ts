@@ -15,7 +15,7 @@ const alertRuleSchema = z.strictObject({
   expr: z.string().min(1),
   for: duration.optional(),
   labels: z.strictObject({ severity: z.enum(["critical", "warning", "info"]) }),
-  annotations: z.strictObject({ summary: oneLine, description: oneLine.optional() }),
+  annotations: z.strictObject({ runbook_url: oneLine, summary: oneLine, description: oneLine.optional() }),
 });
 
 export const ruleFileSchema = z.strictObject({

@@ -1,0 +1,44 @@
+/**
+ * Variables whose values are in files, as containers and service managers hand out secrets: `GATEWAY_ADMIN_TOKEN_FILE` names the
+ * file with the value of `GATEWAY_ADMIN_TOKEN`. Pure but for the files.
+ */
+import { readFileSync } from "node:fs";
+
+/** A file that cannot be used; the message names the variable, and never what is in the file. */
+export class SecretFileError extends Error {
+  override readonly name = "SecretFileError";
+}
+
+const NAMES = /^((?:GATEWAY_|DASHBOARD_)[A-Z0-9_]+|DATABASE_URL|OIDC_PROVIDERS)_FILE$/;
+
+/**
+ * The environment with the content of the files in place of their names; one end of line is cut off. Throws SecretFileError for a
+ * file that cannot be read or is empty, and for a variable that is set as well.
+ */
+export function withSecretFiles(env: NodeJS.ProcessEnv): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    const variable = NAMES.exec(name)?.[1];
+    if (value === undefined) continue;
+    if (variable === undefined) found[name] = value;
+    else if (value.trim() !== "") found[variable] = secretOf(name, value.trim(), variable, env);
+  }
+  return found;
+}
+
+function secretOf(name: string, path: string, variable: string, env: NodeJS.ProcessEnv): string {
+  if (env[variable]?.trim()) throw new SecretFileError(`${variable} and ${name} are both set: unset one of them`);
+  const text = contentOf(name, path).replace(/\r?\n$/, "");
+  if (text.trim() === "") throw new SecretFileError(`${name}: the file ${path} is empty; write the value into it`);
+  if (text.includes("\0")) throw new SecretFileError(`${name}: the file ${path} is no text`);
+  return text;
+}
+
+function contentOf(name: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? "an error";
+    throw new SecretFileError(`${name}: the file ${path} cannot be read (${why}); correct the path or its permissions`);
+  }
+}

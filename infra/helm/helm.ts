@@ -1,0 +1,71 @@
+/** Helm as a program, and what the chart is rendered from. */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const CHART = join(import.meta.dirname, "gateway");
+const VALUES = join(import.meta.dirname, "testing");
+/** Built by Go where there is no `helm`; Go checks it against its public list of checksums. */
+const HELM_MODULE = "helm.sh/helm/v3/cmd/helm@v3.19.5";
+/** For which Kubernetes the chart is rendered. */
+const KUBERNETES = "1.34.0";
+
+/** The sets of values in infra/helm/testing. */
+export const RENDERED = ["single", "cluster"] as const;
+
+/** A program with its first arguments. */
+type Command = readonly [program: string, ...first: string[]];
+
+/** How Helm is called here; null when it cannot be. */
+export function helmCommand(): Command | null {
+  if (spawnSync("helm", ["version", "--short"]).status === 0) return ["helm"];
+  return spawnSync("go", ["version"]).status === 0 ? ["go", "run", HELM_MODULE] : null;
+}
+
+/** A digest of everything that the chart is rendered from. */
+export function chartDigest(): string {
+  const hash = createHash("sha256");
+  const files = [
+    ...globSync("**/*", { cwd: CHART, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+    ...RENDERED.map((name) => join(VALUES, `${name}.values.yaml`)),
+  ];
+  for (const file of files.sort())
+    hash.update(`${file.slice(import.meta.dirname.length)}\0`).update(readFileSync(file));
+  return `sha256:${hash.digest("hex")}`;
+}
+
+/** Runs `helm lint --strict` with each set of values. Throws what it finds. */
+export function lintChart(helm: Command): void {
+  for (const name of RENDERED) run(helm, ["lint", "--strict", "--kube-version", KUBERNETES, CHART, ...valuesOf(name)]);
+}
+
+/** The chart as Helm renders it. Throws what Helm says when it cannot. */
+export function renderChart(helm: Command, name: (typeof RENDERED)[number]): string {
+  const release = ["template", "gw", CHART, "--namespace", "gateway", "--kube-version", KUBERNETES];
+  return run(helm, [...release, ...valuesOf(name)]);
+}
+
+/** What Helm says of values that must be refused; null when it renders them. */
+export function refusal(helm: Command, values: readonly string[]): string | null {
+  const set = values.flatMap((value) => ["--set", value]);
+  const args = ["template", "gw", CHART, "--kube-version", KUBERNETES, ...valuesOf("single"), ...set];
+  const { status, stderr } = call(helm, args);
+  return status === 0 ? null : stderr;
+}
+
+function valuesOf(name: string): readonly string[] {
+  return ["--values", join(VALUES, `${name}.values.yaml`)];
+}
+
+function run(helm: Command, args: readonly string[]): string {
+  const { status, stdout, stderr } = call(helm, args);
+  if (status !== 0) throw new Error(`helm ${args[0]} failed: ${stderr || stdout}`);
+  return stdout;
+}
+
+function call([program, ...first]: Command, args: readonly string[]) {
+  return spawnSync(program, [...first, ...args], { encoding: "utf8" });
+}

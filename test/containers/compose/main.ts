@@ -1,0 +1,106 @@
+/**
+ * `npm run test:compose [-- --where-possible] [arguments of vitest]`: three instances by compose on a fresh Debian machine, by the
+ * commands of docs/containers.md. The machine is a folder with mounts, processes and a network of its own, which end with this
+ * command; images that only a registry has are replaced (stand-ins.yaml). With `--where-possible` a machine that cannot do this is
+ * no failure but a line that says why.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, MACHINE_NAMESPACES, machineObstacle, makeMachine, startEngine } from "./machine.ts";
+import { readWalk } from "./walk.ts";
+
+/** What is not done by then has hung. */
+const LIMIT_MS = 25 * 60_000;
+const VITEST = join(import.meta.dirname, "../../../node_modules/vitest/vitest.mjs");
+/** Waits for its child and for what the child leaves behind, as the first process of its kind has to. */
+const FIRST_PROCESS = ["bash", "-c", '"$@"; exit $?', "bash"] as const;
+/** This script's own word for what it does apart from the machine on which it was called. */
+const APART = "--apart";
+/** The exit code of a machine whose engine does not start. */
+const NO_ENGINE = 78;
+
+const args = process.argv.slice(2);
+const isOptional = args.includes("--where-possible");
+process.exitCode = args[0] === APART ? await apart(args[1] ?? "", args.slice(2)) : await run();
+if (process.connected) process.disconnect();
+
+/** The exit code. */
+async function run(): Promise<number> {
+  const obstacle = machineObstacle();
+  if (obstacle !== null) return refuse(obstacle);
+  const folder = mkdtempSync(join(tmpdir(), "gateway-compose-"));
+  try {
+    process.stdout.write("installing a Debian with a container engine\n");
+    const failure = failureOf(() => makeMachine(folder, readWalk().install));
+    if (failure !== null) return refuse(failure);
+    const code = await runApart([
+      import.meta.filename,
+      APART,
+      folder,
+      ...args.filter((arg) => arg !== "--where-possible"),
+    ]);
+    return code === NO_ENGINE ? refuse("an engine does not start here, see above") : code;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function failureOf(work: () => void): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function refuse(reason: string): number {
+  process.stdout.write(isOptional ? `skipped: ${reason}\n` : `no containers can be run here: ${reason}\n`);
+  return isOptional ? 0 : 1;
+}
+
+/** Runs a script of Node in namespaces of its own, whose network it connects; its exit code. */
+async function runApart(script: readonly string[]): Promise<number> {
+  const child = spawn("unshare", [...MACHINE_NAMESPACES, ...FIRST_PROCESS, process.execPath, ...script], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  const kill = (): void => void child.kill("SIGKILL");
+  const timer = setTimeout(kill, LIMIT_MS);
+  const ends = ["SIGINT", "SIGTERM", "SIGHUP", "disconnect"];
+  for (const event of ends) process.on(event, kill);
+  const exited = once(child, "exit") as Promise<[number | null]>;
+  // its namespaces are its own once it speaks
+  await Promise.race([once(child, "message"), exited]);
+  const way = child.exitCode === null ? await connect(child.pid ?? 0) : undefined;
+  if (child.connected) child.send("connected");
+  const [code] = await exited;
+  way?.kill();
+  for (const event of ends) process.off(event, kill);
+  clearTimeout(timer);
+  if (code === null) process.stderr.write("the tests were ended before they were done\n");
+  return code ?? 1;
+}
+
+/** Starts the engine and runs the tests beside it; their exit code. */
+async function apart(folder: string, rest: readonly string[]): Promise<number> {
+  const connected = once(process, "message");
+  process.send?.("apart");
+  await connected;
+  const engine = await startEngine(folder).catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return null;
+  });
+  if (engine === null) return NO_ENGINE;
+  try {
+    const machine = JSON.stringify({ root: engine.root, pid: engine.pid });
+    const env = { ...process.env, TEST_COMPOSE: machine };
+    const child = spawn(process.execPath, [VITEST, "run", "--project", "compose", ...rest], { env, stdio: "inherit" });
+    const [code] = (await once(child, "exit")) as [number | null];
+    return code ?? 1;
+  } finally {
+    await engine.stop();
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * `npm run test:containers [-- --where-possible] [arguments of vitest]`: builds the images without a registry and runs them with a
+ * read-only root; renders the chart again where `helm` is on the path, and verifies the units of systemd where it is installed.
+ * With `--where-possible` a machine that cannot build images is no failure but a line that says why. What was built is removed
+ * afterwards.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { buildImages, buildObstacle, removeImages } from "./base.ts";
+
+/** What is not done by then has hung. */
+const LIMIT_MS = 10 * 60_000;
+/** Of 100 that `systemd-analyze security` gives to a service that may do everything. */
+const EXPOSURE_MAX = 20;
+const ROOT = join(import.meta.dirname, "../..");
+const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
+
+const args = process.argv.slice(2);
+const isOptional = args.includes("--where-possible");
+process.exitCode = (await chart()) || (await units()) || (await images());
+// the launcher's channel would keep this process
+if (process.connected) process.disconnect();
+
+async function chart(): Promise<number> {
+  if (spawnSync("helm", ["version"]).status === 0)
+    return await run(process.execPath, [join(ROOT, "infra/helm/render.ts"), "--check"]);
+  process.stdout.write("the chart is not rendered again: there is no helm on the path\n");
+  return 0;
+}
+
+/** Has systemd verify its units, and judge what they are allowed to. */
+async function units(): Promise<number> {
+  if (spawnSync("systemd-analyze", ["--version"]).status !== 0) {
+    process.stdout.write("the units are not verified: systemd-analyze is not installed\n");
+    return 0;
+  }
+  const files = globSync(join(ROOT, "infra/systemd/*.service"));
+  const folder = mkdtempSync(join(tmpdir(), "gateway-units-"));
+  try {
+    const copies = files.map((file) => {
+      const copy = join(folder, basename(file));
+      // systemd looks whether there is such a program
+      writeFileSync(copy, readFileSync(file, "utf8").replace("/usr/bin/node", process.execPath));
+      return copy;
+    });
+    const judged = ["security", "--offline=true", "--no-pager", `--threshold=${EXPOSURE_MAX}`];
+    return (
+      (await run("systemd-analyze", ["verify", "--man=no", ...copies])) ||
+      (await run("systemd-analyze", [...judged, ...copies], {}, "ignore"))
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function images(): Promise<number> {
+  const obstacle = buildObstacle();
+  if (obstacle !== null) return refuse(obstacle);
+  const folder = mkdtempSync(join(tmpdir(), "gateway-containers-"));
+  try {
+    const built = join(folder, "images.json");
+    try {
+      writeFileSync(built, JSON.stringify(buildImages(folder)));
+    } catch (error) {
+      return refuse(error instanceof Error ? error.message : String(error));
+    }
+    const rest = args.filter((arg) => arg !== "--where-possible");
+    return await run(process.execPath, [VITEST, "run", "--project", "containers", ...rest], { TEST_CONTAINERS: built });
+  } finally {
+    removeImages(folder);
+  }
+}
+
+function refuse(reason: string): number {
+  process.stdout.write(isOptional ? `skipped: ${reason}\n` : `no image can be built here: ${reason}\n`);
+  return isOptional ? 0 : 1;
+}
+
+async function run(
+  command: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  output: "inherit" | "ignore" = "inherit",
+): Promise<number> {
+  const child = spawn(command, words, {
+    env: { ...process.env, ...env },
+    stdio: ["inherit", output, "inherit"],
+    cwd: ROOT,
+  });
+  const kill = (): void => void child.kill("SIGKILL");
+  const timer = setTimeout(kill, LIMIT_MS);
+  const ends = ["SIGINT", "SIGTERM", "SIGHUP", "disconnect"];
+  for (const event of ends) process.on(event, kill);
+  const [code] = (await once(child, "exit")) as [number | null];
+  for (const event of ends) process.off(event, kill);
+  clearTimeout(timer);
+  if (code === null) process.stderr.write("the tests were ended before they were done\n");
+  return code ?? 1;
+}
