@@ -48,9 +48,39 @@ it.each([ASSISTANT_TENANT_ID, ASSISTANT_TENANT_ID.toUpperCase()])(
         tenants: { inserted: 0, updated: 1 },
         api_keys: { inserted: 0, updated: 1 },
         warnings: [
-          "tenant 'gateway-assistant': the gateway makes its own tenant and its keys itself; not restored: 1 in tenants, 1 in api_keys",
+          "tenant 'gateway-assistant': the gateway makes the tenant of its assistant and its keys itself; not restored: 1 in tenants, 1 in api_keys",
         ],
       });
     expect(await stored()).toEqual(before);
   },
 );
+
+it("its name goes to a tenant of the file that has it, in words, and the assistant keeps its tenant", async () => {
+  const before = await stored();
+  const file = await send<Backup>("GET", "/backup/export");
+  const [tenant] = file.data.tenants;
+  if (tenant === undefined) throw new Error("a tenant expected");
+  const named = (at: number, name: string) => ({ ...tenant, id: `00000000-0000-4000-8000-00000000000${at}`, name });
+  file.data.tenants.push(named(1, "gateway-assistant"), named(2, "gateway-assistant-2"));
+  const report = {
+    tenants: { inserted: 2, updated: 1 },
+    warnings: [
+      "tenant 'gateway-assistant': a tenant of the file has this name; the tenant of the gateway's assistant had it and is now called 'gateway-assistant-3'",
+    ],
+  };
+  expect(await send("POST", "/backup/restore?dry_run=true", file)).toMatchObject(report);
+  expect(await stored()).toEqual(before);
+  expect(await send("POST", "/backup/restore", file)).toMatchObject(report);
+  expect(await send("POST", "/backup/restore", file)).toMatchObject({ tenants: { inserted: 0 }, warnings: [] });
+  await send("POST", "/assistant/key");
+  const after = await stored();
+  expect([after.tenants[0]?.name, after.keys.length]).toEqual(["gateway-assistant-3", 2]);
+});
+
+it("another tenant that has its name first does not keep the assistant from being made", async () => {
+  const { db } = control.connection;
+  await db.delete(apiKeys).where(eq(apiKeys.tenant_id, ASSISTANT_TENANT_ID));
+  await db.delete(tenants).where(eq(tenants.id, ASSISTANT_TENANT_ID));
+  await send("POST", "/assistant/key");
+  expect((await stored()).tenants[0]?.name).toBe("gateway-assistant-3");
+});

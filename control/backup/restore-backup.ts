@@ -21,12 +21,12 @@ import { parse, refuseIfAny } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
 import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
-import { ASSISTANT_TENANT_ID, ASSISTANT_TENANT_NAME } from "../resources/own-tenants.ts";
 import { sealRow, sealSetting, secretsOf } from "../resources/stored-secrets.ts";
 import { checkAddresses, readBackup } from "./checks.ts";
 import { compareRows, storedRows } from "./compare-rows.ts";
 import { checkBackupKey } from "./key-check.ts";
 import { batches, mergeRows } from "./merge.ts";
+import { giveWay, withoutOwnTenant } from "./own-tenant-rows.ts";
 import { verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
 
 const PEPPER_WARNING =
@@ -66,6 +66,7 @@ export async function restoreBackup(
     const warnings = [...left, ...pepper, ...judged.warnings];
     const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
     const data = { ...judged.data, model_endpoints };
+    warnings.push(...(await giveWay(ctx, tx, journal, data.tenants)));
     const before = isDryRun ? await storedRows(tx, data) : null;
     const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
@@ -100,20 +101,6 @@ function dryRunOf(query: object): boolean {
   const unknown = Object.keys(query).filter((name) => !Object.hasOwn(restoreQuerySchema.shape, name));
   refuseIfAny(unknown.map((path) => ({ path, message: "is not a parameter of this route; it takes dry_run" })));
   return parse(restoreQuerySchema, query).dry_run === "true";
-}
-
-/** The data without the tenant of this gateway's assistant and its keys, which no export has, and a warning if there were any. */
-function withoutOwnTenant(data: Backup["data"]): {
-  readonly data: Backup["data"];
-  readonly warnings: readonly string[];
-} {
-  const isOwn = (id: string): boolean => id.toLowerCase() === ASSISTANT_TENANT_ID;
-  const tenants = data.tenants.filter(({ id }) => !isOwn(id));
-  const api_keys = data.api_keys.filter(({ tenant_id }) => !isOwn(tenant_id));
-  const counts = [data.tenants.length - tenants.length, data.api_keys.length - api_keys.length] as const;
-  if (counts.every((count) => count === 0)) return { data, warnings: [] };
-  const warning = `tenant '${ASSISTANT_TENANT_NAME}': the gateway makes its own tenant and its keys itself; not restored: ${counts[0]} in tenants, ${counts[1]} in api_keys`;
-  return { data: { ...data, tenants, api_keys }, warnings: [warning] };
 }
 
 async function restoreEntity(

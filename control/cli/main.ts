@@ -1,12 +1,13 @@
 /**
  * `npm run gateway --` or `npx gateway`: the Management API on a terminal. It is part of control because it is an adapter
- * of that API; it uses the client that is generated from the API document and opens no store.
+ * of that API; it uses the client that is generated from the API document and opens no store of a gateway.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Command, CommanderError } from "commander";
 import { terminalText } from "../../shared/printable.ts";
+import { readVersion } from "../kernel/build-info.ts";
 import { backupCommands } from "./backup.ts";
+import { doctorCommand } from "./doctor.ts";
+import { drillCommand } from "./drill.ts";
 import { guardrailsCommands } from "./guardrails.ts";
 import { keyCommands } from "./keys.ts";
 import { managedCommands } from "./managed.ts";
@@ -19,14 +20,9 @@ import { usageCommands } from "./usage.ts";
 
 const USAGE_ERROR = 2;
 
-function versionOf(): string {
-  const text = readFileSync(join(import.meta.dirname, "../../package.json"), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
-
 const program = new Command("gateway")
   .description("Manages a running gateway: tenants, keys, models, usage, backup.")
-  .version(versionOf(), "--version", "print the version")
+  .version(readVersion(), "--version", "print the version")
   .option("--url <url>", "the admin listener (GATEWAY_ADMIN_BASE_URL, default http://127.0.0.1:9180)")
   .option("--json", "print JSON, for scripts")
   .addHelpText(
@@ -44,8 +40,10 @@ for (const add of [
   usageCommands,
   operationCommands,
   backupCommands,
+  drillCommand,
 ])
   add(program);
+doctorCommand(program, readVersion());
 
 try {
   await program.parseAsync();

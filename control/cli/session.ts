@@ -28,9 +28,8 @@ export class Session {
   readonly #json: boolean;
 
   constructor(options: { readonly url?: string; readonly json?: boolean }) {
-    this.#url = options.url ?? process.env["GATEWAY_ADMIN_BASE_URL"] ?? DEFAULT_URL;
+    this.#url = adminUrlOf(options.url);
     this.#json = options.json ?? false;
-    if (!URL.canParse(this.#url)) throw new CliError(`${this.#url} is not a URL: set --url or GATEWAY_ADMIN_BASE_URL`);
     this.client = gatewayClient({ url: this.#url, token: adminToken(), actor: "cli" });
   }
 
@@ -96,16 +95,29 @@ export function sessionOf(command: Command): Session {
   return new Session(command.optsWithGlobals<{ url?: string; json?: boolean }>());
 }
 
-/** GATEWAY_ADMIN_TOKEN, else the token that a local stack on this machine has generated. Throws CliError. */
-function adminToken(): string {
+/** The address of the admin listener: that of the option, else of the variable, else of a stack on this machine. */
+export function adminUrlOf(option: string | undefined): string {
+  const url = option ?? process.env["GATEWAY_ADMIN_BASE_URL"] ?? DEFAULT_URL;
+  if (!URL.canParse(url)) throw new CliError(`${url} is not a URL: set --url or GATEWAY_ADMIN_BASE_URL`);
+  return url;
+}
+
+/** GATEWAY_ADMIN_TOKEN, else the token that a local stack on this machine has generated; null when there is neither. */
+export function readAdminToken(): string | null {
   const given = process.env["GATEWAY_ADMIN_TOKEN"];
   if (given !== undefined && given !== "") return given;
   const path = join(process.env["GATEWAY_DATA_DIR"] || ".data", "admin-token");
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    throw new CliError("no admin token: set GATEWAY_ADMIN_TOKEN");
+    return null;
   }
+}
+
+function adminToken(): string {
+  const token = readAdminToken();
+  if (token === null) throw new CliError("no admin token: set GATEWAY_ADMIN_TOKEN");
+  return token;
 }
 
 function refusal(response: Response, body: unknown): string {

@@ -6,6 +6,7 @@ import type { CellMetrics } from "../../shared/internal.ts";
 import { readExposition } from "../../test/harness/exposition.ts";
 import { type CellAddress, Cells } from "../cells/cells.ts";
 import { JobRuns } from "../jobs/job-runs.ts";
+import { certificateGauge } from "./certificate-gauge.ts";
 import { createMetricsApp, renderCells } from "./listener.ts";
 
 const servers: Server[] = [];
@@ -37,13 +38,19 @@ function counter(name: string, value: number): CellMetrics {
   };
 }
 
-const metricsOf = async (addresses: readonly CellAddress[], outboxPending = async () => await Promise.resolve(3)) =>
+const metricsOf = async (
+  addresses: readonly CellAddress[],
+  outboxPending = async () => await Promise.resolve(3),
+  runtimeReadyUrl = "",
+) =>
   createMetricsApp({
     cells: new Cells(addresses, "internal"),
     outboxPending,
+    runtimeReadyUrl,
     runs: new JobRuns({ replica: "a", log: pino({ level: "silent" }) }),
     refusals: { total: 3 },
-    provisioner: [],
+    version: "9.8.7",
+    read: [certificateGauge(null)],
   });
 
 it("merges every cell that answers into one family, and skips one that does not", async () => {
@@ -66,6 +73,7 @@ it("merges every cell that answers into one family, and skips one that does not"
   expect(text).toContain('gateway_requests_total{status="2xx",cell="a"} 1\n');
   expect(text).toContain('gateway_requests_total{status="2xx",cell="b"} 2\n');
   expect(text).toContain("\ngateway_outbox_pending 3\n");
+  expect(text).toContain('\ngateway_build_info{version="9.8.7"} 1\n');
   expect(text).toMatch(/\nprocess_cpu_seconds_total \d/);
   for (const [name, up] of [
     ["a", 1],
@@ -106,6 +114,23 @@ it("is ready while the database answers, whatever else does not", async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+it("is ready while the runtime of its machine serves, and says what does not", async () => {
+  const { url } = await cell("own", (path) => (path === "/ready" ? {} : null));
+  const away = async () => await Promise.reject(new Error("no database"));
+  const answers = [];
+  for (const [pending, runtime] of [
+    [undefined, `${url}/ready`],
+    [undefined, `${url}/leaving`],
+    [undefined, "http://127.0.0.1:9/ready"],
+    [away, `${url}/leaving`],
+  ] as const) {
+    const response = await (await metricsOf([], pending, runtime)).request("/ready");
+    answers.push([response.status, await response.text()]);
+  }
+  const gone = [503, "the Worker's runtime does not answer"];
+  expect(answers).toEqual([[200, "ready"], gone, gone, [503, "the database and the Worker's runtime do not answer"]]);
 });
 
 it("serves nothing else", async () => {

@@ -18,9 +18,13 @@ interface MetricsDeps {
   readonly cells: Cells;
   /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
   readonly outboxPending: () => Promise<number>;
+  /** Where the runtime of this machine says whether it serves; `""`: there is none to ask. */
+  readonly runtimeReadyUrl: string;
   readonly runs: Pick<JobRuns, "counter">;
-  /** Counters and gauges of the provisioner; gauges read their values themselves. */
-  readonly provisioner: readonly (Counter<string> | Gauge<string>)[];
+  /** Counters and gauges of other parts; gauges read their values themselves. */
+  readonly read: readonly (Counter<string> | Gauge<string>)[];
+  /** Of this service; a cell reports that of its Worker. */
+  readonly version: string;
   /** How many wrong tokens this service has received. */
   readonly refusals: { readonly total: number };
 }
@@ -41,7 +45,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
     registers: [registry],
   });
   registry.registerMetric(deps.runs.counter);
-  for (const metric of deps.provisioner) registry.registerMetric(metric);
+  for (const metric of deps.read) registry.registerMetric(metric);
   const app = new Hono();
   app.get("/metrics", async (c) => {
     const answers = await Promise.all(
@@ -53,14 +57,30 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
     );
     pending.set(await deps.outboxPending().catch(() => Number.NaN));
     const own = withoutUnknown(await registry.metrics());
-    const reported = [authFailures(deps.refusals.total), ...answers.filter((answer) => answer !== null)];
+    const reported = [
+      buildInfo(deps.version),
+      authFailures(deps.refusals.total),
+      ...answers.filter((answer) => answer !== null),
+    ];
     return c.body(`${own.trimEnd()}\n${renderCells(reported)}`, 200, { "content-type": CONTENT_TYPE });
   });
   app.get("/ready", async (c) => {
-    const ready = await inTime(deps.outboxPending());
-    return ready ? c.text("ready") : c.text("the database does not answer", 503);
+    const [database, runtime] = await Promise.all([
+      inTime(deps.outboxPending()),
+      deps.runtimeReadyUrl === "" || inTime(serves(deps.runtimeReadyUrl)),
+    ]);
+    if (database && runtime) return c.text("ready");
+    const away = [...(database ? [] : ["the database"]), ...(runtime ? [] : ["the Worker's runtime"])];
+    return c.text(`${away.join(" and ")} ${away.length === 1 ? "does" : "do"} not answer`, 503);
   });
   return app;
+}
+
+/** Rejects unless the runtime says that it serves. */
+async function serves(url: string): Promise<void> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`the runtime answers ${response.status}`);
 }
 
 /** Whether some work succeeds before the caller of `/ready` gives up. */
@@ -93,6 +113,15 @@ interface Reported {
   /** Null: the control service, whose samples have no cell label. */
   readonly cell: string | null;
   readonly families: readonly MetricFamily[];
+}
+
+/** What runs here; each cell has a sample of the same family. */
+function buildInfo(version: string): Reported {
+  const samples = [{ suffix: "" as const, labels: { version }, value: 1 }];
+  return {
+    cell: null,
+    families: [{ name: "gateway_build_info", help: "The version that runs.", type: "gauge", samples }],
+  };
 }
 
 /** Wrong tokens at this service; wrong tokens at the cells are samples of the same family. */

@@ -1,0 +1,97 @@
+/**
+ * GATEWAY_BACKUP_*: where scheduled backups go, how often they are made, and how many are kept
+ * (docs/operations.md#scheduled-backups). A message names a variable or setting, and never its value.
+ */
+import { isAbsolute, resolve } from "node:path";
+import { z } from "zod";
+import { type BucketSetting, bucketSettings } from "../../shared/bucket-settings.ts";
+import { envErrorText, envText, envWhole } from "../../shared/env-fields.ts";
+import { EnvError } from "../kernel/env-field.ts";
+import type { BackupPlace } from "./places/backup-place.ts";
+import { bucketPlace } from "./places/bucket-place.ts";
+import { folderPlace } from "./places/folder-place.ts";
+import type { Retention } from "./retention.ts";
+
+/** How scheduled backups are made. */
+export interface BackupEnv extends Retention {
+  readonly place: BackupPlace;
+  readonly intervalSecs: number;
+}
+
+const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,62})(?:\/([\w./-]*))?$/;
+const DAY_SECS = 86_400;
+
+/** The fields of the environment's schema. */
+export const backupVariables = {
+  GATEWAY_BACKUP_TO: envText("").refine(
+    (text) => text === "" || isAbsolute(text) || BUCKET.test(text),
+    "must be an absolute path such as /var/backups/gateway, or s3://bucket/prefix",
+  ),
+  GATEWAY_BACKUP_OPTIONS: bucketSettings.prefault(""),
+  GATEWAY_BACKUP_INTERVAL_SECS: envWhole(DAY_SECS, 60, 31 * DAY_SECS),
+  GATEWAY_BACKUP_KEEP: envWhole(30, 1, 10_000),
+  GATEWAY_BACKUP_KEEP_DAYS: envWhole(0, 0, 36_500),
+};
+
+type BackupVariables = z.infer<z.ZodObject<typeof backupVariables>>;
+
+/** Refuses settings of a bucket that are missing or have no effect. */
+export function requireBackupPlace(env: BackupVariables, context: z.RefinementCtx<BackupVariables>): void {
+  const { GATEWAY_BACKUP_TO: to, GATEWAY_BACKUP_OPTIONS: options } = env;
+  const refuse = (message: string): void =>
+    context.addIssue({ code: "custom", path: ["GATEWAY_BACKUP_OPTIONS"], message });
+  if (!to.startsWith("s3:")) {
+    if (options.length > 0) refuse("must be unset unless GATEWAY_BACKUP_TO is a bucket");
+    return;
+  }
+  const settings = new Map<BucketSetting, string>(options);
+  if (settings.has("aws_credentials_file")) refuse("cannot have aws_credentials_file, which only clusters read");
+  for (const name of ["aws_access_key_id", "aws_secret_access_key"] as const)
+    if (!settings.get(name)) refuse(`must have ${name}`);
+  const endpoint = settings.get("aws_endpoint");
+  if (endpoint === undefined) {
+    if (!settings.get("aws_region")) refuse("must have aws_region, or aws_endpoint of a store of another provider");
+    return;
+  }
+  if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint)) refuse("must have an http or https URL as aws_endpoint");
+  else if (endpoint.startsWith("http:") && settings.get("aws_allow_http") !== "true")
+    refuse("must have aws_allow_http=true when aws_endpoint is an http URL");
+}
+
+const placeSchema = z.object(backupVariables).superRefine(requireBackupPlace);
+
+/** The place of this name, with the settings of a bucket as their variable has them. Throws EnvError. */
+export function placeNamed(to: string, options: string | undefined): BackupPlace {
+  const variables = { GATEWAY_BACKUP_TO: resolve(to), GATEWAY_BACKUP_OPTIONS: undefined };
+  const bucket = { GATEWAY_BACKUP_TO: to, GATEWAY_BACKUP_OPTIONS: options ?? "" };
+  const { data, error } = placeSchema.safeParse(to.startsWith("s3:") ? bucket : variables);
+  if (error !== undefined) throw new EnvError(envErrorText(error));
+  return placeOf(data.GATEWAY_BACKUP_TO, new Map(data.GATEWAY_BACKUP_OPTIONS));
+}
+
+/** Null: no backup is scheduled. */
+export function backupEnv(env: BackupVariables): BackupEnv | null {
+  const { GATEWAY_BACKUP_TO: to } = env;
+  if (to === "") return null;
+  return {
+    place: placeOf(to, new Map(env.GATEWAY_BACKUP_OPTIONS)),
+    intervalSecs: env.GATEWAY_BACKUP_INTERVAL_SECS,
+    keep: env.GATEWAY_BACKUP_KEEP,
+    keepDays: env.GATEWAY_BACKUP_KEEP_DAYS,
+  };
+}
+
+function placeOf(to: string, settings: ReadonlyMap<BucketSetting, string>): BackupPlace {
+  const [, bucket, prefix = ""] = BUCKET.exec(to) ?? [];
+  if (bucket === undefined) return folderPlace(to);
+  const region = settings.get("aws_region") || "auto";
+  return bucketPlace({
+    bucket,
+    prefix: prefix.replace(/^\/+|\/+$/g, ""),
+    endpoint: (settings.get("aws_endpoint") ?? `https://s3.${region}.amazonaws.com`).replace(/\/+$/, ""),
+    region,
+    accessKeyId: settings.get("aws_access_key_id") ?? "",
+    secretAccessKey: settings.get("aws_secret_access_key") ?? "",
+    sessionToken: settings.get("aws_token") || undefined,
+  });
+}

@@ -1,0 +1,115 @@
+/**
+ * Scheduled backups (docs/rules/backup.md#schedule). One control service makes each, decided by the database. An older backup is
+ * removed only after a newer one was stored and read back, so that a process that dies at any line leaves the last good one.
+ */
+import { issueOf } from "../../shared/alerts.ts";
+import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import type { Logger } from "../kernel/log.ts";
+import type { BackupEnv } from "./backup-env.ts";
+import { exportBackup } from "./export-backup.ts";
+import { BackupPlaceError } from "./places/backup-place.ts";
+import { expiredBackups } from "./retention.ts";
+import { backupFailed, backupGivenUp, backupStored, claimBackup, declareSchedule } from "./schedule-record.ts";
+
+/** One backup takes at most this long; a process that dies holds up the next one for as long. */
+const WITHIN_MS = 600_000;
+/** What remains of that time to write down how it ended. */
+const LAST_WORDS_MS = 60_000;
+const AGAIN_MS = 300_000;
+const NOTHING: BackupRun = { backups: 0, removed: 0 };
+
+/** What one run has done. */
+interface BackupRun {
+  readonly backups: number;
+  readonly removed: number;
+}
+
+interface ScheduleOptions {
+  readonly ctx: VerbContext;
+  /** Null: no backup is scheduled. */
+  readonly backup: BackupEnv | null;
+  readonly version: string;
+  readonly sink: AlertSink;
+  /** The control service's own cell, which its alerts name. */
+  readonly cell: string;
+  /** Aborted when the service ends. */
+  readonly ending: AbortSignal;
+  readonly log: Logger;
+}
+
+export class BackupSchedule {
+  readonly #options: ScheduleOptions;
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+  }
+
+  /** Writes down what is scheduled, or that nothing is. Rejects when the database does not answer. */
+  async declare(): Promise<void> {
+    const { ctx, backup } = this.#options;
+    await declareSchedule(
+      ctx.db,
+      backup === null ? null : { place: backup.place.shown, intervalSecs: backup.intervalSecs },
+    );
+  }
+
+  /** Makes a backup if one is due and nobody else makes it. Rejects when it cannot be made. */
+  async run(): Promise<BackupRun> {
+    const { ctx, backup, ending } = this.#options;
+    if (backup === null) return NOTHING;
+    // a replica that starts with other variables may have replaced the row
+    await this.declare();
+    if (!(await claimBackup(ctx.db, backup.place.shown, WITHIN_MS))) return NOTHING;
+    const signal = AbortSignal.any([ending, AbortSignal.timeout(WITHIN_MS - LAST_WORDS_MS)]);
+    let name: string;
+    try {
+      name = await this.#store(backup, signal);
+    } catch (error) {
+      if (ending.aborted) await backupGivenUp(ctx.db);
+      else await this.#failed(backup, error);
+      throw error;
+    }
+    return { backups: 1, removed: await this.#removeOlder(backup, name, signal) };
+  }
+
+  async #store({ place }: BackupEnv, signal: AbortSignal): Promise<string> {
+    const { ctx, version, log } = this.#options;
+    const { filename, pieces } = await exportBackup(ctx, version);
+    const content = Buffer.from(pieces.join(""));
+    await place.store(filename, content, signal);
+    if (!content.equals(await place.read(filename, signal))) {
+      await place.remove(filename, signal);
+      throw new BackupPlaceError("what was stored is not what was read back");
+    }
+    await backupStored(ctx.db, filename, content.byteLength);
+    log.info({ event: "backup_stored", file: filename, place: place.shown, bytes: content.byteLength });
+    return filename;
+  }
+
+  async #failed({ place, intervalSecs }: BackupEnv, error: unknown): Promise<void> {
+    const { ctx, sink, cell, log } = this.#options;
+    const reason = error instanceof BackupPlaceError ? error.message : "the configuration cannot be exported";
+    log.warn({ event: "backup_failed", place: place.shown, reason });
+    await backupFailed(ctx.db, reason, Math.min(AGAIN_MS, intervalSecs * 1000));
+    const issue = issueOf("backup_failed", "Backup failed", `${place.shown}: ${reason}`);
+    await sink.take([raisedNow(issue, ctx.now().getTime(), cell)]);
+  }
+
+  /** How many were removed. What cannot be removed is left to the next backup. */
+  async #removeOlder(backup: BackupEnv, stored: string, signal: AbortSignal): Promise<number> {
+    const { ctx, log } = this.#options;
+    const { place } = backup;
+    let removed = 0;
+    try {
+      for (const name of expiredBackups(await place.names(signal), stored, backup, ctx.now().getTime())) {
+        await place.remove(name, signal);
+        removed += 1;
+      }
+    } catch (error) {
+      const reason = error instanceof BackupPlaceError ? error.message : "unknown";
+      log.warn({ event: "backup_not_removed", place: place.shown, reason });
+    }
+    return removed;
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Where scheduled backups are kept (docs/rules/backup.md#schedule): a folder or a bucket. A place has whole backups only: one
+ * that was cut off while it was stored has no name there.
+ */
+
+/** The name of a backup; the group is when it was exported, in UTC. */
+export const BACKUP_NAME = /^gateway-backup-(\d{8}T\d{6}Z)\.json$/;
+
+/** Each call throws {@link BackupPlaceError}, and ends with its signal. */
+export interface BackupPlace {
+  /** Where it is, without credentials. */
+  readonly shown: string;
+  /** The names of all backups in it, in no particular order. */
+  names(signal: AbortSignal): Promise<readonly string[]>;
+  /** Stores a backup whole or not at all. */
+  store(name: string, content: Uint8Array, signal: AbortSignal): Promise<void>;
+  read(name: string, signal: AbortSignal): Promise<Uint8Array>;
+  /** Removing what is not there is no error. */
+  remove(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Why a place cannot be used, in words of our own. */
+export class BackupPlaceError extends Error {
+  override readonly name = "BackupPlaceError";
+}

@@ -1,0 +1,116 @@
+/**
+ * `gateway drill`. The one command that asks no running gateway: it restores a backup into a database in its own memory.
+ */
+import { randomBytes } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import type { Command } from "commander";
+import { GatewayError } from "../../shared/errors.ts";
+import { importSealKey } from "../../shared/seal.ts";
+import { placeNamed } from "../backup/backup-env.ts";
+import type { DrillReport } from "../backup/drill.ts";
+import { type BackupPlace, BackupPlaceError } from "../backup/places/backup-place.ts";
+import { newestBackup } from "../backup/retention.ts";
+import { EnvError } from "../kernel/env-field.ts";
+import { printJson, printRecord } from "./output.ts";
+import { CliError } from "./session.ts";
+
+/** How long a folder or bucket may take, for its list and for a file. */
+const READ_WITHIN_MS = 120_000;
+
+/** Adds the command. */
+export function drillCommand(program: Command): void {
+  program
+    .command("drill <path>")
+    .description(
+      "restore a backup file, or the newest of a folder or s3://bucket/prefix, into a database in memory, and compare the two",
+    )
+    .option("--key", "read the secret of a key from standard input, which must authenticate after the restore")
+    .action(async (path: string, { key = false }: { key?: boolean }, command: Command) => {
+      const started = performance.now();
+      const { file, text } = await backupAt(path);
+      const report = await runDrill(file, text, key ? readFileSync(0, "utf8").trim() : undefined);
+      const took = { file, ...report, seconds: Math.round(performance.now() - started) / 1000 };
+      if (command.optsWithGlobals<{ json?: boolean }>().json === true) printJson(took);
+      else printRecord(took);
+      if (report.problems.length > 0) throw new CliError(`the drill failed:\n${report.problems.join("\n")}`);
+    });
+}
+
+/** Throws CliError. The modules that open a database are loaded here, because no other command needs them. */
+async function runDrill(file: string, text: string, keySecret: string | undefined): Promise<DrillReport> {
+  const input = parsed(file, text);
+  const encryptionKey = process.env["GATEWAY_ENCRYPTION_KEY"] || undefined;
+  const sealKey = encryptionKey === undefined ? undefined : await importKey(encryptionKey);
+  const [{ drill }, { connect }, { migrate }, { importBackupKey }] = await Promise.all([
+    import("../backup/drill.ts"),
+    import("../db/connect.ts"),
+    import("../db/migrate.ts"),
+    import("../encryption/secret-macs.ts"),
+  ]);
+  const connection = await connect("pglite:");
+  try {
+    await migrate(connection);
+    return await drill(input, {
+      connection,
+      sealKey,
+      backupKey: encryptionKey === undefined ? undefined : await importBackupKey(encryptionKey),
+      pepper: process.env["GATEWAY_API_KEY_PEPPER"] || undefined,
+      ...(keySecret === undefined ? {} : { keySecret }),
+      now: () => new Date(),
+      randomBytes: (count) => new Uint8Array(randomBytes(count)),
+    });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { message, details = [] } = error.body.error;
+    throw new CliError([message, ...details.map((detail) => `  ${detail.path}: ${detail.message}`)].join("\n"));
+  } finally {
+    await connection.close();
+  }
+}
+
+async function importKey(text: string): Promise<Awaited<ReturnType<typeof importSealKey>>> {
+  return await importSealKey(text).catch(() => {
+    throw new CliError("GATEWAY_ENCRYPTION_KEY must be base64 of 32 bytes");
+  });
+}
+
+/** A file, or the newest export of a folder or bucket by the time in its name. Throws CliError. */
+async function backupAt(path: string): Promise<{ readonly file: string; readonly text: string }> {
+  if (!path.startsWith("s3:")) {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) throw new CliError(`${path} does not exist`);
+    if (!stat.isDirectory()) return { file: path, text: read(path) };
+  }
+  try {
+    return await newestAt(placeNamed(path, process.env["GATEWAY_BACKUP_OPTIONS"]));
+  } catch (error) {
+    if (error instanceof BackupPlaceError || error instanceof EnvError) throw new CliError(`${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function newestAt(place: BackupPlace): Promise<{ readonly file: string; readonly text: string }> {
+  const signal = AbortSignal.timeout(READ_WITHIN_MS);
+  const name = newestBackup(await place.names(signal));
+  if (name === undefined) throw new CliError(`${place.shown} has no file gateway-backup-<time>.json`);
+  return {
+    file: `${place.shown.replace(/\/$/, "")}/${name}`,
+    text: Buffer.from(await place.read(name, signal)).toString("utf8"),
+  };
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new CliError(`${path} cannot be read`);
+  }
+}
+
+function parsed(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CliError(`${file} is not JSON`);
+  }
+}

@@ -1,0 +1,33 @@
+/** A Worker's address as applications reach it, from here. */
+import { clockFromDate } from "./clocks.ts";
+import type { Examination } from "./examination.ts";
+import { findingsOf } from "./finding.ts";
+import { unreachable } from "./unreachable.ts";
+
+/** `GET /health` of a Worker; `url` without a path. */
+export function edgeExamination(url: string): Examination {
+  const part = `data plane ${new URL(url).host}`;
+  const { ok, failure } = findingsOf(part);
+  return {
+    part,
+    run: async (signal) => {
+      const sentMs = Date.now();
+      try {
+        const response = await fetch(new URL("/health", url), { signal, redirect: "manual" });
+        await response.body?.cancel();
+        const gotMs = Date.now();
+        const clocks = clockFromDate(part, response.headers.get("date"), sentMs, gotMs);
+        if (response.status === 200 && response.headers.has("x-gateway-request-id"))
+          return { findings: [ok("reachable", `answers in ${gotMs - sentMs} ms`)], clocks };
+        const fix =
+          response.status === 200
+            ? "another program answers there: check the address, and the proxy before the Worker"
+            : "read the log of the Worker: a variable that is malformed makes it refuse everything";
+        return { findings: [failure("reachable", `GET /health answered ${response.status}`, fix)], clocks };
+      } catch (error) {
+        const { detail, fix } = unreachable(error);
+        return { findings: [failure("reachable", detail, fix)] };
+      }
+    },
+  };
+}

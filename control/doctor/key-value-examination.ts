@@ -1,0 +1,173 @@
+/**
+ * The key-value store as the control service uses it: whether it answers and takes a write, its release, whether it may
+ * throw copies away, and its clock. It writes one name of its own, which ends after a minute, and removes it.
+ */
+import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
+import { clockFromInstant } from "./clocks.ts";
+import type { Examination } from "./examination.ts";
+import { type DoctorFinding, type Examined, findingsOf } from "./finding.ts";
+import { unreachable } from "./unreachable.ts";
+
+const PART = "key-value store";
+const { ok, warning, failure } = findingsOf(PART);
+const WRITTEN_SECS = "60";
+
+type Send = (command: readonly [string, ...string[]]) => Promise<unknown>;
+
+/** The store answered with an error; `code` is its first word. */
+class Refused extends Error {
+  override readonly name = "Refused";
+  readonly code: string;
+  constructor(message: string) {
+    super(message);
+    this.code = /^-?([A-Z]{2,20})\b/.exec(message)?.[1] ?? "";
+  }
+}
+
+export function keyValueExamination(
+  redis: { readonly url: string; readonly token: string },
+  withinMs: number,
+): Examination {
+  return {
+    part: PART,
+    run: async (signal) =>
+      /^rediss?:/i.test(redis.url)
+        ? await overRedis(redis.url, withinMs)
+        : await examine(async (command) => await overRest(redis, command, signal)),
+  };
+}
+
+async function overRedis(url: string, withinMs: number): Promise<Examined> {
+  const connection = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: withinMs,
+    commandTimeout: withinMs,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    enableOfflineQueue: false,
+  });
+  const failures: Error[] = [];
+  connection.on("error", (error: Error) => failures.push(error));
+  try {
+    await connection.connect();
+  } catch (error) {
+    connection.disconnect();
+    return { findings: [refusal(failures[0] ?? error)] };
+  }
+  try {
+    return await examine(async ([name, ...args]) => await connection.call(name, ...args));
+  } finally {
+    connection.disconnect();
+  }
+}
+
+async function overRest(
+  { url, token }: { readonly url: string; readonly token: string },
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(command),
+    redirect: "manual",
+    signal,
+  });
+  const body = (await response.json().catch(() => ({}))) as { result?: unknown; error?: unknown };
+  if (response.status === 401 || response.status === 403) throw new Refused("WRONGPASS");
+  if (!response.ok || body.error !== undefined) throw new Refused(typeof body.error === "string" ? body.error : "ERR");
+  return body.result;
+}
+
+async function examine(send: Send): Promise<Examined> {
+  try {
+    const sentMs = Date.now();
+    await send(["PING"]);
+    const tookMs = Date.now() - sentMs;
+    const findings = await infoFindings(send, tookMs);
+    // a replica has no write to take
+    const write = findings.some(({ state }) => state === "failure") ? [] : [await writeFinding(send)];
+    return { findings: [...findings, ...write], clocks: await clockOf(send) };
+  } catch (error) {
+    return { findings: [refusal(error)] };
+  }
+}
+
+/** Release, role and whether it evicts; a store that does not tell (a REST endpoint) is taken at its answers. */
+async function infoFindings(send: Send, tookMs: number): Promise<readonly DoctorFinding[]> {
+  const text = await send(["INFO"]).catch(() => "");
+  const info = typeof text === "string" ? text : "";
+  const field = (name: string): string | undefined => new RegExp(`^${name}:([^\r\n]*)`, "m").exec(info)?.[1];
+  const release = (["valkey_version", "redis_version"] as const).flatMap((name) => {
+    const version = field(name);
+    return version === undefined ? [] : [`${name === "redis_version" ? "Redis" : "Valkey"} ${version}`];
+  })[0];
+  const answers = ok("reachable", `answers in ${tookMs} ms${release === undefined ? "" : `; ${release}`}`);
+  const isFollower = field("role") === "slave";
+  const policy = field("maxmemory_policy") ?? "noeviction";
+  const evicts = Number(field("maxmemory") ?? 0) > 0 && policy.startsWith("allkeys");
+  return [
+    answers,
+    ...(isFollower
+      ? [failure("permission", "is a replica", "GATEWAY_REDIS_URL must be the primary: a replica takes no change")]
+      : []),
+    ...(evicts
+      ? [
+          warning(
+            "permission",
+            `throws away copies of the configuration when it is full (${policy})`,
+            "set maxmemory-policy to noeviction, or to volatile-lru: copies of keys and models never end by themselves",
+          ),
+        ]
+      : []),
+  ];
+}
+
+async function writeFinding(send: Send): Promise<DoctorFinding> {
+  const name = `doctor:${randomUUID()}`;
+  try {
+    await send(["SET", name, "1", "EX", WRITTEN_SECS]);
+    const read = await send(["GET", name]);
+    await send(["SCAN", "0", "COUNT", "1"]);
+    await send(["DEL", name]);
+    if (String(read) === "1") return ok("permission", "takes a write and gives it back");
+    const fix = "GATEWAY_REDIS_URL must be one primary: a write was not there when it was read";
+    return failure("permission", "does not give back what was written", fix);
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+async function clockOf(send: Send): Promise<NonNullable<Examined["clocks"]>> {
+  const sentMs = Date.now();
+  const time = await send(["TIME"]).catch(() => null);
+  if (!Array.isArray(time)) return [];
+  const instantMs = Number(time[0]) * 1000 + Number(time[1]) / 1000;
+  return Number.isFinite(instantMs) ? [clockFromInstant(PART, instantMs, sentMs, Date.now())] : [];
+}
+
+const LOGIN = "check the password in GATEWAY_REDIS_URL, or GATEWAY_REDIS_TOKEN of a REST endpoint";
+const WORDS: Readonly<Record<string, readonly [check: "permission" | "token", detail: string, fix: string]>> = {
+  WRONGPASS: ["token", "does not accept the password", LOGIN],
+  NOAUTH: ["token", "wants a password", LOGIN],
+  NOPERM: [
+    "permission",
+    "does not let its user use a command that the gateway needs",
+    "let the user of GATEWAY_REDIS_URL use every command on every key",
+  ],
+  READONLY: ["permission", "is a replica", "GATEWAY_REDIS_URL must be the primary: a replica takes no change"],
+  MISCONF: ["permission", "takes no write: it cannot save to its disk", "make room on the disk of the store"],
+  OOM: ["permission", "takes no write: its memory is full", "raise maxmemory of the store"],
+  LOADING: ["permission", "is still loading its data", "ask again in a minute"],
+};
+
+function refusal(error: unknown): DoctorFinding {
+  const isReply = error instanceof Error && (error.name === "ReplyError" || error instanceof Refused);
+  const code = isReply ? new Refused(error.message).code : "";
+  const known = WORDS[code] ?? (isReply && /invalid password/i.test(error.message) ? WORDS["WRONGPASS"] : undefined);
+  if (known !== undefined) return failure(...known);
+  if (isReply) return failure("permission", "answers with an error", "read the log of the store");
+  const { detail, fix } = unreachable(error);
+  return failure("reachable", detail, fix);
+}
