@@ -3,8 +3,6 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { lookup } from "node:dns/promises";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
 import { deriveInternalToken } from "../shared/internal-token.ts";
@@ -18,6 +16,7 @@ import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
+import { BackupSchedule } from "./backup/backup-schedule.ts";
 import { Cells } from "./cells/cells.ts";
 import { createDashboard } from "./dashboard/app.ts";
 import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
@@ -34,7 +33,10 @@ import { JobRuns } from "./jobs/job-runs.ts";
 import type { Job } from "./jobs/jobs.ts";
 import { ProvisionerCounters } from "./jobsched/provisioner-counters.ts";
 import { ProvisionerWatch } from "./jobsched/provisioner-watch.ts";
+import { type BuildInfo, readBuildInfo } from "./kernel/build-info.ts";
 import type { VerbContext } from "./kernel/context.ts";
+import { backupGauges } from "./metrics/backup-gauges.ts";
+import { certificateGauge } from "./metrics/certificate-gauge.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
 import { provisionerGauges } from "./metrics/provisioner-gauges.ts";
 import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
@@ -45,12 +47,14 @@ import { BenchmarkRuns } from "./services/benchmarks/benchmark-runs.ts";
 import { readBuiltinRecipes } from "./services/recipes/builtin-recipes.ts";
 import { energySetting } from "./settings/definitions.ts";
 import { readSetting } from "./settings/setting.ts";
+import { advanceRevisions } from "./startup/advance-revisions.ts";
 import { erasePlaintext } from "./startup/erase-plaintext.ts";
 import { sealPlainSecrets } from "./startup/seal-plain-secrets.ts";
 import { seedSettings } from "./startup/seed-settings.ts";
 import { startSync } from "./startup/sync-at-start.ts";
 
 interface Deps {
+  readonly build: BuildInfo;
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
   readonly store: HotStore;
@@ -84,6 +88,7 @@ const OWN_ADMIN_URL = "http://control.internal";
 
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
 export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
+  const build = readBuildInfo(process.env);
   const connection = await connect(env.databaseUrl);
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
@@ -117,6 +122,16 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     now: Date.now,
     logger: log,
   });
+  const ending = new AbortController();
+  const backup = new BackupSchedule({
+    ctx: context("system"),
+    backup: env.backup,
+    version: build.version,
+    sink,
+    cell: env.cell,
+    ending: ending.signal,
+    log,
+  });
   const health = composeHealth({
     ctx: context("system"),
     analytics,
@@ -128,11 +143,13 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   });
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
+    await advanceRevisions(db);
     const sealed = await sealPlainSecrets(context("system"));
     const sealedNow = Object.keys(sealed).length > 0;
     if (sealedNow) log.info({ event: "secrets_sealed", ...sealed });
     if (sealKey !== undefined) await erasePlaintext(connection, sealedNow, log);
     const { refused } = await seedSettings(context("system"), env.seeds);
+    await backup.declare();
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
   const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);
@@ -163,6 +180,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     alerts: new AlertPull(cells, sink, db, log),
     sink,
     power: new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell),
+    backup,
     health,
     benchmarks,
     provisionerWatch: new ProvisionerWatch(context("system"), env.provisionerHeldAfterMs),
@@ -176,12 +194,12 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const provisionerCounters = new ProvisionerCounters();
-  const ending = new AbortController();
-  const refusals = new AuthRefusals({ log, sink, cell: env.cell, now: Date.now });
+  const refusals = new AuthRefusals({ log, sink, cell: env.cell, proxies: env.trustedProxies, now: Date.now });
   const app = createApp({
     adminToken: env.adminToken,
     internalToken,
     refusals,
+    proxies: env.trustedProxies,
     context,
     analytics,
     cells,
@@ -194,7 +212,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     upstreamBaseUrl: env.upstreamBaseUrl,
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,
-    version: readVersion(),
+    version: build,
     recipes: readBuiltinRecipes(env.recipesDir, log),
     provisioner: provisionerCounters,
     log,
@@ -202,9 +220,11 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const metrics = createMetricsApp({
     cells,
     outboxPending: async () => await publisher.pending(),
+    runtimeReadyUrl: env.runtimeReadyUrl,
     runs,
     refusals,
-    provisioner: [...provisionerCounters.all, ...provisionerGauges(db)],
+    version: build.version,
+    read: [...provisionerCounters.all, ...provisionerGauges(db), ...backupGauges(db), certificateGauge(env.tlsAddress)],
   });
   const dashboard =
     env.dashboard === null
@@ -225,6 +245,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   };
   const { prober } = health;
   return {
+    build,
     connection,
     analytics,
     store,
@@ -252,15 +273,4 @@ async function resolveHost(host: string): Promise<readonly string[]> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function readVersion(): { version: string; git_sha: string | null; built_at: string | null } {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")) as {
-    version: string;
-  };
-  return {
-    version,
-    git_sha: process.env["GATEWAY_GIT_SHA"] ?? null,
-    built_at: process.env["GATEWAY_BUILT_AT"] ?? null,
-  };
 }

@@ -26,9 +26,11 @@ import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
 import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
 import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
 import { clearableName } from "../shared/schema/settings/fields.ts";
+import { type BackupEnv, backupEnv, backupVariables, requireBackupPlace } from "./backup/backup-env.ts";
 import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
-import { EnvError, type Listen, listenField } from "./kernel/env-field.ts";
+import { EnvError, type Listen, listenField, optionalListenField } from "./kernel/env-field.ts";
 import { dropUndefined } from "./kernel/parse.ts";
+import { type TrustedProxies, trustedProxiesField } from "./kernel/trusted-proxies.ts";
 import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
 import { type ProvisionerEnv, provisionerEnv, provisionerVariables } from "./provisioner/provisioner-env.ts";
 import type { SettingSeeds } from "./startup/seed-settings.ts";
@@ -36,6 +38,10 @@ import type { SettingSeeds } from "./startup/seed-settings.ts";
 export interface ControlEnv {
   readonly adminListen: Listen;
   readonly metricsListen: Listen;
+  /** Where the data plane shows its certificate; null: the certificate is not watched. */
+  readonly tlsAddress: Listen | null;
+  /** The proxies before the Management API. */
+  readonly trustedProxies: TrustedProxies;
   readonly adminToken: string;
   /** Undefined: it is derived from the admin token (shared/internal-token.ts). */
   readonly internalToken: string | undefined;
@@ -53,6 +59,8 @@ export interface ControlEnv {
   /** The control service's own cell, and every cell that configuration is pushed to. */
   readonly cell: string;
   readonly cells: readonly { readonly cell: string; readonly url: string }[];
+  /** Where the runtime of this machine says whether it serves; `""`: unset. */
+  readonly runtimeReadyUrl: string;
   /** Started by the launcher: the service exits when the launcher ends. */
   readonly parentWatch: boolean;
   /**
@@ -74,6 +82,8 @@ export interface ControlEnv {
   readonly provisioner: ProvisionerEnv;
   /** How long no tick may succeed until the alert is raised, wherever the provisioner runs. */
   readonly provisionerHeldAfterMs: number;
+  /** Null: no backup is scheduled. */
+  readonly backup: BackupEnv | null;
   /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
   /** The folder of the built-in recipes. */
@@ -93,6 +103,8 @@ const schema = z
   .object({
     GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180"),
     GATEWAY_METRICS_LISTEN: listenField("0.0.0.0:9091"),
+    GATEWAY_TLS_ADDRESS: optionalListenField,
+    GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
     GATEWAY_ADMIN_TOKEN: z
       .string({ error: "is required: set it to a long random text" })
       .min(1, "is required: set it to a long random text"),
@@ -116,6 +128,7 @@ const schema = z
     GATEWAY_CELL: envText("local").pipe(envCellName),
     GATEWAY_CELLS: envCells,
     GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
+    GATEWAY_RUNTIME_READY_URL: envOptionalUrl,
     GATEWAY_PARENT_WATCH: envFlag(false),
     // the minimum is one day (docs/rules/configuration.md#variables): 0 counts as one day
     GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX).transform((days) => Math.max(days, 1)),
@@ -128,6 +141,7 @@ const schema = z
     GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX),
     GATEWAY_RECIPES_DIR: envText(RECIPES_DIR),
     ...provisionerVariables,
+    ...backupVariables,
     GATEWAY_PROVISIONER_HELD_AFTER_SECS: envWhole(600, 10, DAY_SECS),
     GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
     GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX),
@@ -138,7 +152,8 @@ const schema = z
     ),
     GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envOptionalWhole(1, CLASSIFIER_TIMEOUT_MS_MAX),
   })
-  .superRefine(requireOwnCell);
+  .superRefine(requireOwnCell)
+  .superRefine(requireBackupPlace);
 
 /** Validates the environment. Throws EnvError. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): ControlEnv {
@@ -149,6 +164,8 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     dashboard: parseDashboardEnv(variables),
     adminListen: env.GATEWAY_ADMIN_LISTEN,
     metricsListen: env.GATEWAY_METRICS_LISTEN,
+    tlsAddress: env.GATEWAY_TLS_ADDRESS,
+    trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
     adminToken: env.GATEWAY_ADMIN_TOKEN,
     internalToken: env.GATEWAY_INTERNAL_TOKEN,
     databaseUrl: env.GATEWAY_DATABASE_URL,
@@ -172,6 +189,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     cells: env.GATEWAY_CELLS?.map(({ cell, url }) => ({ cell, url })) ?? [
       { cell: env.GATEWAY_CELL, url: env.GATEWAY_EDGE_BASE_URL },
     ],
+    runtimeReadyUrl: env.GATEWAY_RUNTIME_READY_URL,
     parentWatch: env.GATEWAY_PARENT_WATCH,
     drainMs: env.GATEWAY_PARENT_WATCH ? 5_000 : 30_000,
     usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,
@@ -185,6 +203,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     },
     recipesDir: env.GATEWAY_RECIPES_DIR,
     provisioner: provisionerEnv(env),
+    backup: backupEnv(env),
     provisionerHeldAfterMs: env.GATEWAY_PROVISIONER_HELD_AFTER_SECS * 1000,
     seeds: {
       alerts: dropUndefined({

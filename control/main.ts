@@ -20,6 +20,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   const end = new OrderlyEnd();
   if (env.parentWatch) end.watchParent(); // the launcher may be killed at any time, even while this service starts
   const deps = await compose(env, log);
+  log.info({ event: "starting", ...deps.build, node: process.versions.node });
   await migrateWithRetries(deps.connection, log);
   await deps.prepare();
   await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));

@@ -6,6 +6,7 @@ import type { AlertSender } from "./alerts/alert-sender.ts";
 import type { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import type { OutboxWatch } from "./alerts/outbox-watch.ts";
 import type { AnalyticsStore } from "./analytics/store.ts";
+import type { BackupSchedule } from "./backup/backup-schedule.ts";
 import type { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import type { composeHealth } from "./health/compose-health.ts";
@@ -38,6 +39,8 @@ const MESSAGES_EVERY_MS = 1000;
 /** How often it is looked whether the power is to be read; the settings say how often it is. */
 const POWER_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 30_000;
+/** How often it is looked whether a backup is due. */
+const BACKUP_EVERY_MS = 30_000;
 
 interface JobParts {
   readonly env: Pick<ControlEnv, "modelHealth" | "usageRetentionDays" | "provisioner">;
@@ -51,6 +54,7 @@ interface JobParts {
   readonly alerts: AlertPull;
   readonly sink: AlertSender;
   readonly power: PowerPoll;
+  readonly backup: BackupSchedule;
   readonly health: ReturnType<typeof composeHealth>;
   readonly benchmarks: BenchmarkRuns;
   readonly provisionerWatch: ProvisionerWatch;
@@ -71,6 +75,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
     alerts,
     sink,
     power,
+    backup,
     health,
     benchmarks,
     provisionerWatch,
@@ -125,6 +130,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       run: async () => await pruneUsage(ctx, analytics, env.usageRetentionDays),
     },
     { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
+    { name: "backup", replicas: "one", everyMs: BACKUP_EVERY_MS, run: async () => await backup.run() },
     { name: "alert_outbox", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await health.alerts.deliver() },
     { name: "alert_messages", replicas: "one", everyMs: MESSAGES_EVERY_MS, run: async () => await sink.sendDue() },
     { name: "alert_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await sink.prune() },

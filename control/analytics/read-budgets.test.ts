@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { UsageLog } from "../../shared/schema/usage.ts";
+import type { UsageLog, UsageLogTotals } from "../../shared/schema/usage.ts";
 import type { KeySummary, UsageTotals } from "../../shared/schema/usage-reads.ts";
+import { NIL_UUID } from "../../shared/usage-row.ts";
 import { type FilledControl, startFilledControl } from "../../test/harness/filled-control.ts";
-import { type Fill, filledTenant } from "../../test/harness/ledger-fill.ts";
+import { type Fill, filledKey, filledTenant } from "../../test/harness/ledger-fill.ts";
 import { pageAt } from "../../test/harness/ledger-pages.ts";
 import { ledgerReads } from "../../test/harness/ledger-reads.ts";
 import { DAY_MS } from "../../test/harness/ledger-traffic.ts";
@@ -88,6 +89,35 @@ describe("sums of whole days from the rollup", () => {
         );
       }),
       { numRuns: 12 },
+    );
+  });
+
+  it("are those of the log that has the same filter, whatever the period", async () => {
+    const instant = fc.integer({ min: FILL.endMs - (FILL.days + 2) * DAY_MS, max: FILL.endMs + DAY_MS });
+    const whose = fc.constantFrom(
+      ["", "true"],
+      [`tenant_id=${filledTenant(5)}`, `tenant_id = '${filledTenant(5)}'`],
+      [`key_id=${filledKey(FILL, 2, 1)}`, `key_id = '${filledKey(FILL, 2, 1)}'`],
+      [`tenant_id=${NIL_UUID}`, `tenant_id = '${NIL_UUID}'`],
+      ["model=model-2", "model = 'model-2'"],
+      ["status=error", "status_code >= 400"],
+    );
+    await fc.assert(
+      fc.asyncProperty(instant, instant, whose, fc.boolean(), async (one, other, [query, condition], internal) => {
+        const [since, until] = [Math.min(one, other), Math.max(one, other)];
+        const { body } = await control.get(
+          `/usage/logs/totals?since_ms=${since}&until_ms=${until}${internal ? "&include_internal=true" : ""}&${query}`,
+        );
+        const [expected] = await control.rows<UsageLogTotals>(
+          `SELECT count() AS requests, countIf(status_code >= 400) AS errors, sum(input_tokens) AS input_tokens,
+             sum(output_tokens) AS output_tokens, sum(total_tokens) AS total_tokens
+           FROM gateway.usage_raw
+           WHERE (${internal} OR request_type NOT IN ('health_probe', 'benchmark')) AND ${condition}
+             AND ts BETWEEN fromUnixTimestamp64Milli(toInt64(${since})) AND fromUnixTimestamp64Milli(toInt64(${until}))`,
+        );
+        expect(body).toMatchObject({ ...expected });
+      }),
+      { numRuns: 40 },
     );
   });
 

@@ -32,6 +32,14 @@ const costs = async (query: Query, nowMs: number) =>
   await readCosts(ledger.store, costsQuerySchema.parse(query), nowMs);
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
+/** What rows are counted as, besides requests. */
+const OUTCOMES = {
+  success_requests: ({ status_code }: UsageRow) => status_code < 400,
+  error_requests: ({ status_code }: UsageRow) => status_code >= 400,
+  cache_hits: ({ cache_status }: UsageRow) => cache_status === "hit",
+};
+const OUTCOME_NAMES = Object.keys(OUTCOMES) as readonly (keyof typeof OUTCOMES)[];
+
 /** Requests by day of those rows that lie in the days. */
 function requestsByDay(rows: readonly UsageRow[], zone: string, first: string, last: string): Record<string, number> {
   const counts: Record<string, number> = {};
@@ -85,6 +93,8 @@ describe("days of a zone", () => {
         for (const read of figures) {
           expect([sum(read.map((row) => row.requests)), sum(read.map((row) => row.total_tokens))]).toEqual(totals);
           expect(sum(read.map((row) => row.cost_usd))).toBeCloseTo(usd, 8);
+          for (const name of OUTCOME_NAMES)
+            expect([name, sum(read.map((row) => row[name]))]).toEqual([name, within.filter(OUTCOMES[name]).length]);
         }
         const costly = await costs(query, NOW);
         expect(sum(costly.map((row) => row.requests))).toBe(within.length);
@@ -92,6 +102,18 @@ describe("days of a zone", () => {
       }),
       { numRuns: 15 },
     );
+  });
+
+  it("have the outcomes and energy that the instants of the same time have", async () => {
+    await ledger.insert(rows.map((row) => ({ ...row, energy_wh: 2, energy_cost_usd: 0.001, co2_g: 3 })));
+    const [byDays, byInstants] = [
+      await breakdown({ start_day: "2026-03-02", end_day: "2026-03-08" }, NOW),
+      await breakdown({ since_ms: `${Date.UTC(2026, 2, 2)}`, until_ms: `${Date.UTC(2026, 2, 9) - 1}` }, NOW),
+    ];
+    expect(byDays).toHaveLength(4);
+    const exact = (read: typeof byDays) => read.map((row) => ({ ...row, gen_tokens_per_sec: null }));
+    expect(exact(byInstants)).toEqual(exact(byDays));
+    expect(byDays.every(({ requests, energy_wh }) => energy_wh === 2 * requests)).toBe(true);
   });
 
   it("have the last week and today by default, and keep what the raw ledger has dropped", async () => {

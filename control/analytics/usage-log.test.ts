@@ -12,6 +12,7 @@ const ledger = new TestLedger();
 ledger.use();
 let control: TestControl;
 const NOW = Date.now();
+const DAY_MS = 86_400_000;
 
 beforeAll(async () => {
   control = await startControl({ analytics: ledger.store });
@@ -90,5 +91,19 @@ describe("one request", () => {
     expect(await get(`/${id}`)).toMatchObject({ request_id: id, spans: [], auto_route: null });
     for (const unknown of [randomUUID(), "x"])
       expect((await control.request("GET", `/api/v1/usage/logs/${unknown}`)).status).toBe(404);
+  });
+});
+
+describe("the totals of a log", () => {
+  it("leave out days that the log has no requests of any more, which the rollup keeps", async () => {
+    const tenant_id = randomUUID();
+    const row = (daysAgo: number) => ledgerRow(NOW - daysAgo * DAY_MS, { tenant_id, total_tokens: 10 ** daysAgo });
+    await ledger.insert([row(4), row(3), row(2), row(0)]);
+    const since = `since_ms=${NOW - 5 * DAY_MS}&tenant_id=${tenant_id}`;
+    expect(await get(`/totals?${since}`)).toMatchObject({ requests: 4, total_tokens: 11_101 });
+    const dropped = new Date(NOW - 4 * DAY_MS).toISOString().slice(0, 10).replaceAll("-", "");
+    await ledger.store.dropPartition("usage_raw", dropped);
+    expect(await get(`/totals?${since}`)).toMatchObject({ requests: 3, total_tokens: 1101 });
+    expect(await get(`?${since}`)).toHaveLength(3);
   });
 });

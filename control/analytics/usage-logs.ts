@@ -3,9 +3,9 @@
  * the same wherever the cursor is and however long the period is.
  */
 
-import type { UsageLogFilter, UsageLogsQuery, UsageLogTotals } from "../../shared/schema/usage.ts";
+import type { UsageLogFilter, UsageLogsQuery } from "../../shared/schema/usage.ts";
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
-import { TOTALS, usd } from "./expressions.ts";
+import { usd } from "./expressions.ts";
 import { readNewestFirst, type TimeWindow } from "./newest-first.ts";
 import { CHOICE_SPAN, tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
@@ -13,15 +13,6 @@ import type { AnalyticsStore, QueryParams } from "./store.ts";
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 50;
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-const NO_TOTALS: UsageLogTotals = {
-  requests: 0,
-  errors: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  total_tokens: 0,
-  cost_usd: 0,
-};
 
 export type LedgerRow = UsageRow & { readonly has_trace: boolean };
 
@@ -56,22 +47,6 @@ export async function readLogs(
   return rows.map((row) => ({ ...row, has_trace: traced.has(row.request_id) }));
 }
 
-/** Sums of the rows that the filter selects, of which {@link readLogs} reads pages. Throws 503. */
-export async function readLogTotals(
-  store: AnalyticsStore,
-  query: UsageLogFilter,
-  nowMs: number,
-): Promise<UsageLogTotals> {
-  const { where, params } = logFilter(store.db, query);
-  const within = windowFilter({ fromMs: query.since_ms ?? nowMs - DAY_MS, beforeMs: null });
-  const [totals] = await store.rows<UsageLogTotals>(
-    `SELECT ${TOTALS}, countIf(u.status_code >= 400) AS errors FROM
-       (SELECT * FROM ${store.db}.usage_raw AS r WHERE ${[...within.where, ...where].join(" AND ")}) AS u`,
-    { ...params, ...within.params },
-  );
-  return totals ?? NO_TOTALS;
-}
-
 function windowFilter({ fromMs, beforeMs }: TimeWindow): { where: readonly string[]; params: QueryParams } {
   const from = "r.ts >= fromUnixTimestamp64Milli({from:Int64})";
   if (beforeMs === null) return { where: [from], params: { from: fromMs } };
@@ -85,6 +60,7 @@ function tracedWithin(db: string): string {
     WHERE start >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY AND span_name != '${CHOICE_SPAN}'`;
 }
 
+/** Conditions on `usage_raw AS r`, and their parameters. */
 interface LogFilter {
   readonly where: readonly string[];
   readonly params: QueryParams;
@@ -102,7 +78,8 @@ function pageFilter(db: string, query: UsageLogsQuery): LogFilter {
   return { where: [...filter.where, ...after], params: { ...filter.params, before, before_id } };
 }
 
-function logFilter(db: string, query: UsageLogFilter): LogFilter {
+/** The conditions of a filter but for the start of its period. */
+export function logFilter(db: string, query: UsageLogFilter): LogFilter {
   const params: Record<string, string | number> = {};
   const where: string[] = [];
   const add = (condition: string, name: string, value: string | number | undefined): void => {

@@ -22,13 +22,13 @@ interface UsageSums {
 }
 
 /** UTC days, YYYY-MM-DD, from `first` (inclusive) to `end` (exclusive). */
-interface WholeDays {
+export interface WholeDays {
   readonly first: string;
   readonly end: string;
 }
 
 /** The days that lie wholly in a period; null when there is none. Today is never whole. */
-function wholeDays(sinceMs: number, untilMs: number | undefined, nowMs: number): WholeDays | null {
+export function wholeDays(sinceMs: number, untilMs: number | undefined, nowMs: number): WholeDays | null {
   const firstMs = Math.ceil(sinceMs / DAY_MS) * DAY_MS;
   const endMs = Math.floor(Math.min(untilMs === undefined ? nowMs : untilMs + 1, nowMs) / DAY_MS) * DAY_MS;
   return endMs > firstMs ? { first: dayOf(firstMs), end: dayOf(endMs) } : null;

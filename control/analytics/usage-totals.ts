@@ -10,7 +10,7 @@ import type {
   UsageTotals,
   UsageTotalsQuery,
 } from "../../shared/schema/usage-reads.ts";
-import { GEN_TOKENS_PER_SEC, idText, SUM_TOTALS, TOTALS } from "./expressions.ts";
+import { ENERGY, GEN_TOKENS_PER_SEC, idText, OK, SUM_TOTALS, TOTALS } from "./expressions.ts";
 import { byDays } from "./period-sums.ts";
 import { MERGED_TOKENS_PER_SEC } from "./quarter-rollup.ts";
 import type { AnalyticsStore } from "./store.ts";
@@ -68,12 +68,24 @@ export async function readBreakdown(
   );
 }
 
+/** What became of the requests, by which a cost of nothing is told from one that is not known. */
+const OUTCOMES = `countIf(${OK}) AS success_requests, countIf(u.status_code >= 400) AS error_requests,
+  countIf(u.cache_status = 'hit') AS cache_hits`;
+
+/** Like OUTCOMES, for rows that are sums themselves. */
+const SUM_OUTCOMES = ["success_requests", "error_requests", "cache_hits"]
+  .map((name) => `sum(u.${name}) AS ${name}`)
+  .join(", ");
+
 /** Where the rows come from, and their figures; the last of these is the speed. Null: there are no rows. */
 async function breakdownSource(store: AnalyticsStore, query: UsageBreakdownQuery, nowMs: number) {
   const days = await byDays(store, query, nowMs);
   if (days === null) return null;
-  if (days.kind === "quarters")
-    return { ...days, from: `${days.from} AS u`, figures: `${SUM_TOTALS}, ${MERGED_TOKENS_PER_SEC}` };
+  if (days.kind === "quarters") {
+    const figures = `${SUM_TOTALS}, ${SUM_OUTCOMES}, ${ENERGY}, ${MERGED_TOKENS_PER_SEC}`;
+    return { ...days, from: `${days.from} AS u`, figures };
+  }
   const { where, params } = usageFilter(days.scope, nowMs, { refusals: false });
-  return { from: `${store.db}.usage_raw AS u WHERE ${where}`, figures: `${TOTALS}, ${GEN_TOKENS_PER_SEC}`, params };
+  const figures = `${TOTALS}, ${OUTCOMES}, ${ENERGY}, ${GEN_TOKENS_PER_SEC}`;
+  return { from: `${store.db}.usage_raw AS u WHERE ${where}`, figures, params };
 }

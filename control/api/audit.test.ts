@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { auditLog } from "../db/schema/journal.ts";
+import { users } from "../db/schema/users.ts";
 
 let control: TestControl;
 
@@ -15,6 +17,13 @@ afterAll(async () => {
 
 async function list(query: string): Promise<AuditEntry[]> {
   return (await (await control.request("GET", `/api/v1/audit?${query}`)).json()) as AuditEntry[];
+}
+
+async function send<T>(method: string, path: string, body?: object): Promise<T> {
+  const response = await control.request(method, `/api/v1${path}`, body);
+  const text = await response.text();
+  expect([method, path, response.ok || text]).toEqual([method, path, true]);
+  return (text === "" ? null : JSON.parse(text)) as T;
 }
 
 async function tenantBy(actor: string, name: string): Promise<Tenant> {
@@ -101,7 +110,94 @@ describe("the audit log", () => {
     expect([seen.length, seen]).toEqual([7, all]);
   });
 
+  it("finds the history of an object by its id, also after it was deleted", async () => {
+    const tenant = await tenantBy("x", "has what is deleted");
+    const { key } = await send<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name: "k" });
+    const model = await send<{ id: string }>("POST", "/models", { model_name: "deleted" });
+    const server = await send<{ id: string }>("POST", "/mcp-servers", {
+      name: "s",
+      upstream_url: "http://127.0.0.1/m",
+    });
+    const person = {
+      email: "d@example.org",
+      name: "d",
+      provider: "oidc",
+      subject: "d",
+      role: "user",
+      status: "pending",
+    };
+    const [user] = await control.connection.db
+      .insert(users)
+      .values(person as typeof users.$inferInsert)
+      .returning();
+    const histories = [
+      ["api_key", key.id, `/keys/${key.id}`, "PUT", { name: "l" }, ["delete_key", "update_key", "create_key"]],
+      ["model", model.id, `/models/${model.id}`, "PUT", { description: "d" }, ["delete", "update", "create"]],
+      ["mcp_server", server.id, `/mcp-servers/${server.id}`, "PUT", { name: "t" }, ["delete", "update", "create"]],
+      ["user", user?.id ?? "", `/users/${user?.id}`, "PATCH", { status: "active" }, ["delete_user", "approve_user"]],
+    ] as const;
+    for (const [kind, id, path, method, change, actions] of histories) {
+      const before = await send<object>("GET", path);
+      await send(method, path, { ...before, ...change });
+      await send("DELETE", path);
+      const entries = await list(`entity_type=${kind}&entity_id=${id}`);
+      const expected = actions.map((action) => (action.includes("_") ? action : `${action}_${kind}`));
+      expect([kind, entries.map(({ action }) => action)]).toEqual([kind, expected]);
+      expect([kind, Object.keys(Object(entries[1]?.detail["changed"]))]).toEqual([kind, Object.keys(change)]);
+    }
+  });
+
+  it("finds the history of a setting by its name", async () => {
+    const changes = {
+      alerts: {},
+      assistant: { bench_max_requests: 9 },
+      auto_router: {},
+      boons: {},
+      energy: {},
+      jobsched: {},
+      usage_retention: { days: 9 },
+    };
+    for (const [name, body] of Object.entries(changes)) {
+      await send("PUT", `/settings/${name.replace("_", "-")}`, body);
+      const entries = await list(`entity_type=settings&entity_id=${name}`);
+      expect([name, entries.length]).toEqual([name, 1]);
+      expect([name, Object.keys(Object(entries[0]?.detail["changed"]))]).toEqual([name, Object.keys(body)]);
+    }
+  });
+
+  it("tells the events of all replicas of a model, also of those that are gone", async () => {
+    const modelOf = async (model_name: string) => {
+      const { id } = await send<{ id: string }>("POST", "/models", { model_name });
+      await send("PUT", `/models/${id}/managed`, { partition: "p", serving_port: 8000, launch_command: "serve" });
+      return id;
+    };
+    const replicaOf = async (model: string, job_id: string) =>
+      (await send<{ id: string }>("POST", `/models/${model}/replicas`, { job_id })).id;
+    const events = async (model: string, more = "") =>
+      (await list(`replicas_of=${model}${more}`)).map(({ action, entity_id }) => [action, entity_id]);
+    const first = await modelOf("same name");
+    const [lost, restarted] = [await replicaOf(first, "1"), await replicaOf(first, "2")];
+    await send("PATCH", `/replicas/${lost}`, { state: "lost" });
+    await send("POST", `/replicas/${restarted}/restart`);
+    await send("POST", `/models/${first}/replicas/clear-lost`);
+    const all = [
+      ["clear_lost_replicas", first],
+      ["restart_replica", restarted],
+      ["patch_replica", lost],
+      ["create_replica", restarted],
+      ["create_replica", lost],
+    ];
+    expect(await events(first)).toEqual(all);
+    expect(await events(first.toUpperCase(), "&action=create_replica&limit=1")).toEqual([all[3]]);
+    await send("DELETE", `/models/${first}`);
+    const second = await modelOf("same name");
+    const other = await replicaOf(second, "3");
+    expect(await events(second)).toEqual([["create_replica", other]]);
+    expect((await events(first)).slice(-all.length)).toEqual(all);
+  });
+
   it.each([
+    ["replicas_of=m", "replicas_of"],
     ["since_ms=yesterday", "since_ms"],
     ["until_ms=-1", "until_ms"],
     ["limit=0", "limit"],

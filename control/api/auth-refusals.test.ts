@@ -2,10 +2,12 @@
 import { Hono } from "hono";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { RaisedAlert } from "../alerts/alert-sink.ts";
+import { trustedProxiesField } from "../kernel/trusted-proxies.ts";
 import { AuthRefusals } from "./auth-refusals.ts";
 
-function refusing() {
+function refusing(proxies = "") {
   const lines: Record<string, unknown>[] = [];
   const alerts: RaisedAlert[] = [];
   const sleeping: (() => void)[] = [];
@@ -17,6 +19,7 @@ function refusing() {
     ),
     sink: { take: async (taken) => void alerts.push(...taken) },
     cell: "here",
+    proxies: z.object({ proxies: trustedProxiesField }).parse({ proxies }).proxies,
     now: () => clock.nowMs,
     sleep: async (ms) => {
       expect(ms).toBe(250);
@@ -28,8 +31,12 @@ function refusing() {
     await refusals.refuse(c);
     return c.text("refused", 401);
   });
-  const request = async (authorization: string | null, address = "10.0.0.1") =>
-    await app.request("/", authorization === null ? {} : { headers: { authorization } }, {
+  const request = async (
+    authorization: string | null,
+    address = "10.0.0.1",
+    more: Readonly<Record<string, string>> = {},
+  ) =>
+    await app.request("/", authorization === null ? {} : { headers: { authorization, ...more } }, {
       incoming: { socket: { remoteAddress: address } },
     });
   return { refusals, request, lines, alerts, sleeping, clock };
@@ -46,6 +53,21 @@ describe("a wrong token", () => {
     sleeping[0]?.();
     expect((await answer).status).toBe(401);
     expect(refusals.total).toBe(1);
+  });
+
+  it("is reported with the address that a listed proxy says, and with the peer's own else", async () => {
+    const { request, sleeping, lines, clock } = refusing("10.0.0.0/8");
+    for (const [peer, reported] of [
+      ["10.0.0.1", "203.0.113.9"],
+      ["192.0.2.7", "192.0.2.7"],
+    ] as const) {
+      clock.nowMs += 1000;
+      const answer = request("Bearer wrong", peer, { "x-forwarded-for": "1.2.3.4, 203.0.113.9" });
+      await expect.poll(() => sleeping.length).toBe(1);
+      sleeping.pop()?.();
+      await answer;
+      expect(lines.pop()).toMatchObject({ address: reported });
+    }
   });
 
   it("is answered late however many there are", async () => {

@@ -8,7 +8,8 @@ import { issues } from "../../shared/alerts.ts";
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
 import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
-import { peerAddress } from "./peer-address.ts";
+import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
+import { clientAddress } from "./client-address.ts";
 
 /** What {@link AuthFailureHandler} needs. */
 interface AuthRefusalsOptions {
@@ -16,6 +17,7 @@ interface AuthRefusalsOptions {
   readonly sink: AlertSink;
   /** The control service's own cell, which its alerts name. */
   readonly cell: string;
+  readonly proxies: TrustedProxies;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly sleep?: (ms: number) => Promise<unknown>;
@@ -44,7 +46,7 @@ export class AuthRefusals {
   async refuse(c: Context): Promise<void> {
     if (c.req.header("authorization") === undefined) return;
     this.#total += 1;
-    this.#report(peerAddress(c) ?? "unknown");
+    this.#report(clientAddress(c, this.#options.proxies) ?? "unknown");
     await this.#sleep(REFUSED_AFTER_MS);
   }
 

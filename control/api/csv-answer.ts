@@ -5,26 +5,34 @@
  */
 import type { Context } from "hono";
 import { accepts } from "hono/accepts";
-import { GatewayError } from "../../shared/errors.ts";
-import { csvLine } from "../kernel/csv.ts";
+import type { Page } from "../kernel/context.ts";
+import { CSV_TYPE, csvHeaders, csvLine, csvLines, isCsvFormat } from "../kernel/csv.ts";
 import type { ApiTypes } from "./types.ts";
 
 const JSON_TYPE = "application/json";
-export const CSV_TYPE = "text/csv";
-
-/** The forms of an answer, as the query names them. */
-export const FORMATS = ["json", "csv"] as const;
+/** As many rows as a page can have. */
+const PAGE_ROWS = "1000";
 
 /** Whether the caller wants CSV: the query decides, else the header Accept. Throws 400 for another format. */
 export function wantsCsv(c: Context<ApiTypes>): boolean {
-  const format = c.req.query("format");
-  if (format === undefined)
-    return accepts(c, { header: "Accept", supports: [JSON_TYPE, CSV_TYPE], default: JSON_TYPE }) === CSV_TYPE;
-  if (format !== "json" && format !== "csv")
-    throw new GatewayError("validation_failed", {
-      details: [{ path: "format", message: `must be one of ${FORMATS.join(", ")}` }],
-    });
-  return format === "csv";
+  const preferred = (): string => accepts(c, { header: "Accept", supports: [JSON_TYPE, CSV_TYPE], default: JSON_TYPE });
+  return isCsvFormat(c.req.query("format") ?? null) ?? preferred() === CSV_TYPE;
+}
+
+type ListQuery = Readonly<Record<string, string | undefined>>;
+
+/** The page that a query names a limit for; without a limit all pages from its cursor on, in turn. Throws 400. */
+export async function* listPages<Row>(
+  query: ListQuery,
+  list: (query: ListQuery) => Promise<Page<Row>>,
+): AsyncGenerator<readonly Row[]> {
+  const whole = query["limit"] === undefined;
+  for (let asked: ListQuery = whole ? { ...query, limit: PAGE_ROWS } : query; ; ) {
+    const { rows, next } = await list(asked);
+    yield rows;
+    if (next === null || !whole) return;
+    asked = { ...asked, cursor: next };
+  }
 }
 
 /** The answer; `filename` is without its ending. Throws what the first page throws. */
@@ -46,8 +54,7 @@ export async function csvAnswer(
           return;
         }
         const rows = page.done === true ? [] : page.value;
-        const lines = rows.map((row) => csvLine(columns.map((name) => Reflect.get(row, name))));
-        controller.enqueue(encoder.encode(head + lines.join("")));
+        controller.enqueue(encoder.encode(head + csvLines(columns, rows)));
         head = "";
         if (page.done !== true) page = await reading.next();
       },
@@ -57,8 +64,6 @@ export async function csvAnswer(
     },
     { highWaterMark: 0 },
   );
-  c.header("content-type", `${CSV_TYPE}; charset=utf-8`);
-  c.header("content-disposition", `attachment; filename="${filename}.csv"`);
-  c.header("cache-control", "no-store");
+  for (const [name, value] of Object.entries(csvHeaders(filename))) c.header(name, value);
   return c.body(body);
 }

@@ -7,6 +7,9 @@ import { usageRowSchema } from "../../shared/usage-row.ts";
 import { dayStartMs } from "../../shared/zone-days.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
+import { users } from "../db/schema/users.ts";
+import { csvLine, csvLines } from "../kernel/csv.ts";
+import { listPages } from "./csv-answer.ts";
 
 const ledger = new TestLedger();
 ledger.use();
@@ -155,6 +158,66 @@ describe("a list as CSV", () => {
     expect(text.split("\r\n")).toHaveLength(all.length + 2);
     expect(text).toContain(`,"'=cmd|"" /C calc""!A0",`);
     expect((await (await get("/audit?limit=2", { accept: "text/csv" })).text()).split("\r\n")).toHaveLength(4);
+  });
+
+  it("is every paged list, with the fields of its JSON, and no formula among its cells", async () => {
+    const at = async <T>(path: string, body: object): Promise<T> =>
+      (await (await control.request("POST", `/api/v1${path}`, body)).json()) as T;
+    const tenant = await at<{ id: string }>("/tenants", { name: '=HYPERLINK("http://x","y")', contact: "a,b\n@c" });
+    await at(`/tenants/${tenant.id}/keys`, { name: "+1" });
+    const upstream = { model_type: "chat", upstream_model: "u", api_base: "http://127.0.0.1:9" };
+    const model = await at<{ id: string }>("/models", { model_name: "=m", ...upstream });
+    await at(`/models/${model.id}/endpoints`, { name: "@e", api_base: "http://127.0.0.1:9/v1" });
+    const spec = { partition: "gpu", serving_port: 8000, launch_command: "=serve" };
+    await control.request("PUT", `/api/v1/models/${model.id}/managed`, spec);
+    await at(`/models/${model.id}/replicas`, { job_id: "4711" });
+    await at("/mcp-servers", { name: "-s", upstream_url: "http://127.0.0.1/mcp" });
+    const { db } = control.connection;
+    await db
+      .insert(users)
+      .values({ email: "a@b.c", name: "=n", provider: "oidc", subject: "@a", role: "user", status: "pending" });
+    for (const path of [
+      "/tenants",
+      `/tenants/${tenant.id}/keys`,
+      "/keys",
+      "/models",
+      `/models/${model.id}/endpoints`,
+      `/models/${model.id}/replicas`,
+      "/managed",
+      "/replicas",
+      "/mcp-servers",
+      "/users",
+      "/fairshare/groups",
+    ]) {
+      const rows = (await (await get(path)).json()) as readonly object[];
+      const answer = await get(`${path}?format=csv`);
+      const text = await answer.text();
+      const columns = text.slice(0, text.indexOf("\r\n")).split(",");
+      expect([path, columns.toSorted()]).toEqual([path, Object.keys(rows[0] ?? {}).toSorted()]);
+      expect([path, text]).toEqual([path, csvLine(columns) + csvLines(columns, rows)]);
+      expect([path, /(^|,)[=+@]|(^|,)-(?!\d)/m.test(text.replaceAll(/"([^"]|"")*"/g, ""))]).toEqual([path, false]);
+      const file = `attachment; filename="${path.split("/").at(-1)}.csv"`;
+      expect(answer.headers.get("content-disposition")).toBe(file);
+    }
+  });
+
+  it("has every page of a list, unless it names a limit", async () => {
+    const asked: unknown[] = [];
+    const list = async (query: Readonly<Record<string, string | undefined>>) => {
+      asked.push(query);
+      return query["cursor"] === "b" ? { rows: [3], next: null } : { rows: [1, 2], next: "b" };
+    };
+    const pages = async (query: Readonly<Record<string, string>>) => {
+      const read: (readonly number[])[] = [];
+      for await (const rows of listPages(query, list)) read.push(rows);
+      return read;
+    };
+    expect(await pages({ q: "x" })).toEqual([[1, 2], [3]]);
+    expect(asked).toEqual([
+      { q: "x", limit: "1000" },
+      { q: "x", limit: "1000", cursor: "b" },
+    ]);
+    expect(await pages({ limit: "2" })).toEqual([[1, 2]]);
   });
 
   it.each([

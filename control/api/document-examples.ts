@@ -3,6 +3,9 @@
  * from its fields. Where a schema already states a default or a list of values, nothing is added.
  */
 
+import { readVersion } from "../kernel/build-info.ts";
+
+const VERSION = readVersion();
 const MOMENT = "2026-11-21T08:00:00.000Z";
 const LATER = "2027-11-21T08:00:00.000Z";
 const ID = "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e";
@@ -95,9 +98,9 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   structured_output_fixer_model: ["llama-3.3-70b"],
   tools_enabled: [{ "docs-search": true }],
   q: ["night"],
-  gateway_version: ["0.1.0"],
-  source_gateway_version: ["0.1.0"],
-  version: ["0.1.0"],
+  gateway_version: [VERSION],
+  source_gateway_version: [VERSION],
+  version: [VERSION],
   key: ["usage_retention"],
   value: [{ days: 180 }],
   span_name: ["proxy_request"],

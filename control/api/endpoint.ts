@@ -8,8 +8,10 @@ import type { Context } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Page, VerbContext, Written } from "../kernel/context.ts";
+import { CSV_TYPE, FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";
-import { CSV_TYPE, csvAnswer, FORMATS, wantsCsv } from "./csv-answer.ts";
+import { refuseRepeated } from "../kernel/parse.ts";
+import { csvAnswer, listPages, wantsCsv } from "./csv-answer.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
 type RouteContext = Context<ApiTypes>;
@@ -96,7 +98,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   /** When the route answers 403; it never does without this. */
   readonly forbids?: string;
   /**
-   * The list can be had as CSV: where its rows come from, page by page. `filename` is without its ending.
+   * The list can be had as CSV: where its rows come from, page by page. `filename` is without its ending. A route of the
+   * kind `page` says nothing of this: it always can.
    */
   readonly csv?: {
     readonly filename: string;
@@ -168,13 +171,16 @@ export function endpoint<
   Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Answer extends z.ZodType = z.ZodNull,
 >(app: Api, route: Endpoint<K, Path, Query, Answer, R> & NoOtherField<R, HandlerResult<K, Answer>>): void {
-  const checked = route as unknown as AnyEndpoint;
+  const given = route as unknown as AnyEndpoint;
+  const checked = given.kind === "page" ? { ...given, csv: csvOfPages(given) } : given;
   const ofKind = checked.kind === "page" ? pageQuerySchema.extend(checked.query?.shape ?? {}) : checked.query;
   const query = checked.csv === undefined ? ofKind : formatQuerySchema.extend(ofKind?.shape ?? {});
   const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };
   const bodyIsOptional = isBodyOptional(declared);
+  const parameters = Object.keys(query?.shape ?? {});
   addToDocument(app, declared, bodyIsOptional);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+    refuseRepeated({ getAll: (name) => c.req.queries(name) ?? [] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
       ctx,
@@ -193,9 +199,22 @@ export function endpoint<
   });
 }
 
+/** The CSV of a paged list, from the pages that its handler gives. The file has the name of the list. */
+function csvOfPages({ path, handler }: AnyEndpoint): NonNullable<AnyEndpoint["csv"]> {
+  return {
+    filename: path.slice(path.lastIndexOf("/") + 1),
+    pages: (call) =>
+      listPages(call.query, async (query) => (await handler({ ...call, query })) as unknown as Page<object>),
+  };
+}
+
+/** Of answers to writes only, so that a list never has them. */
+const NOT_IN_LISTS = ["warnings"];
+
 /** The fields of the rows of a list. */
 function columnsOf({ answer }: AnyEndpoint): readonly string[] {
-  return answer instanceof z.ZodArray && answer.element instanceof z.ZodObject ? Object.keys(answer.element.shape) : [];
+  const row = answer instanceof z.ZodArray ? answer.element : null;
+  return row instanceof z.ZodObject ? Object.keys(row.shape).filter((name) => !NOT_IN_LISTS.includes(name)) : [];
 }
 
 const NO_BODY = { text: "", input: undefined };

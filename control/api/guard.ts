@@ -7,7 +7,7 @@ import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../shared/errors.ts";
 import { actorOf, auditAddressOf } from "./actor.ts";
-import { peerAddress } from "./peer-address.ts";
+import { clientAddress } from "./client-address.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -26,7 +26,8 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
       await deps.refusals.refuse(c);
       throw new GatewayError("unauthorized");
     }
-    const address = auditAddressOf(c.req.header("x-gateway-audit-address")) ?? peerAddress(c) ?? "";
+    const given = auditAddressOf(c.req.header("x-gateway-audit-address"));
+    const address = given ?? clientAddress(c, deps.proxies) ?? "";
     c.set("ctx", deps.context(actorOf(c.req.header("x-gateway-audit-actor")), address));
     await next();
   };

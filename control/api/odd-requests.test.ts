@@ -5,6 +5,7 @@ import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
+import { readDocument } from "../../test/harness/api-document.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { anyJsonText, anyJsonValue } from "../../test/harness/hostile-json.ts";
 
@@ -230,5 +231,40 @@ describe("names", () => {
     });
     expect(record.allowed_models).toEqual(names);
     expect((await send<Tenant>("GET", `/tenants/${tenant.id}`)).allowed_models).toEqual(names);
+  });
+});
+
+describe("a parameter of the query that is given twice", () => {
+  it("is refused by its name, on every route that has it, before anything is done", async () => {
+    const document = readDocument(await (await control.app.request("/api/v1/openapi.json")).text());
+    const cases = document.operations.flatMap(({ method, path, parameters }) =>
+      parameters.filter((one) => one.in === "query").map(({ name }) => ({ method, path, name })),
+    );
+    expect(cases.length).toBeGreaterThan(100);
+    for (const { method, path, name } of cases) {
+      const target = path.replace(/\{\w+\}/g, tenant.id);
+      const body = method === "get" ? undefined : {};
+      const answer = await control.request(method.toUpperCase(), `${target}?${name}=1&${name}=1`, body);
+      expect([method, path, answer.status, await answer.json()]).toMatchObject([
+        method,
+        path,
+        400,
+        { error: { code: "validation_failed", param: name, details: [{ path: name, message: "must be given once" }] } },
+      ]);
+    }
+  });
+
+  it("is left out like any other when no route knows it", async () => {
+    expect(await send("GET", "/tenants?limit=1&x=1&x=2")).toHaveLength(1);
+  });
+
+  it("restores nothing, in whichever order", async () => {
+    const file = await send<object>("GET", "/backup/export");
+    await send("POST", "/tenants", { name: "made later" });
+    for (const query of ["dry_run=false&dry_run=true", "dry_run=true&dry_run=false", "dry_run&dry_run=true"]) {
+      const answer = await control.request("POST", `/api/v1/backup/restore?${query}`, file);
+      expect([query, answer.status]).toEqual([query, 400]);
+    }
+    expect(await send("GET", "/audit?action=restore_backup")).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { readAlerts } from "../alerts/read-alerts.ts";
 import { resync } from "../publish/resync-verb.ts";
 import { readAbout } from "../services/about/read-about.ts";
 import { getAttention } from "../services/attention/get-attention.ts";
-import { auditPages, listAudit } from "../services/audit/list-audit.ts";
+import { listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
 import { BODY_MAX_BYTES } from "./guard.ts";
 import type { Api, ApiDeps } from "./types.ts";
@@ -47,7 +47,6 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     tag: "Audit",
     query: auditFilterSchema,
     answer: z.array(auditEntrySchema),
-    csv: { filename: "audit", pages: ({ ctx, query }) => auditPages(ctx, query) },
     handler: async ({ ctx, query }) => await listAudit(ctx, query),
   });
   endpoint(app, {

@@ -41,6 +41,18 @@ describe("tenants", () => {
     });
     expect(Object.keys(tenant)).not.toContain("rev");
     expect(await json(await control.request("GET", `/api/v1/tenants/${String(tenant["id"])}`))).toEqual(tenant);
+    const copy = await control.request("POST", "/api/v1/tenants", { ...tenant, name: "copy of defaults" });
+    expect([copy.status, (await json(copy))["id"] === tenant["id"]]).toEqual([200, false]);
+  });
+
+  it("refuse a limit that has its own route, and name the route", async () => {
+    const body = { name: name(), allowed_models: ["m"] };
+    const refused = await control.request("POST", "/api/v1/tenants", body);
+    const message = "is not taken here: create the tenant, then PATCH /api/v1/tenants/{id}/allowlist";
+    expect([refused.status, await json(refused)]).toMatchObject([
+      400,
+      { error: { param: "allowed_models", details: [{ path: "allowed_models", message }] } },
+    ]);
   });
 
   it.each([

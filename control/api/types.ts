@@ -7,7 +7,9 @@ import type { Cells } from "../cells/cells.ts";
 import type { Prober } from "../health/prober.ts";
 import type { HotStore } from "../hot-store/hot-store.ts";
 import type { ProvisionerCounters } from "../jobsched/provisioner-counters.ts";
+import type { BuildInfo } from "../kernel/build-info.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
 import type { Resync } from "../publish/resync.ts";
 import type { BenchmarkRuns } from "../services/benchmarks/benchmark-runs.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
@@ -18,6 +20,8 @@ export interface ApiDeps {
   readonly internalToken: string;
   /** Called after a wrong token, admin or internal. */
   readonly refusals: AuthRefusals;
+  /** Whose word counts about where a request comes from. */
+  readonly proxies: TrustedProxies;
   /** The context of a request that this actor makes, from this address. */
   readonly context: (actor: string, address?: string) => VerbContext;
   readonly analytics: AnalyticsStore;
@@ -36,7 +40,7 @@ export interface ApiDeps {
   readonly usageRetentionDays: number;
   /** The compression sidecar; `url` is blank when none is configured. */
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
-  readonly version: { readonly version: string; readonly git_sha: string | null; readonly built_at: string | null };
+  readonly version: BuildInfo;
   /** The recipes of the folder of recipes. */
   readonly recipes: readonly Recipe[];
   /** What the metrics count of the provisioner. */

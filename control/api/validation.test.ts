@@ -20,6 +20,12 @@ type Case = readonly [method: string, path: string, body: object | undefined, pa
 
 const TIME = "2026-01-01T00:00:00Z";
 const CASES: readonly Case[] = [
+  [
+    "POST",
+    "/tenants",
+    { name: "t2", weight: 0, allowed_models: ["m"], budget_tokens: 0, tracing_enabled: true, status: "suspended" },
+    ["weight", "status", "budget_tokens", "allowed_models", "tracing_enabled"],
+  ],
   ["POST", "/tenants", { weight: 0, timezone: "Mars/Base" }, ["name", "timezone", "weight"]],
   [
     "PATCH",

@@ -4,7 +4,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { AssistantEvent, AssistantProposal, AssistantRun, AssistantState } from "../../shared/assistant.ts";
+import type {
+  AssistantEvent,
+  AssistantOutcome,
+  AssistantOutdated,
+  AssistantProposal,
+  AssistantRun,
+  AssistantState,
+} from "../../shared/assistant.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { type AssistantValue, assistantValueSchema } from "../../shared/schema/settings/assistant.ts";
 import { dataEvent } from "../../shared/sse/event-reader.ts";
@@ -13,19 +20,15 @@ import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { Brain, BrainError, type BrainKeyValue } from "./brain.ts";
-import { effectOf, recordReads } from "./effect.ts";
+import { basisOf, effectOf, type Records } from "./effect.ts";
 import { questionSchema } from "./history.ts";
 import type { ApiCall } from "./model-tools.ts";
-import { type AssistantOperation, operationName, operationsOf, type ReachableRoute } from "./operations.ts";
+import { type AssistantOperation, operationsOf, type ReachableRoute } from "./operations.ts";
+import { jsonOf, ORIGIN, type Person, PersonReads, pathOnly, READ_MAX_BYTES, textOf } from "./person-reads.ts";
 import { Proposals } from "./proposals.ts";
-import { ANSWER_MAX_MS, type ReadAnswer, runTurns } from "./run-turns.ts";
+import { recordReads } from "./record-reads.ts";
+import { ANSWER_MAX_MS, runTurns } from "./run-turns.ts";
 import { systemPrompt } from "./system-prompt.ts";
-
-interface Person {
-  readonly user: UserRow;
-  /** From where the person asks; null: not known. */
-  readonly address: string | null;
-}
 
 /** Who asks. */
 export interface Asker extends Person {
@@ -47,6 +50,8 @@ interface AssistantOptions {
   /** The Management API as a person reaches it; `path` is that below /api/v1, without its query. */
   readonly asPerson: (request: Request, path: string, person: Person) => Promise<Response>;
   readonly routes: readonly ReachableRoute[];
+  /** Counts an answer of a person until the returned function is called. Throws when there are too many. */
+  readonly beginCall: (userId: string) => () => void;
   /** The path of the route that a request of a person leads to, with `{name}` for parameters; null: to none. */
   readonly routeOf: (method: string, path: string) => string | null;
 }
@@ -66,25 +71,27 @@ const UNFINISHED: AssistantEvent = {
   code: "internal_error",
   message: "the answer could not be finished; ask again",
 };
-const ORIGIN = "http://management.invalid";
 /** How long the document of a Management API in another process is taken for the current one. */
 const DOCUMENT_FOR_MS = 60_000;
-const READ_MAX_BYTES = 4 * 1024 * 1024;
 const SHOWN_MAX_CHARACTERS = 64 * 1024;
 
-const runSchema = z.object({ token: z.string({ error: "must be a text" }).max(512 * 1024, "is too long") });
+const tokenSchema = z.object({ token: z.string({ error: "must be a text" }).max(512 * 1024, "is too long") });
 const createdKeySchema = z.object({ secret: z.string(), key: z.object({ expires_at: z.string() }) });
 
 export class Assistant {
   readonly #options: AssistantOptions;
   readonly #brain: Brain;
+  readonly #reads: PersonReads;
   readonly #proposals: Proposals;
+  /** Proposals that this process runs now. */
+  readonly #running = new Set<string>();
   #operations: { readonly atMs: number; readonly all: Promise<readonly AssistantOperation[]> } | null = null;
 
   constructor(options: AssistantOptions) {
     this.#options = options;
     const nowMs = (): number => options.now().getTime();
     this.#brain = new Brain({ baseUrl: options.proxyBaseUrl, makeKey: async () => await this.#makeKey(), nowMs });
+    this.#reads = new PersonReads(options.asPerson);
     this.#proposals = new Proposals(options);
   }
 
@@ -117,6 +124,7 @@ export class Assistant {
     if (model === null || (await this.#whyNot(settings, asker.user)) !== null) throw new AssistantOff();
     const all = await this.#allOperations();
     const operations = all.filter(({ name }) => isOn(settings.tools_enabled, name));
+    const onOver = this.#options.beginCall(asker.user.id);
     const left = new AbortController();
     const ended = AbortSignal.any([signal, left.signal, AbortSignal.timeout(ANSWER_MAX_MS)]);
     return eventStream(
@@ -125,9 +133,12 @@ export class Assistant {
           ask: async (...[messages, tools, onText]: Parameters<Parameters<typeof runTurns>[0]["ask"]>) =>
             await this.#brain.ask({ model, messages, tools }, onText, ended),
           leadsTo: (call: ApiCall) => this.#options.routeOf(call.method, pathOnly(call.path)),
-          read: async (call: ApiCall) => await this.#read(call.path, await asker.current(), ended),
-          propose: async (operation: AssistantOperation, call: ApiCall) =>
-            await this.#propose(operation, call, asker, all),
+          read: async (call: ApiCall) => await this.#reads.read(call.path, await asker.current(), ended),
+          propose: async (operation: AssistantOperation, call: ApiCall) => {
+            const user = await asker.current();
+            const { session } = asker;
+            return await this.#propose(operation, call, { user, session }, await this.#records(operation, call, user));
+          },
           emit,
           nowMs: () => performance.now(),
         };
@@ -139,70 +150,96 @@ export class Assistant {
           else emit(this.#failure(error));
         });
       },
-      () => left.abort(),
+      { onCancel: () => left.abort(), onOver },
     );
   }
 
-  /** Runs a proposal, once. Throws 400, AssistantOff, ProposalUnusable, and what the person's own request would throw. */
-  async run(input: unknown, { user, address, session }: Asker): Promise<AssistantRun> {
-    const { token } = parse(runSchema, input);
+  /**
+   * Runs a proposal, once; when what it would change is not what the person was shown any more, nothing happens, and it is
+   * proposed anew. Throws 400, AssistantOff, ProposalUnusable, and what the person's own request would throw.
+   */
+  async run(input: unknown, { user, address, session }: Asker): Promise<AssistantRun | AssistantOutdated> {
+    const { token } = parse(tokenSchema, input);
     const { enabled, tools_enabled } = await this.#settings(user);
     if (!enabled) throw new AssistantOff();
     const proposal = await this.#proposals.open(token, { user: user.id, session });
     if (proposal === null) throw new ProposalUnusable();
-    const { id, method, path, body } = proposal;
+    const { id, method, path, body, basis } = proposal;
     const route = this.#options.routeOf(method, pathOnly(path));
+    const operation = (await this.#allOperations()).find((one) => one.method === method && one.path === route);
     // Before it is taken: it can still be run when its tool is on again.
-    if (route === null || !isOn(tools_enabled, operationName(method, route))) throw new ProposalUnusable();
+    if (operation === undefined || !isOn(tools_enabled, operation.name)) throw new ProposalUnusable();
+    if ((await this.#proposals.statusOf(id)) !== undefined) throw new ProposalUnusable();
+    const call = { method, path, body };
+    const records = await this.#records(operation, call, user);
+    if (basisOf(operation, call, records) !== basis)
+      return { outdated: await this.#propose(operation, call, { user, session }, records) };
     if (!(await this.#proposals.take(id))) throw new ProposalUnusable();
     const headers = { accept: "application/json", "content-type": "application/json", "idempotency-key": id };
     const request = new Request(`${ORIGIN}${path}`, { method, headers, body });
-    const response = await this.#options.asPerson(request, pathOnly(path), { user, address });
-    const answer = await textOf(response, READ_MAX_BYTES);
-    this.#options.log.info({ event: "assistant_ran", proposal: id, status: response.status });
-    return {
-      status: response.status,
-      answer: indented(answer).slice(0, SHOWN_MAX_CHARACTERS),
-      pending: response.headers.get("x-gateway-sync") === "pending",
-    };
+    this.#running.add(id);
+    try {
+      const response = await this.#options.asPerson(request, pathOnly(path), { user, address });
+      const { text: answer } = await textOf(response, READ_MAX_BYTES);
+      const { status } = response;
+      this.#options.log.info({ event: "assistant_ran", proposal: id, status });
+      // The person is told now, whether or not it can be told later as well.
+      await this.#proposals.keepStatus(id, status).catch(() => undefined);
+      return {
+        status,
+        answer: indented(answer).slice(0, SHOWN_MAX_CHARACTERS),
+        pending: response.headers.get("x-gateway-sync") === "pending",
+      };
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  /** What came of a proposal, for who has lost the answer to its run. Throws 400, ProposalUnusable. */
+  async outcome(input: unknown, { user, session }: Asker): Promise<AssistantOutcome> {
+    const { token } = parse(tokenSchema, input);
+    const proposal = await this.#proposals.openAfterwards(token, { user: user.id, session });
+    if (proposal === null) throw new ProposalUnusable();
+    const isRunning = this.#running.has(proposal.id);
+    const status = await this.#proposals.statusOf(proposal.id);
+    if (status === undefined) return { state: "not_run" };
+    if (status !== null) return { state: "answered", status };
+    return { state: isRunning ? "running" : "unknown" };
   }
 
   async #propose(
     operation: AssistantOperation,
     call: ApiCall,
-    asker: Asker,
-    all: readonly AssistantOperation[],
+    { user, session }: Pick<Asker, "user" | "session">,
+    records: Records,
   ): Promise<AssistantProposal> {
-    const user = await asker.current();
-    const reads = recordReads(operation, call, all);
-    const [own, parent] = await Promise.all([this.#record(reads.own, user), this.#record(reads.parent, user)]);
     const id = randomUUID();
-    const sealed = { id, user: user.id, session: asker.session, ...call };
-    const { token, expiresAt } = await this.#proposals.seal(sealed);
-    return {
-      id,
-      token,
-      method: call.method,
-      path: `/api/v1${call.path}`,
-      body: call.body,
-      ...effectOf(operation, call, { own, parent }),
-      expires_at: expiresAt.toISOString(),
-    };
+    const basis = basisOf(operation, call, records);
+    const { token, expiresAt } = await this.#proposals.seal({ id, user: user.id, session, basis, ...call });
+    const { method, path, body } = call;
+    const effect = effectOf(operation, call, records);
+    return { id, token, method, path: `/api/v1${path}`, body, ...effect, expires_at: expiresAt.toISOString() };
   }
 
-  /** An object as it is now; null: it is not there, is not one object, or cannot be read. */
-  async #record(path: string | null, user: UserRow): Promise<Readonly<Record<string, unknown>> | null> {
-    if (path === null) return null;
-    const { status, text } = await this.#read(path, user, AbortSignal.timeout(ANSWER_MAX_MS));
-    const value: unknown = status === 200 ? JSON.parse(text) : null;
-    return typeof value !== "object" || Array.isArray(value) ? null : (value as Record<string, unknown> | null);
+  /** What a call is about, as it is now. */
+  async #records(operation: AssistantOperation, call: ApiCall, user: UserRow): Promise<Records> {
+    const reads = recordReads(operation, call, await this.#allOperations());
+    const [own, parent] = await Promise.all([
+      this.#reads.record(reads.own, user, ANSWER_MAX_MS),
+      this.#reads.record(reads.parent, user, ANSWER_MAX_MS),
+    ]);
+    return { own, parent };
   }
 
   async #whyNot({ enabled, brain_model }: AssistantValue, user: UserRow): Promise<AssistantState["reason"]> {
     if (!enabled) return "disabled";
     if (brain_model === null) return "no_model";
-    const { status, text } = await this.#read(`/models?q=${encodeURIComponent(brain_model)}&limit=1000`, user, null);
-    const models: unknown = status === 200 ? JSON.parse(text) : null;
+    const { status, text } = await this.#reads.read(
+      `/models?q=${encodeURIComponent(brain_model)}&limit=1000`,
+      user,
+      null,
+    );
+    const models = status === 200 ? jsonOf(text) : null;
     if (!Array.isArray(models)) return null; // whoever asks is told by the data plane
     const isThere = models.some((one: { model_name?: unknown; enabled?: unknown }) => {
       return one.model_name === brain_model && one.enabled !== false;
@@ -211,24 +248,9 @@ export class Assistant {
   }
 
   async #settings(user: UserRow): Promise<AssistantValue> {
-    const { status, text } = await this.#read("/settings/assistant", user, null);
+    const { status, text } = await this.#reads.read("/settings/assistant", user, null);
     if (status !== 200) throw new GatewayError("database_unavailable");
     return assistantValueSchema.parse(JSON.parse(text));
-  }
-
-  /** Reads as the person; `path` has its query. An answer that is too large is cut. */
-  async #read(path: string, user: UserRow, signal: AbortSignal | null): Promise<ReadAnswer> {
-    const request = new Request(`${ORIGIN}${path}`, { headers: { accept: "application/json" }, signal });
-    try {
-      const response = await this.#options.asPerson(request, pathOnly(path), { user, address: null });
-      const next = /[?&]cursor=([^&>]+)/.exec(response.headers.get("link") ?? "")?.[1];
-      const cursor = next === undefined ? null : decodeURIComponent(next);
-      return { status: response.status, text: await textOf(response, READ_MAX_BYTES), cursor };
-    } catch (error) {
-      const { status, body } = error as { status?: unknown; body?: unknown };
-      if (typeof status !== "number") throw error;
-      return { status, text: JSON.stringify(body), cursor: null };
-    }
   }
 
   async #allOperations(): Promise<readonly AssistantOperation[]> {
@@ -273,10 +295,10 @@ function isOn(tools: AssistantValue["tools_enabled"], name: string): boolean {
   return !Object.hasOwn(tools, name) || tools[name] !== false;
 }
 
-/** What `work` emits, as server-sent events; `onCancel` is called when the reader leaves. */
+/** What `work` emits, as server-sent events; `onCancel`: the reader has left, `onOver`: `work` has ended. */
 function eventStream(
   work: (emit: (event: AssistantEvent) => void) => Promise<void>,
-  onCancel: () => void,
+  { onCancel, onOver }: { readonly onCancel: () => void; readonly onOver: () => void },
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let isLeft = false;
@@ -288,6 +310,7 @@ function eventStream(
       void work(emit)
         .catch(() => emit(UNFINISHED))
         .finally(() => {
+          onOver();
           if (!isLeft) controller.close();
         });
     },
@@ -296,22 +319,6 @@ function eventStream(
       onCancel();
     },
   });
-}
-
-async function textOf(response: Response, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    text += decoder.decode(chunk, { stream: true });
-    if (bytes > maxBytes) break;
-  }
-  return text;
-}
-
-function pathOnly(path: string): string {
-  return path.split("?")[0] ?? "";
 }
 
 function indented(text: string): string {

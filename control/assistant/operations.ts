@@ -39,7 +39,7 @@ const NOT_FOR_THE_ASSISTANT: Readonly<Record<string, string>> = {
 };
 
 /** Left out of what a model is shown: it needs none of them to fill a field. */
-const KEYWORDS = ["type", "enum", "const", "format", "minimum", "maximum", "required"] as const;
+const KEYWORDS = ["type", "enum", "const", "format", "minimum", "maximum", "required", "default"] as const;
 const DESCRIPTION_MAX_CHARACTERS = 160;
 const SCHEMA_DEPTH_MAX = 6;
 /** Of a read, the file formats: the model reads JSON. */

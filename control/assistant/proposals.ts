@@ -4,7 +4,7 @@
  * any process of the console can run it. That it has run is a row, so that it runs once.
  */
 import { hkdfSync } from "node:crypto";
-import { lte } from "drizzle-orm";
+import { eq, lte } from "drizzle-orm";
 import { EncryptJWT, jwtDecrypt } from "jose";
 import { z } from "zod";
 import type { Database } from "../db/connect.ts";
@@ -21,11 +21,19 @@ const sealedSchema = z.object({
   method: z.string(),
   path: z.string(),
   body: z.string().nullable(),
+  /** What the person was shown rests on it. */
+  basis: z.string(),
   exp: z.number(),
 });
 
 /** What is in a token. */
 type SealedProposal = Omit<z.infer<typeof sealedSchema>, "exp">;
+
+/** Whose a proposal is. */
+interface Owner {
+  readonly user: string;
+  readonly session: string;
+}
 
 interface ProposalsOptions {
   readonly db: Database;
@@ -52,14 +60,21 @@ export class Proposals {
     return { token, expiresAt: new Date(exp * 1000) };
   }
 
-  /** Null: it is not one of ours, too old, or of another person or session. */
-  async open(
-    token: string,
-    owner: { readonly user: string; readonly session: string },
-  ): Promise<SealedProposal | null> {
+  /** What can be run. Null: it is not one of ours, too old, or of another person or session. */
+  async open(token: string, owner: Owner): Promise<SealedProposal | null> {
+    return await this.#opened(token, owner, 0);
+  }
+
+  /** What could be run once, for as long again as it could be: as long as its row is kept. Null as for {@link open}. */
+  async openAfterwards(token: string, owner: Owner): Promise<SealedProposal | null> {
+    return await this.#opened(token, owner, PROPOSAL_SECS);
+  }
+
+  async #opened(token: string, owner: Owner, clockTolerance: number): Promise<SealedProposal | null> {
     try {
       const options = {
         currentDate: this.#options.now(),
+        clockTolerance,
         keyManagementAlgorithms: ["dir"],
         contentEncryptionAlgorithms: ["A256GCM"],
         requiredClaims: ["exp"],
@@ -82,5 +97,18 @@ export class Proposals {
       return await db.insert(assistantRuns).values({ id, expires_at }).onConflictDoNothing().returning();
     });
     return taken.length === 1;
+  }
+
+  /** Keeps the status of the answer to a proposal that was run. */
+  async keepStatus(id: string, status: number): Promise<void> {
+    const { db } = this.#options;
+    await withDatabaseErrors(async () => db.update(assistantRuns).set({ status }).where(eq(assistantRuns.id, id)));
+  }
+
+  /** The status of the answer to a proposal; null: none has come. Undefined: it was not run. */
+  async statusOf(id: string): Promise<number | null | undefined> {
+    const { db } = this.#options;
+    const [row] = await withDatabaseErrors(async () => db.select().from(assistantRuns).where(eq(assistantRuns.id, id)));
+    return row?.status;
   }
 }

@@ -82,7 +82,7 @@ it("reads listed routes by GET, proposes listed writes, does nothing else, and e
         leadsTo: (one: ApiCall) => routeOf(one.method, one.path),
         read: async (one: ApiCall) => {
           read.push(one);
-          return { status: 200, text: hostile, cursor: null };
+          return { status: 200, text: hostile, isPart: false, cursor: null };
         },
         propose: async (_operation: unknown, one: ApiCall) => {
           proposed.push(one);
@@ -115,7 +115,7 @@ it("stops a model that never finishes, and one that has used its tokens or its c
         return { text: "", calls: Array(2).fill({ id: "", name: "get_tenants", arguments: args }), tokens };
       },
       leadsTo: () => "/tenants",
-      read: async () => ({ status: 200, text: read, cursor: "next" }),
+      read: async () => ({ status: 200, text: read, isPart: false, cursor: "next" }),
       propose: async () => ({ id: "p" }) as AssistantProposal,
       emit: (event: AssistantEvent) => void events.push(event),
       nowMs: () => 0,

@@ -13,6 +13,8 @@ import type { AssistantOperation } from "./operations.ts";
 export interface ReadAnswer {
   readonly status: number;
   readonly text: string;
+  /** The answer is longer than `text`, which is only its beginning. */
+  readonly isPart: boolean;
   /** The parameter `cursor` of the next page; null: this is the last, or no list. */
   readonly cursor: string | null;
 }
@@ -115,22 +117,36 @@ async function resultOf(ports: TurnPorts, call: ModelCall, operations: readonly 
   }
   const { method, path } = judged.call;
   ports.emit({ kind: "call", id: call.id, title: operation.summary, method, path: `/api/v1${path}` });
-  const { status, text, cursor } = await ports.read(judged.call);
-  const ok = status >= 200 && status < 300;
-  const result = quoted(status, text.toWellFormed(), cursor);
+  const answer = await ports.read(judged.call);
+  const ok = answer.status >= 200 && answer.status < 300;
+  const result = quoted(answer, operation);
   ports.emit({ kind: "result", id: call.id, ok, text: result });
   return result;
 }
 
 /** An answer as data: one JSON document, of which nothing that it holds can become a part of the conversation. */
-function quoted(status: number, text: string, cursor: string | null): string {
-  const isCut = text.length > RESULT_MAX_CHARACTERS;
+function quoted({ status, text: given, isPart, cursor }: ReadAnswer, { query }: AssistantOperation): string {
+  const text = given.toWellFormed();
+  const isCut = isPart || text.length > RESULT_MAX_CHARACTERS;
   return JSON.stringify({
     status,
-    ...(isCut ? { cut: `of ${text.length} characters; ask for less with the parameters` } : {}),
+    ...(isCut ? { cut: cutText(isPart ? null : text.length, Object.keys(query)) } : {}),
     ...(cursor === null ? {} : { next_page: { cursor } }),
     data: isCut ? text.slice(0, RESULT_MAX_CHARACTERS).toWellFormed() : (jsonOf(text) ?? text),
   });
+}
+
+/** Says that there is more, of how many characters (null: not known), and how less of it is asked for. */
+function cutText(characters: number | null, parameters: readonly string[]): string {
+  const all = characters === null ? "an answer that is too long to be read whole" : `${characters} characters`;
+  const filters = parameters.filter((name) => name !== "limit" && name !== "cursor");
+  const ways = [
+    ...(parameters.includes("limit") ? ["fewer rows with limit (next_page then leads on)"] : []),
+    ...(filters.length > 0 ? [`what matters with ${filters.join(", ")}`] : []),
+  ];
+  const how =
+    ways.length === 0 ? "ask for one of the objects in it, if there is a tool" : `ask for ${ways.join(", or ")}`;
+  return `this is the beginning of ${all}; ${how}`;
 }
 
 function assistantMessage(text: string, calls: readonly ModelCall[]): HistoryMessage {

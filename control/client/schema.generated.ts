@@ -2333,7 +2333,7 @@ export interface components {
             /** @enum {string} */
             entity_type: "tenant" | "api_key" | "model" | "model_endpoint" | "settings" | "cell" | "user" | "gateway";
             /** @enum {string} */
-            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "provisioner_held" | "provision_failed" | "replicas_lost" | "budget_exhausted" | "alert" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "key_expires" | "user_pending" | "budget_low" | "setting_without_effect";
+            kind: "cell_unreachable" | "model_down" | "endpoint_down" | "provisioner_held" | "provision_failed" | "replicas_lost" | "budget_exhausted" | "alert" | "backup_failed" | "sync_pending" | "usage_refused" | "usage_waiting" | "tenant_expires" | "key_expires" | "user_pending" | "budget_low" | "setting_without_effect";
             name: string;
             /** @description Null: not known */
             since: string | null;
@@ -4090,11 +4090,16 @@ export interface components {
             allowed_models: string[] | null;
         };
         TenantBudget: {
+            /** @default null */
             budget_cost_usd?: number | null;
-            /** @enum {string|null} */
+            /**
+             * @default null
+             * @enum {string|null}
+             */
             budget_period?: "lifetime" | "monthly" | "term" | null;
             /** Format: date-time */
             budget_started_at?: string | null;
+            /** @default null */
             budget_tokens?: number | null;
         };
         TenantCompression: {
@@ -4282,8 +4287,16 @@ export interface components {
             tenant_id?: string | null;
         };
         UsageBreakdown: {
+            /** @description Answered by the response cache, which costs nothing */
+            cache_hits: number;
+            co2_g: number;
             /** @description USD, rounded to 9 decimals */
             cost_usd: number;
+            /** @description USD, rounded to 9 decimals */
+            energy_cost_usd: number;
+            energy_wh: number;
+            /** @description With a status of 400 or more */
+            error_requests: number;
             fairshare_group: string;
             gen_tokens_per_sec: number;
             input_tokens: number;
@@ -4293,6 +4306,8 @@ export interface components {
             model: string;
             output_tokens: number;
             requests: number;
+            /** @description With a status of 2xx or 3xx; more of them than `cache_hits` and no cost: there was no price */
+            success_requests: number;
             tenant_id: string;
             tenant_name: string;
             total_tokens: number;
@@ -4677,6 +4692,8 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
+                /** @description The id of a model: what happened to its replicas, also to those that are gone */
+                replicas_of?: string;
                 since_ms?: string;
                 until_ms?: string;
             };
@@ -4981,6 +4998,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
             };
@@ -4999,6 +5018,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FairshareGroup"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -5220,6 +5240,8 @@ export interface operations {
                 /** @description From the link header of the page before */
                 cursor?: string;
                 disabled?: "true" | "false";
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
                 /** @description Substring of name or key_prefix, in any case */
@@ -5241,6 +5263,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListedApiKey"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -5513,6 +5536,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
             };
@@ -5531,6 +5556,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ManagedModel"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -5543,6 +5569,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
             };
@@ -5561,6 +5589,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["McpServer"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -5732,6 +5761,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
                 /** @description A part of model_name or upstream_model, in any case */
@@ -5752,6 +5783,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Model"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6077,6 +6109,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
             };
@@ -6097,6 +6131,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelEndpoint"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6475,6 +6510,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
             };
@@ -6495,6 +6532,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelReplica"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6773,6 +6811,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
             };
@@ -6791,6 +6831,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Recipe"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -6908,6 +6949,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
                 model_id?: string;
@@ -6928,6 +6971,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelReplica"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -7645,6 +7689,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description Name of its fairshare group */
                 group?: string;
                 /** @description 1 to 1000, default 100 */
@@ -7668,6 +7714,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tenant"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -8019,6 +8066,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
             };
@@ -8039,6 +8088,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ApiKey"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -8801,6 +8851,8 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
+                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
                 /** @description Substring of email or name, in any case */
@@ -8822,6 +8874,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["User"][];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];

@@ -8,7 +8,7 @@ import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } 
 import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-headers";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
-import { peerAddress } from "../api/peer-address.ts";
+import { clientAddress, clientProtocol } from "../api/client-address.ts";
 import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
 import type { Database } from "../db/connect.ts";
 import type { UserRow } from "../db/schema/users.ts";
@@ -21,6 +21,7 @@ import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
 import { ruleFor } from "./live/live-path.ts";
 import { LIVE_RULES } from "./live/live-rules.ts";
+import { OpenCalls } from "./open-calls.ts";
 import { isOriginAllowed, ownOrigin, ownPath } from "./origins.ts";
 import { Relay } from "./relay.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
@@ -65,14 +66,16 @@ export function createDashboard(options: DashboardOptions): Hono {
   const attempts = new SignInAttempts(nowMs);
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
-  const relay = new Relay({ baseUrl: env.proxyBaseUrl, log });
+  const open = new OpenCalls();
+  const relay = new Relay({ baseUrl: env.proxyOwnUrl, open, log });
   const assistant = new Assistant({
     ...options,
     sessionSecret: env.sessionSecret,
-    proxyBaseUrl: env.proxyBaseUrl,
+    proxyBaseUrl: env.proxyOwnUrl,
     routes: LIVE_RULES,
     routeOf: (method, path) => ruleFor(method, path)?.rule.path ?? null,
     asPerson: async (request, path, person) => await live.answer(request, path, person),
+    beginCall: (userId) => open.begin(userId),
   });
   const app = new Hono();
 
@@ -93,7 +96,7 @@ export function createDashboard(options: DashboardOptions): Hono {
       strictTransportSecurity: env.publicOrigin?.startsWith("https:") === true,
     }),
     async (c, next) => {
-      if (!isOriginAllowed(c.req.raw, env)) throw new DashboardError("origin_not_allowed");
+      if (!isOriginAllowed(c.req.raw, env, cameBy(c))) throw new DashboardError("origin_not_allowed");
       await next();
       if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
     },
@@ -101,17 +104,19 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   app.get("/api/session", async (c) => {
     const user = await signedIn(c);
+    const isActive = user?.status === "active";
     return c.json({
       user: user === null ? null : shownUser(user),
       providers: env.providers.map(({ id, name }) => ({ id, name })),
-      proxy_base_url: user === null ? null : env.proxyBaseUrl,
-      grafana_url: user?.role === "admin" && user.status === "active" ? env.grafanaUrl : null,
+      proxy_base_url: isActive ? env.proxyBaseUrl : null,
+      grafana_url: isActive && user.role === "admin" ? env.grafanaUrl : null,
       build: assets?.build ?? null,
+      now_ms: nowMs(),
     });
   });
 
   app.post("/auth/local", bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
-    const address = peerAddress(c) ?? "unknown";
+    const address = addressOf(c) ?? "unknown";
     const waitMs = attempts.waitMs(address);
     if (waitMs > 0) throw new DashboardError("too_many_sign_ins", { "retry-after": String(Math.ceil(waitMs / 1000)) });
     const given = parse(credentialsSchema, await jsonOf(c));
@@ -172,7 +177,7 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   app.all(`${LIVE}/*`, async (c) => {
     const user = await activeUser(c);
-    return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), { user, address: peerAddress(c) });
+    return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), { user, address: addressOf(c) });
   });
 
   app.all(`${RELAY}/*`, async (c) => {
@@ -191,6 +196,10 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   app.post("/api/assistant/run", assistantBody, async (c) =>
     c.json(await assistant.run(await jsonOf(c), await asker(c))),
+  );
+
+  app.post("/api/assistant/outcome", assistantBody, async (c) =>
+    c.json(await assistant.outcome(await jsonOf(c), await asker(c))),
   );
 
   app.get("/assets/:name", (c) => {
@@ -250,15 +259,23 @@ export function createDashboard(options: DashboardOptions): Hono {
       if (user.role !== "admin") throw new DashboardError("forbidden");
       return user;
     };
-    return { user: await current(), address: peerAddress(c), session: sessionName(token), current };
+    return { user: await current(), address: addressOf(c), session: sessionName(token), current };
   }
 
   async function tokenOf(c: Context): Promise<string | null> {
     return (await getSignedCookie(c, env.sessionSecret, SESSION_COOKIE)) || null;
   }
 
+  function addressOf(c: Context): string | null {
+    return clientAddress(c, env.trustedProxies);
+  }
+
+  function cameBy(c: Context): "http" | "https" | null {
+    return clientProtocol(c, env.trustedProxies);
+  }
+
   function cookieRules(c: Context) {
-    const secure = ownOrigin(c.req.raw, env).startsWith("https:");
+    const secure = ownOrigin(c.req.raw, env, cameBy(c)).startsWith("https:");
     return { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
   }
 
@@ -269,7 +286,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   }
 
   function callbackOf(c: Context): string {
-    return `${ownOrigin(c.req.raw, env)}/auth/oidc/${c.req.param("provider")}/callback`;
+    return `${ownOrigin(c.req.raw, env, cameBy(c))}/auth/oidc/${c.req.param("provider")}/callback`;
   }
 }
 

@@ -2,13 +2,19 @@
  * The assistant behind the console's server (docs/rules/assistant.md): a scripted model in the place of the data plane, and
  * the real Management API.
  */
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AssistantEvent, AssistantProposal, AssistantRun, AssistantState } from "../../shared/assistant.ts";
+import type { AssistantOutcome, AssistantRun, AssistantState } from "../../shared/assistant.ts";
 import type { ApiKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
-import { EventReader } from "../../shared/sse/event-reader.ts";
-import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
+import {
+  type AssistantConsole,
+  calling,
+  proposalsOf,
+  startAssistantConsole,
+} from "../../test/harness/assistant-console.ts";
+import { ADMIN, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
 import { ASSISTANT_TENANT_ID } from "../resources/own-tenants.ts";
@@ -16,50 +22,33 @@ import { ASSISTANT_TENANT_ID } from "../resources/own-tenants.ts";
 let model: ToolModel;
 let testing: TestConsole;
 let admin: ConsoleBrowser;
+let api: AssistantConsole["api"];
+let ask: AssistantConsole["ask"];
+let proposed: AssistantConsole["proposed"];
+let run: AssistantConsole["run"];
 
 beforeAll(async () => {
   model = await startToolModel();
-  testing = await startConsole({ GATEWAY_PROXY_BASE_URL: model.url.replace(/\/v1$/, "") });
-  admin = await testing.admin();
-  await api("POST", "/models", { model_name: "brain", api_base: "http://127.0.0.1:9" });
-  await api("PUT", "/settings/assistant", { brain_model: "brain" });
+  ({ testing, admin, api, ask, proposed, run } = await startAssistantConsole(model.url));
 });
 afterAll(async () => {
   await testing.close();
   await model.close();
 });
 
-async function api<T>(method: string, path: string, body?: object): Promise<T> {
-  const response = await testing.control.request(method, `/api/v1${path}`, body);
-  expect([path, response.ok]).toEqual([path, true]);
-  return (response.status === 204 ? null : await response.json()) as T;
-}
 const codeOf = async (response: Response) => ((await response.json()) as { error: { code: string } }).error.code;
-/** A question that makes the scripted model call these tools, one after the other. */
-const calling = (...calls: readonly object[]) =>
-  ["question", ...calls.map((one) => `call ${JSON.stringify(one)}`)].join("\n");
-
-async function ask(
-  text: string,
-  browser = admin,
-  history: readonly unknown[] = [],
-): Promise<readonly AssistantEvent[]> {
-  const response = await browser.send("POST", "/api/assistant/ask", { text, history });
-  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
-  const reader = new EventReader(10_000_000);
-  const events = [...reader.push(new Uint8Array(await response.arrayBuffer())), ...reader.finish()];
-  return events.map((data) => JSON.parse(data) as AssistantEvent);
-}
-const proposalsOf = (events: readonly AssistantEvent[]): readonly AssistantProposal[] =>
-  events.flatMap((event) => (event.kind === "proposal" ? [event.proposal] : []));
-async function proposed(change: string, parameters: object, body?: object): Promise<AssistantProposal> {
-  const events = await ask(calling({ propose_change: { change, parameters, body } }));
-  const [proposal] = proposalsOf(events);
-  if (proposal === undefined) throw new Error(JSON.stringify(events));
-  return proposal;
-}
-const run = async (token: string, browser = admin) => await browser.send("POST", "/api/assistant/run", { token });
 const newestAudit = async () => (await api<readonly AuditEntry[]>("GET", "/audit?limit=1"))[0];
+
+/** An answer as it comes over a network. */
+function inPieces(response: Response): Response {
+  const pieces = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      for (let at = 0; at < chunk.length; at += 65_536) controller.enqueue(chunk.subarray(at, at + 65_536));
+    },
+  });
+  const { status, headers } = response;
+  return new Response(response.body?.pipeThrough(pieces) ?? null, { status, headers });
+}
 
 describe("a question", () => {
   it("is answered from reads, as the tenant of the assistant, with a key that ends", async () => {
@@ -80,10 +69,32 @@ describe("a question", () => {
     expect(attention.filter(({ kind }) => kind === "key_expires")).toEqual([]);
   });
 
+  it("is answered from the beginning of a read that is too long, and the model is told how to ask less", async () => {
+    const { db } = testing.control.connection;
+    await db.execute(sql`INSERT INTO models SELECT (jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(),
+      'model_name', 'brain-' || n, 'description', repeat('😀', 1000)))).* FROM models m, generate_series(1, 1000) n
+      WHERE m.model_name = 'brain'`);
+    const direct = testing.management;
+    testing.management = async (request) => inPieces(await direct(request));
+    const events = await ask(calling({ get_models: { limit: "1000" } }));
+    const state = (await (await admin.get("/api/assistant")).json()) as AssistantState;
+    testing.management = direct;
+    await db.execute(sql`DELETE FROM models WHERE model_name LIKE 'brain-%'`);
+    expect(events.map(({ kind }) => kind)).toEqual(["call", "result", "text", "done"]);
+    const [, result] = events;
+    const read = JSON.parse(result?.kind === "result" ? result.text : "") as Readonly<Record<string, string>>;
+    expect(read).toMatchObject({
+      status: 200,
+      cut: "this is the beginning of an answer that is too long to be read whole; ask for fewer rows with limit (next_page then leads on), or what matters with q",
+    });
+    expect(read["data"]).toHaveLength(16_000);
+    expect([state.ready, state.reason]).toEqual([true, null]);
+  });
+
   it("goes on from the history of the answer before", async () => {
     const events = await ask("first-of-two");
     const done = events.at(-1);
-    await ask("second-of-two", admin, done?.kind === "done" ? done.history : []);
+    await ask("second-of-two", done?.kind === "done" ? done.history : []);
     const [seen] = model.seen("second-of-two");
     expect(seen?.messages.map(({ role }) => role)).toEqual([
       "system",
@@ -119,6 +130,7 @@ describe("a question", () => {
       ["GET", "/api/assistant", undefined],
       ["POST", "/api/assistant/ask", { text: "q" }],
       ["POST", "/api/assistant/run", { token: "t" }],
+      ["POST", "/api/assistant/outcome", { token: "t" }],
     ] as const)
       expect([path, await codeOf(await ann.send(method, path, body))]).toEqual([path, "forbidden"]);
     const elsewhere = await admin.send(
@@ -163,7 +175,7 @@ describe("a change", () => {
       body: '{"status":"suspended"}',
       object: "changed",
       parent: null,
-      changes: [{ field: "status", from: '"active"', to: '"suspended"' }],
+      changes: [{ field: "status", from: '"active"', to: '"suspended"', isDefault: false }],
       isFinal: false,
     });
     expect(await newestAudit()).toEqual(before);
@@ -202,6 +214,59 @@ describe("a change", () => {
     expect(await codeOf(await run(token))).toBe("proposal_unusable");
     testing.aheadMs = 0;
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ name: "kept" });
+  });
+
+  it("is told of later: not run, running, answered, or begun by a server that has ended", async () => {
+    const outcomeOf = async (token: string, browser = admin): Promise<AssistantOutcome> =>
+      (await (await browser.send("POST", "/api/assistant/outcome", { token })).json()) as AssistantOutcome;
+    const tenant = await api<Tenant>("POST", "/tenants", { name: "told-of" });
+    const first = await proposed("patch_tenants_id_status", { id: tenant.id }, { status: "suspended" });
+    expect(await outcomeOf(first.token)).toEqual({ state: "not_run" });
+    const direct = testing.management;
+    const arrived = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    testing.management = async (request) => {
+      if (request.method !== "PATCH") return await direct(request);
+      arrived.resolve();
+      await held.promise;
+      return await direct(request);
+    };
+    const running = run(first.token);
+    await arrived.promise;
+    expect(await outcomeOf(first.token)).toEqual({ state: "running" });
+    testing.renew();
+    const restarted = testing.browser();
+    restarted.cookies = admin.cookies;
+    expect(await outcomeOf(first.token, restarted)).toEqual({ state: "unknown" });
+    expect(await codeOf(await run(first.token, restarted))).toBe("proposal_unusable");
+    held.resolve();
+    await running;
+    testing.management = direct;
+    expect(await outcomeOf(first.token, restarted)).toEqual({ state: "answered", status: 200 });
+    expect(await outcomeOf(first.token, await testing.admin())).toMatchObject({
+      error: { code: "proposal_unusable" },
+    });
+    testing.aheadMs = 20 * 60_000;
+    expect(await outcomeOf(first.token)).toEqual({ state: "answered", status: 200 });
+    testing.aheadMs = 31 * 60_000;
+    expect(await outcomeOf(first.token)).toMatchObject({ error: { code: "proposal_unusable" } });
+    testing.aheadMs = 0;
+  });
+
+  it("is told of as unknown when the Management API was lost while it ran", async () => {
+    const tenant = await api<Tenant>("POST", "/tenants", { name: "lost" });
+    const { token } = await proposed("patch_tenants_id_status", { id: tenant.id }, { status: "suspended" });
+    const direct = testing.management;
+    testing.management = async (request) => {
+      const response = await direct(request);
+      if (request.method === "PATCH") throw new TypeError("fetch failed");
+      return response;
+    };
+    expect((await run(token)).status).toBe(500);
+    testing.management = direct;
+    expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
+    const answer = await admin.send("POST", "/api/assistant/outcome", { token });
+    expect(await answer.json()).toEqual({ state: "unknown" });
   });
 
   it("does not happen while its tool is switched off, and can when it is on again", async () => {

@@ -1,5 +1,7 @@
 /** The console's variables (docs/rules/console.md#variables). */
+
 import { describe, expect, it } from "vitest";
+import { TrustedProxies } from "../kernel/trusted-proxies.ts";
 import { parseDashboardEnv, parseStandaloneEnv } from "./env.ts";
 
 const GOOD = {
@@ -23,7 +25,9 @@ describe("the console's variables", () => {
       password: "12345678",
       sessionSecret: GOOD.DASHBOARD_SESSION_SECRET,
       trustedOrigins: [],
+      trustedProxies: new TrustedProxies([]),
       proxyBaseUrl: "http://localhost:8080",
+      proxyOwnUrl: "http://localhost:8080",
       grafanaUrl: null,
       providers: [
         {

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { envErrorText, envOptionalWebUrl, envText, envWebUrl } from "../../shared/env-fields.ts";
 import { EnvError, type Listen, listenField } from "../kernel/env-field.ts";
+import { type TrustedProxies, trustedProxiesField } from "../kernel/trusted-proxies.ts";
 
 /** A provider of sign-ins. */
 export interface OidcProvider {
@@ -24,6 +25,8 @@ export interface DashboardEnv {
   readonly listen: Listen | null;
   /** The origin under which browsers reach the console; null: that of each request. */
   readonly publicOrigin: string | null;
+  /** The proxies before the console. */
+  readonly trustedProxies: TrustedProxies;
   /** In lower case. */
   readonly adminEmail: string;
   readonly password: string;
@@ -33,6 +36,8 @@ export interface DashboardEnv {
   readonly providers: readonly OidcProvider[];
   /** Under which people reach the data plane, for the commands that pages show; without a slash at its end. */
   readonly proxyBaseUrl: string;
+  /** Under which the console itself reaches the data plane, without a slash at its end. */
+  readonly proxyOwnUrl: string;
   /** Where the admins' Grafana has the gateway's dashboard, without a slash at its end; null: no page links to it. */
   readonly grafanaUrl: string | null;
 }
@@ -128,6 +133,8 @@ const schema = z.object({
   TRUSTED_ORIGINS: trustedOrigins,
   OIDC_PROVIDERS: providers,
   GATEWAY_PROXY_BASE_URL: envWebUrl("http://localhost:8080").transform((url) => url.replace(/\/+$/, "")),
+  GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
+  GATEWAY_PROXY_OWN_URL: envOptionalWebUrl,
   GATEWAY_GRAFANA_URL: envOptionalWebUrl.transform((url) => url?.replace(/\/+$/, "") ?? null),
 });
 
@@ -179,12 +186,14 @@ function dashboardEnv(
   return {
     listen: (variables["GATEWAY_DASHBOARD_LISTEN"] ?? "").trim() === "" ? null : env.GATEWAY_DASHBOARD_LISTEN,
     publicOrigin: env.DASHBOARD_PUBLIC_URL === null ? null : new URL(env.DASHBOARD_PUBLIC_URL).origin,
+    trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
     adminEmail: env.DASHBOARD_ADMIN_EMAIL,
     password: env.DASHBOARD_PASSWORD,
     sessionSecret: env.DASHBOARD_SESSION_SECRET,
     trustedOrigins: env.TRUSTED_ORIGINS,
     providers: env.OIDC_PROVIDERS,
     proxyBaseUrl: env.GATEWAY_PROXY_BASE_URL,
+    proxyOwnUrl: env.GATEWAY_PROXY_OWN_URL ?? env.GATEWAY_PROXY_BASE_URL,
     grafanaUrl: env.GATEWAY_GRAFANA_URL,
   };
 }

@@ -22,7 +22,7 @@ const dataPlane = createServer((incoming, response) => {
 beforeAll(async () => {
   await new Promise<void>((resolve) => dataPlane.listen(0, "127.0.0.1", resolve));
   const { port } = dataPlane.address() as AddressInfo;
-  relay = new Relay({ baseUrl: `http://127.0.0.1:${port}`, log: pino({ level: "silent" }) });
+  relay = new Relay({ baseUrl: `http://127.0.0.1:${port}`, open: new OpenCalls(), log: pino({ level: "silent" }) });
 });
 afterAll(() => {
   dataPlane.closeAllConnections();

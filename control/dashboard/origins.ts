@@ -4,17 +4,28 @@
  */
 import type { DashboardEnv } from "./env.ts";
 
-/** The console's own origin as the browser sees it. */
-export function ownOrigin(request: Request, { publicOrigin }: Pick<DashboardEnv, "publicOrigin">): string {
-  return publicOrigin ?? new URL(request.url).origin;
+/** The console's own origin as the browser sees it; `came`: how it came to a proxy before the console, if one says so. */
+export function ownOrigin(
+  request: Request,
+  { publicOrigin }: Pick<DashboardEnv, "publicOrigin">,
+  came: "http" | "https" | null,
+): string {
+  if (publicOrigin !== null) return publicOrigin;
+  const url = new URL(request.url);
+  if (came !== null) url.protocol = came;
+  return url.origin;
 }
 
 /** Whether a write may come from where it says; every other request may come from anywhere. */
-export function isOriginAllowed(request: Request, env: Pick<DashboardEnv, "publicOrigin" | "trustedOrigins">): boolean {
+export function isOriginAllowed(
+  request: Request,
+  env: Pick<DashboardEnv, "publicOrigin" | "trustedOrigins">,
+  came: "http" | "https" | null,
+): boolean {
   if (request.method === "GET" || request.method === "HEAD") return true;
   const origin = request.headers.get("origin");
   if (origin === null) return false;
-  return env.trustedOrigins.includes("*") || [ownOrigin(request, env), ...env.trustedOrigins].includes(origin);
+  return env.trustedOrigins.includes("*") || [ownOrigin(request, env, came), ...env.trustedOrigins].includes(origin);
 }
 
 /** A path of the console itself: what leads elsewhere, or is none, becomes `/`. */

@@ -7,7 +7,7 @@ import { Agent, fetch } from "undici";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { DashboardError } from "./dashboard-error.ts";
-import { OpenCalls } from "./open-calls.ts";
+import type { OpenCalls } from "./open-calls.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
 const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions"]);
@@ -47,6 +47,8 @@ type Answer = Awaited<ReturnType<typeof fetch>>;
 interface RelayOptions {
   /** Of the data plane, without a slash at its end. */
   readonly baseUrl: string;
+  /** The calls that are under way, of everything that asks models for people. */
+  readonly open: OpenCalls;
   readonly log: Logger;
 }
 
@@ -54,7 +56,6 @@ export class Relay {
   readonly #options: RelayOptions;
   /** A request may wait in the queue for as long as the data plane lets it: the time limits are those of the gateway. */
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  readonly #open = new OpenCalls();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -67,7 +68,7 @@ export class Relay {
    */
   async answer(request: Request, path: string, userId: string): Promise<Response> {
     if (!ROUTES.has(`${request.method} ${path}`)) throw new GatewayError("not_found");
-    const onOver = this.#open.begin(userId);
+    const onOver = this.#options.open.begin(userId);
     // An answer that nobody begins to read is neither read to its end nor cancelled.
     request.signal.addEventListener("abort", onOver, { once: true });
     try {

@@ -9,7 +9,10 @@ import { sessions, users } from "../db/schema/users.ts";
 let testing: TestConsole;
 
 beforeAll(async () => {
-  testing = await startConsole({ GATEWAY_GRAFANA_URL: "https://grafana.example.org" });
+  testing = await startConsole({
+    GATEWAY_GRAFANA_URL: "https://grafana.example.org",
+    GATEWAY_TRUSTED_PROXIES: "10.0.0.0/8",
+  });
 });
 afterAll(async () => {
   await testing.close();
@@ -27,6 +30,37 @@ const why = (response: Response) => [response.status, response.headers.get("loca
 const rows = async () => await testing.control.connection.db.select().from(users);
 const patch = async (id: string | undefined, body: object) =>
   await testing.control.request("PATCH", `/api/v1/users/${id}`, body);
+
+describe("behind a proxy", () => {
+  /** Signs in through a proxy at an address, with a password; answers the status and the cookie's rules. */
+  const signIn = async (peer: string, headers: Record<string, string>, password = ADMIN.password) => {
+    const answer = await testing.app.request(
+      "http://console.test/auth/local",
+      { method: "POST", headers, body: JSON.stringify({ ...ADMIN, password }) },
+      { incoming: { socket: { remoteAddress: peer } } },
+    );
+    return [answer.status, answer.headers.get("set-cookie")?.includes("; Secure") ?? null];
+  };
+
+  it("is https for a listed one that says so, and for nobody else", async () => {
+    const secure = { "x-forwarded-proto": "https", origin: "https://console.test" };
+    expect(await signIn("10.0.0.1", secure)).toEqual([200, true]);
+    expect(await signIn("10.0.0.1", { ...secure, origin: "http://console.test" })).toEqual([403, null]);
+    expect(await signIn("192.0.2.7", secure)).toEqual([403, null]);
+    expect(await signIn("192.0.2.7", { ...secure, origin: "http://console.test" })).toEqual([200, false]);
+  });
+
+  it("failures are counted by who came through it, who cannot pass for another", async () => {
+    const from = async (forwarded: string, password?: string) =>
+      await signIn("10.0.0.1", { origin: "http://console.test", "x-forwarded-for": forwarded }, password);
+    const guess = async (at: number) => (await from(`198.51.100.${at}, 203.0.113.9`, "wrong-password"))[0];
+    const statuses: unknown[] = [];
+    for (let at = 0; at < 20; at += 1) statuses.push(await guess(at));
+    expect(statuses).toContain(429);
+    expect(await from("203.0.113.9")).toEqual([429, null]);
+    expect(await from("203.0.113.10")).toEqual([200, false]);
+  });
+});
 
 it("tells admins alone where Grafana is", async () => {
   const grafana = async (browser: ConsoleBrowser) =>
@@ -163,11 +197,14 @@ describe("a person from a provider", () => {
     const user = await userOf(browser);
     expect(user).toMatchObject({ email: "ann@example.org", name: "Ann", role: "user", status: "pending" });
     expect(await codeOf(await browser.get("/api/live/keys"))).toBe("account_pending");
+    const address = async () =>
+      ((await (await browser.get("/api/session")).json()) as { proxy_base_url: unknown }).proxy_base_url;
+    expect(await address()).toBeNull();
     const tenant = (await (await testing.control.request("POST", "/api/v1/tenants", { name: "t" })).json()) as User;
     expect((await patch(user?.id, { status: "active" })).status).toBe(200);
     expect(await codeOf(await browser.get("/api/live/keys"))).toBe("no_tenant");
     expect((await patch(user?.id, { tenant_id: tenant.id })).status).toBe(200);
-    expect((await browser.get("/api/live/keys")).status).toBe(200);
+    expect([(await browser.get("/api/live/keys")).status, typeof (await address())]).toEqual([200, "string"]);
     const audit = (await (await testing.control.request("GET", "/api/v1/audit?entity_type=user")).json()) as object[];
     expect(audit).toMatchObject([
       { action: "update_user", detail: { changed: { tenant_id: [null, tenant.id] } } },

@@ -15,10 +15,20 @@ export interface Listen {
 
 /** `host:port`, or the fallback. */
 export const listenField = (fallback: string) =>
-  envText(fallback).transform((value, context): Listen => {
-    const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(value);
-    const port = Number(match?.[2]);
-    if (match?.[1] !== undefined && port <= 65_535) return { host: match[1].replace(/^\[|\]$/g, ""), port };
-    context.addIssue({ code: "custom", message: "must be host:port" });
-    return z.NEVER;
-  });
+  envText(fallback).transform((value, context) => listenOf(value) ?? refused(context));
+
+/** `host:port`, or null when blank. */
+export const optionalListenField = envText("").transform((value, context) =>
+  value === "" ? null : (listenOf(value) ?? refused(context)),
+);
+
+function listenOf(value: string): Listen | null {
+  const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(value);
+  const port = Number(match?.[2]);
+  return match?.[1] !== undefined && port <= 65_535 ? { host: match[1].replace(/^\[|\]$/g, ""), port } : null;
+}
+
+function refused(context: z.core.$RefinementCtx): never {
+  context.addIssue({ code: "custom", message: "must be host:port" });
+  return z.NEVER;
+}

@@ -47,6 +47,15 @@ export function fieldErrors(details: readonly ErrorDetail[]): GatewayError {
   return new GatewayError("validation_failed", { details });
 }
 
+/**
+ * Refuses a query that gives one of these parameters more than once: whichever of the values was taken, the caller may have
+ * meant the other. Throws 400 that names every one.
+ */
+export function refuseRepeated(query: Pick<URLSearchParams, "getAll">, names: readonly string[]): void {
+  const repeated = names.filter((name) => query.getAll(name).length > 1);
+  refuseIfAny(repeated.map((path) => ({ path, message: "must be given once" })));
+}
+
 /** Throws the error for the details, if there are any. */
 export function refuseIfAny(details: readonly ErrorDetail[]): void {
   if (details.length > 0) throw fieldErrors(details);

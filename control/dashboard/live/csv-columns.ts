@@ -11,9 +11,9 @@ const COMMA = 0x2c;
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Passes a CSV file on with the columns of these names, in the order of the file. Fails for a first line without an end. */
-export function csvColumns(names: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
-  const columns = new ColumnFilter(new Set(names));
+/** Passes a CSV file on with the columns whose names are kept, in the order of the file. Fails for a first line without an end. */
+export function csvColumns(isKept: (name: string) => boolean): TransformStream<Uint8Array, Uint8Array> {
+  const columns = new ColumnFilter(isKept);
   return new TransformStream({
     transform: (chunk, controller) => {
       const kept = columns.next(chunk);
@@ -23,7 +23,7 @@ export function csvColumns(names: readonly string[]): TransformStream<Uint8Array
 }
 
 class ColumnFilter {
-  readonly #names: ReadonlySet<string>;
+  readonly #isKept: (name: string) => boolean;
   /** The bytes of the first line, until it has ended. */
   #head: number[] = [];
   /** Whether each column is kept; null: the first line has not ended. */
@@ -34,8 +34,8 @@ class ColumnFilter {
   /** Whether the line that is passed on has a cell already. */
   #hasCell = false;
 
-  constructor(names: ReadonlySet<string>) {
-    this.#names = names;
+  constructor(isKept: (name: string) => boolean) {
+    this.#isKept = isKept;
   }
 
   next(chunk: Uint8Array): Uint8Array {
@@ -46,7 +46,7 @@ class ColumnFilter {
       else if (this.#endsHead(byte)) {
         const head = [...this.#head, LF];
         this.#head = [];
-        this.#kept = cellsOf(head).map((name) => this.#names.has(name));
+        this.#kept = cellsOf(head).map(this.#isKept);
         for (const one of head) this.#pass(one, this.#kept, out);
       }
     }

@@ -25,6 +25,8 @@ export interface LiveRule {
   readonly user?: TenantRule;
   /** The fields that a `user` sees of each record; absent: all. */
   readonly fields?: readonly string[];
+  /** Where a `user` sees all other fields, those that they do not. */
+  readonly hidden?: readonly string[];
   /** Read so often by every open page that requests of one second share an answer. */
   readonly shared?: true;
 }
@@ -84,9 +86,11 @@ const ROW_FIELDS = [
   "total_ms",
   "cost_usd",
   "energy_wh",
-  "energy_cost_usd",
   "co2_g",
 ];
+
+/** What the operator pays: a tenant's people pay by the prices of models. */
+const OPERATOR_COSTS = ["energy_cost_usd"];
 
 const read = (path: string, rest: Omit<LiveRule, "method" | "path"> = {}): LiveRule => ({
   method: "GET",
@@ -96,6 +100,7 @@ const read = (path: string, rest: Omit<LiveRule, "method" | "path"> = {}): LiveR
 const admin = (method: LiveRule["method"], ...paths: readonly string[]): readonly LiveRule[] =>
   paths.map((path) => ({ method, path }));
 const own = { user: "tenant in query" } as const;
+const ownCosts = { ...own, hidden: OPERATOR_COSTS } as const;
 
 /** What admins may change of a tenant. */
 const tenantChanges = TENANT_CHANGES.map(({ method, at }): LiveRule => {
@@ -119,17 +124,17 @@ export const LIVE_RULES: readonly LiveRule[] = [
   read("/models", { user: "allowed models", fields: MODEL_FIELDS }),
   read("/usage", own),
   read("/usage/keys", own),
-  read("/usage/keys/summary", own),
+  read("/usage/keys/summary", ownCosts),
   read("/usage/models", own),
-  read("/usage/daily", own),
+  read("/usage/daily", ownCosts),
   read("/usage/series", own),
   read("/usage/series/models", own),
-  read("/usage/breakdown", own),
+  read("/usage/breakdown", ownCosts),
   read("/usage/cache", own),
   read("/usage/logs", { ...own, fields: ROW_FIELDS }),
   read("/usage/logs/totals", own),
   read("/usage/logs/{request_id}", { user: "tenant in answer", fields: ROW_FIELDS }),
-  read("/costs", own),
+  read("/costs", ownCosts),
   read("/fairshare/live", { shared: true }),
   read("/overview/attention", { shared: true }),
   read("/overview/summary", { shared: true }),

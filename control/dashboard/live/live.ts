@@ -10,8 +10,9 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { Database } from "../../db/connect.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { UserRow } from "../../db/schema/users.ts";
+import { csvHeaders, csvLine, csvLines, isCsvFormat } from "../../kernel/csv.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { UUID } from "../../kernel/parse.ts";
+import { refuseRepeated, UUID } from "../../kernel/parse.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { csvColumns } from "./csv-columns.ts";
@@ -98,46 +99,51 @@ export class Live {
 
   /** What a `user` may see of an answer. */
   async #narrowed(answer: Response, rule: LiveRule, tenantId: string): Promise<Response> {
-    const { fields } = rule;
-    if ((rule.user !== "tenant in answer" && fields === undefined) || answer.status === 204) return answer;
+    const isWhole = rule.fields === undefined && rule.hidden === undefined;
+    if ((rule.user !== "tenant in answer" && isWhole) || answer.status === 204) return answer;
     const type = answer.headers.get("content-type") ?? "";
     // Rows of the query's tenant alone: only their columns are left to narrow, as they come.
-    if (rule.user === "tenant in query" && fields !== undefined && /^text\/csv\b/.test(type)) {
+    if (rule.user === "tenant in query" && /^text\/csv\b/.test(type)) {
       const { status, headers } = answer;
-      return new Response(answer.body?.pipeThrough(csvColumns(fields)) ?? null, { status, headers });
+      const shownColumns = csvColumns((name) => isShown(rule, name));
+      return new Response(answer.body?.pipeThrough(shownColumns) ?? null, { status, headers });
     }
     const value = await jsonOf(answer);
     if (rule.user === "tenant in answer" && recordOf(value)["tenant_id"] !== tenantId)
       throw new GatewayError("not_found");
     const narrowed: unknown = Array.isArray(value)
-      ? value.map((record) => narrowedTo(fields, record))
-      : narrowedTo(fields, value);
+      ? value.map((record) => narrowedTo(rule, record))
+      : narrowedTo(rule, value);
     return new Response(JSON.stringify(narrowed), { status: answer.status, headers: answer.headers });
   }
 
   /**
-   * The models that a tenant may use, all in one answer, by `q` (a part of the name) and `limit`. The Management API's own pages,
-   * cursors and search would tell of models that the tenant may not know, and of what the upstream calls them. Its pages are the
-   * same for every tenant, so that readers of one second share them.
+   * The models that a tenant may use, all in one answer, by `q` (a part of the name) and `limit`, as CSV with `format=csv`.
+   * The Management API's own pages, cursors and search would tell of models that the tenant may not know, and of what the
+   * upstream calls them. Its pages are the same for every tenant, so that readers of one second share them.
    */
   async #allowedModels(request: Request, matched: MatchedRule, caller: Caller, tenantId: string): Promise<Response> {
     const asked = new URL(request.url).searchParams;
+    refuseRepeated(asked, ["q", "limit", "format"]);
+    const isCsv = isCsvFormat(asked.get("format")) === true;
     const part = (asked.get("q") ?? "").toLowerCase();
     const isAllowed = await this.#permission(tenantId);
-    const shownModels: unknown[] = [];
+    const shownModels: object[] = [];
     const query = new URLSearchParams({ limit: MODELS_A_PAGE });
     for (;;) {
       const answer = shown(await this.#sharedAnswer(request, addressOf(matched, query), caller));
       if (!answer.ok) return answer;
-      const models = await jsonOf(answer);
-      if (!Array.isArray(models)) throw new GatewayError("not_found");
-      for (const model of models) {
+      const page = await jsonOf(answer);
+      if (!Array.isArray(page)) throw new GatewayError("not_found");
+      for (const model of page) {
         const name = String(recordOf(model)["model_name"]);
-        if (isAllowed(name) && name.toLowerCase().includes(part))
-          shownModels.push(narrowedTo(matched.rule.fields, model));
+        if (isAllowed(name) && name.toLowerCase().includes(part)) shownModels.push(narrowedTo(matched.rule, model));
       }
       const cursor = cursorOf(answer.headers.get("link"));
-      if (cursor === null) return Response.json(shownModels.slice(0, limitOf(asked.get("limit"))));
+      if (cursor === null) {
+        const models = shownModels.slice(0, limitOf(asked.get("limit")));
+        return isCsv ? csvFile("models", matched.rule.fields ?? [], models) : Response.json(models);
+      }
       query.set("cursor", cursor);
     }
   }
@@ -229,10 +235,18 @@ async function jsonOf(answer: Response): Promise<unknown> {
   return await answer.json();
 }
 
-/** A record with these fields alone; undefined: with all. */
-function narrowedTo(fields: readonly string[] | undefined, record: unknown): unknown {
-  if (fields === undefined) return record;
-  return Object.fromEntries(Object.entries(recordOf(record)).filter(([name]) => fields.includes(name)));
+/** Whether a `user` sees a field of a rule's records. */
+function isShown({ fields, hidden = [] }: LiveRule, name: string): boolean {
+  return (fields === undefined || fields.includes(name)) && !hidden.includes(name);
+}
+
+/** A record with what a `user` sees of it. */
+function narrowedTo(rule: LiveRule, record: unknown): object {
+  return Object.fromEntries(Object.entries(recordOf(record)).filter(([name]) => isShown(rule, name)));
+}
+
+function csvFile(filename: string, columns: readonly string[], rows: readonly object[]): Response {
+  return new Response(csvLine(columns) + csvLines(columns, rows), { headers: csvHeaders(filename) });
 }
 
 /** Of the next page of a list; null: this is the last one. */

@@ -9,18 +9,15 @@ import type { CreatedKey } from "../../../shared/schema/api-key.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
-import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
 import { keyRecord } from "../../resources/key-record.ts";
-import { ASSISTANT_TENANT_ID, ASSISTANT_TENANT_NAME } from "../../resources/own-tenants.ts";
+import { ASSISTANT_TENANT_ID, freeAssistantName } from "../../resources/own-tenants.ts";
 import { insertTenant } from "../tenants/insert-tenant.ts";
 
 const KEY_FOR_MS = 86_400_000;
 
-/**
- * The key and its secret; keys of it that have expired are removed. Throws 409 when another tenant has the assistant's name.
- */
+/** The key and its secret; keys of it that have expired are removed. */
 export async function makeAssistantKey(ctx: VerbContext): Promise<Written<CreatedKey>> {
   const secret = makeKeySecret(ctx.randomBytes(24));
   const hash = hashKeySecret(secret, ctx.pepper);
@@ -30,16 +27,10 @@ export async function makeAssistantKey(ctx: VerbContext): Promise<Written<Create
     const [known] = await tx.select({ id: tenants.id }).from(tenants).where(mine).for("update");
     if (known === undefined) {
       const body = parse(createTenantSchema, {
-        name: ASSISTANT_TENANT_NAME,
+        name: await freeAssistantName(tx),
         description: "Requests of the console's assistant to its model",
       });
-      try {
-        await insertTenant(tx, journal, { ...body, id: ASSISTANT_TENANT_ID }, now);
-      } catch (error) {
-        if (isUniqueViolation(error))
-          throw new GatewayError("already_exists", { value: `tenant '${ASSISTANT_TENANT_NAME}'`, param: "name" });
-        throw error;
-      }
+      await insertTenant(tx, journal, { ...body, id: ASSISTANT_TENANT_ID }, now);
     }
     const ended = await tx
       .delete(apiKeys)

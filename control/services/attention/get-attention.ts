@@ -8,6 +8,7 @@ import type { CellDirectory } from "../../cells/cell-directory.ts";
 import type { HotStore } from "../../hot-store/hot-store.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
+import { backupAttention } from "./backup-attention.ts";
 import { budgetAttention } from "./budget-attention.ts";
 import { cellAttention } from "./cell-attention.ts";
 import { recordAttention } from "./record-attention.ts";
@@ -16,7 +17,7 @@ import { recordAttention } from "./record-attention.ts";
 const ITEMS_MAX = 200;
 /** Alerts about what the list has an entry of its own for. */
 const SHOWN_OTHERWISE =
-  /^(model_health_down:|term_budget_|key_term_budget_|tenant_expiry:|redis_sync_failed$|usage_rows_refused$|slurm_reconcile_held$)/;
+  /^(model_health_down:|term_budget_|key_term_budget_|tenant_expiry:|redis_sync_failed$|usage_rows_refused$|slurm_reconcile_held$|backup_failed$)/;
 
 /** At most 200 entries, the most urgent kind first, of one kind the one that has lasted longest. Throws 503. */
 export async function getAttention(
@@ -28,6 +29,7 @@ export async function getAttention(
     async () =>
       await Promise.all([
         recordAttention(ctx),
+        backupAttention(ctx),
         cellAttention(ctx, directory, store),
         budgetAttention(ctx, directory),
         alertAttention(ctx),

@@ -13,10 +13,10 @@ import {
   usageTotalsQuerySchema,
 } from "../../../shared/schema/usage-reads.ts";
 import { readKeySummaries } from "../../analytics/key-summaries.ts";
+import { readLogTotals } from "../../analytics/log-totals.ts";
 import { readSpans, traceAmong } from "../../analytics/spans.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCacheUsage } from "../../analytics/usage-costs.ts";
-import { readLogTotals } from "../../analytics/usage-logs.ts";
 import { readModelUsage } from "../../analytics/usage-models.ts";
 import { readModelSeries, readSeries, readTenantSeries } from "../../analytics/usage-series.ts";
 import { readKeyUsage, readTotals } from "../../analytics/usage-totals.ts";

@@ -1,0 +1,28 @@
+/** The address of whoever sends a request, and how they came. */
+import { getConnInfo } from "@hono/node-server/conninfo";
+import type { Context } from "hono";
+import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
+
+/**
+ * The client's address: the connection's peer, or who came through the proxies that the operator listed. Null without a
+ * connection. Headers of everybody else could contain any address, so they are not read.
+ */
+export function clientAddress(c: Context, proxies: TrustedProxies): string | null {
+  const peer = peerOf(c);
+  return peer === null ? null : proxies.clientOf(peer, c.req.header("x-forwarded-for"));
+}
+
+/** Whether the client came over TLS, as a listed proxy says it; null: none does. */
+export function clientProtocol(c: Context, proxies: TrustedProxies): "http" | "https" | null {
+  const peer = peerOf(c);
+  return peer === null ? null : proxies.protocolOf(peer, c.req.header("x-forwarded-proto"));
+}
+
+/** Without the zone that a link-local address may have. */
+function peerOf(c: Context): string | null {
+  try {
+    return getConnInfo(c).remote.address?.replace(/%.*/s, "") ?? null;
+  } catch {
+    return null; // not served over a connection
+  }
+}

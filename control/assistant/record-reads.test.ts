@@ -1,0 +1,95 @@
+/** Every write that can be proposed is shown with what it is about (docs/rules/assistant.md#proposals), by the API's document. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { buildDocument } from "../api/document.ts";
+import { LIVE_RULES } from "../dashboard/live/live-rules.ts";
+import { effectOf } from "./effect.ts";
+import { type AssistantOperation, operationsOf } from "./operations.ts";
+import { recordIn, recordReads } from "./record-reads.ts";
+
+/** Fields of bodies whose value now nobody is shown: credentials, and what only does something. */
+const NO_VALUE_NOW = [
+  "api_key",
+  "auth_header",
+  "clear_slack_webhook",
+  "clear_smtp_password",
+  "clear_token",
+  "slack_webhook_url",
+  "token",
+];
+
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+}
+interface Document {
+  readonly paths: Readonly<
+    Record<string, { readonly get?: { readonly responses: Readonly<Record<string, unknown>> } }>
+  >;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+let control: TestControl;
+let document: Document;
+let operations: readonly AssistantOperation[];
+
+beforeAll(async () => {
+  control = await startControl();
+  document = buildDocument(control.app, "0") as Document;
+  operations = operationsOf(document, LIVE_RULES);
+});
+afterAll(async () => {
+  await control.close();
+});
+
+/** An answer of a read in which every field has its own name as its value, and every id is the one in `{id}`. */
+function sampleOf(schema: Schema, depth = 0): unknown {
+  if (schema.$ref !== undefined && depth < 6)
+    return sampleOf(document.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}, depth + 1);
+  if (schema.items !== undefined) return [sampleOf(schema.items, depth + 1)];
+  const parts = [schema, ...(schema.allOf ?? [])].flatMap(({ properties = {} }) => Object.entries(properties));
+  if (parts.length === 0) return "leaf";
+  return Object.fromEntries(
+    parts.map(([name, inner]) => {
+      const value = sampleOf(inner, depth + 1);
+      return [name, value === "leaf" ? (name === "id" ? "the-id" : `${name} now`) : value];
+    }),
+  );
+}
+function answerTo(path: string): unknown {
+  const documented = document.paths[`/api/v1${path.split("?")[0] ?? ""}`]?.get?.responses["200"] as
+    | { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+    | undefined;
+  return documented === undefined ? null : sampleOf(documented.content["application/json"]?.schema ?? {});
+}
+
+it("with its name, or that of what it belongs to, and with the value of every field as it is", () => {
+  const writes = operations.filter(({ writes: isWrite }) => isWrite);
+  expect(writes.length).toBeGreaterThan(50);
+  const problems = writes.flatMap((operation) => {
+    const { name, method, path, pathNames, body } = operation;
+    const properties = Object.keys((body?.["properties"] ?? {}) as object);
+    const given = JSON.stringify(Object.fromEntries(properties.map((field) => [field, "then"])));
+    const call = { method, path, body: body === null ? null : given };
+    const { own, parent } = recordReads(operation, call, operations);
+    const read = (one: typeof own) => {
+      if (one === null) return null;
+      const wanted =
+        one.row === null ? one : { ...one, row: { ...one.row, value: one.row.field === "id" ? "the-id" : "name now" } };
+      return recordIn(answerTo(one.path), wanted);
+    };
+    const effect = effectOf(operation, call, { own: read(own), parent: read(parent) });
+    const isNameless = pathNames.length > 0 && effect.object === null && (method !== "POST" || effect.parent === null);
+    const unknown = effect.changes.filter(
+      ({ from, field }) => method !== "POST" && from === null && !NO_VALUE_NOW.includes(field),
+    );
+    return [
+      ...(isNameless ? [`${name} has no name`] : []),
+      ...unknown.map(({ field }) => `${name}: ${field} is not known`),
+    ];
+  });
+  // A benchmark has no name; its page shows which one runs.
+  expect(problems).toEqual(["post_benchmarks_id_stop has no name"]);
+});

@@ -1,0 +1,138 @@
+/** What a card of the assistant says is what happens, at the time of the click (docs/rules/assistant.md#proposals). */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AssistantOutdated, AssistantProposal, AssistantRun } from "../../shared/assistant.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { type AssistantConsole, startAssistantConsole } from "../../test/harness/assistant-console.ts";
+import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
+
+let model: ToolModel;
+let assistant: AssistantConsole;
+
+beforeAll(async () => {
+  model = await startToolModel();
+  assistant = await startAssistantConsole(model.url);
+});
+afterAll(async () => {
+  await assistant.testing.close();
+  await model.close();
+});
+
+const newTenant = async (name: string) => await assistant.api<Tenant>("POST", "/tenants", { name });
+const now = async ({ id }: Tenant) => await assistant.api<Tenant>("GET", `/tenants/${id}`);
+const run = async ({ token }: AssistantProposal) =>
+  (await (await assistant.run(token)).json()) as AssistantRun & AssistantOutdated & { error: { code: string } };
+const rows = ({ changes }: AssistantProposal) =>
+  changes.map(({ field, from, to, isDefault }) => [field, from, to, isDefault]);
+
+describe("a card", () => {
+  it("shows what a replacing write resets because the call does not name it", async () => {
+    const tenant = await newTenant("with-a-term");
+    const active_until = "2030-01-01T00:00:00.000Z";
+    const weekly_windows = [{ day: 1, start_min: 0, end_min: 60 }];
+    await assistant.api("PATCH", `/tenants/${tenant.id}/schedule`, { active_until, weekly_windows });
+    await assistant.api("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 5, budget_period: "monthly" });
+
+    const schedule = await assistant.proposed("patch_tenants_id_schedule", { id: tenant.id }, { weekly_windows: [] });
+    expect(rows(schedule)).toEqual([
+      ["weekly_windows", JSON.stringify(weekly_windows), "[]", false],
+      ["active_until", `"${active_until}"`, "null", true],
+    ]);
+    const budget = await assistant.proposed("patch_tenants_id_budget", { id: tenant.id }, { budget_cost_usd: 1 });
+    expect(rows(budget)).toEqual([
+      ["budget_cost_usd", "null", "1", false],
+      ["budget_tokens", "5", "null", true],
+      ["budget_period", '"monthly"', "null", true],
+    ]);
+    for (const proposal of [schedule, budget]) expect((await run(proposal)).status).toBe(200);
+    expect(await now(tenant)).toMatchObject({ active_until: null, budget_tokens: null, budget_period: null });
+  });
+
+  it("shows the defaults within a value, and those of something new that set anything", async () => {
+    const tenant = await newTenant("guarded");
+    const policy = { input_scanners: ["pii"] };
+    const guarded = await assistant.proposed("patch_tenants_id_guardrails", { id: tenant.id }, { policy });
+    expect(JSON.parse(guarded.changes[0]?.to ?? "")).toMatchObject({ ...policy, action: "block", fail_open: true });
+    expect(JSON.parse(guarded.body ?? "")).toEqual({ policy });
+    const { key } = await assistant.api<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name: "k" });
+    const rotated = await assistant.proposed("post_keys_id_rotate", { id: key.id });
+    expect([rotated.isFinal, rows(rotated)]).toEqual([true, [["grace_secs", null, "0", true]]]);
+  });
+
+  it("names what is only in a list, and shows its values", async () => {
+    const recipe = await assistant.api<{ id: string }>("POST", "/recipes", { name: "big one", body: {} });
+    expect(await assistant.proposed("delete_recipes_id", { id: recipe.id })).toMatchObject({ object: "big one" });
+    const weight = await assistant.proposed("patch_fairshare_groups_name_weight", { name: "default" }, { weight: 7 });
+    expect([weight.object, rows(weight)]).toEqual(["default", [["weight", "100", "7", false]]]);
+    const model_name = "served-twice";
+    const served = { model_name, api_base: "http://127.0.0.1:9" };
+    const { id } = await assistant.api<{ id: string }>("POST", "/models", served);
+    const endpoint = await assistant.api<{ id: string }>("POST", `/models/${id}/endpoints`, {
+      name: "eu",
+      api_base: "http://127.0.0.1:8",
+    });
+    const parameters = { id, endpoint_id: endpoint.id };
+    const removed = await assistant.proposed("delete_models_id_endpoints_endpoint_id", parameters);
+    expect(removed).toMatchObject({ object: "eu", parent: model_name });
+    const checked = await assistant.proposed("put_models_id_health_config", { id }, { checks_enabled: false });
+    expect([checked.object, rows(checked)]).toEqual([model_name, [["checks_enabled", "true", "false", false]]]);
+    await assistant.api("DELETE", `/models/${id}/endpoints/${endpoint.id}`);
+    expect((await run(removed)).outdated).toMatchObject({ object: null, parent: model_name });
+  });
+
+  it("hides nothing behind characters that change how a line looks", async () => {
+    const tenant = await newTenant("plain");
+    const description = "a\u202eb\u2066c\u200ed";
+    const card = await assistant.proposed("put_tenants_id", { id: tenant.id }, { description });
+    expect(card.changes[0]?.to).toBe('"a\\u202eb\\u2066c\\u200ed"');
+    expect(card.body).toBe('{"description":"a\\u202eb\\u2066c\\u200ed"}');
+    expect((await run(card)).status).toBe(200);
+    expect((await now(tenant)).description).toBe(description);
+  });
+});
+
+describe("a click", () => {
+  it("does nothing when the object is another one than was shown, and shows it as it is", async () => {
+    const tenant = await newTenant("moved-on");
+    const shown = await assistant.proposed("patch_tenants_id_weight", { id: tenant.id }, { weight: 7 });
+    await assistant.api("PATCH", `/tenants/${tenant.id}/weight`, { weight: 300 });
+    const { outdated } = await run(shown);
+    expect((await now(tenant)).weight).toBe(300);
+    expect(outdated).toMatchObject({ method: shown.method, path: shown.path, body: shown.body });
+    expect(outdated.id).not.toBe(shown.id);
+    expect(rows(outdated)).toEqual([["weight", "300", "7", false]]);
+    expect((await run(outdated)).status).toBe(200);
+    expect((await now(tenant)).weight).toBe(7);
+    expect((await run(outdated)).error.code).toBe("proposal_unusable");
+  });
+
+  it.each([
+    [
+      "has another name",
+      async ({ id }: Tenant) => void (await assistant.api("PUT", `/tenants/${id}`, { name: "other" })),
+    ],
+    ["is gone", async ({ id }: Tenant) => void (await assistant.api("DELETE", `/tenants/${id}`))],
+  ])("does nothing when the object %s", async (_, change) => {
+    const tenant = await newTenant(`of ${_}`);
+    const shown = await assistant.proposed("delete_tenants_id", { id: tenant.id });
+    await change(tenant);
+    expect((await run(shown)).outdated.object).not.toBe(shown.object);
+  });
+
+  it("goes on where something else of the object has changed", async () => {
+    const tenant = await newTenant("still-itself");
+    const shown = await assistant.proposed("patch_tenants_id_weight", { id: tenant.id }, { weight: 7 });
+    await assistant.api("PATCH", `/tenants/${tenant.id}/status`, { status: "suspended" });
+    expect((await run(shown)).status).toBe(200);
+    expect(await now(tenant)).toMatchObject({ weight: 7, status: "suspended" });
+  });
+
+  it("notices a value that differs only where the card has cut it", async () => {
+    const tenant = await newTenant("long");
+    const description = (end: string) => ({ description: `${"x".repeat(900)}${end}` });
+    await assistant.api("PUT", `/tenants/${tenant.id}`, description("1"));
+    const shown = await assistant.proposed("put_tenants_id", { id: tenant.id }, { description: "short" });
+    await assistant.api("PUT", `/tenants/${tenant.id}`, description("2"));
+    expect((await run(shown)).outdated.changes).toEqual(shown.changes);
+  });
+});
