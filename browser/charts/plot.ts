@@ -45,6 +45,8 @@ export interface Plot {
 const AXIS_WIDTH_PX = 60;
 const TIME_AXIS_HEIGHT_PX = 44;
 const TIME_LABEL_WIDTH_PX = 90;
+/** A label this near the end of the time axis would not be whole. */
+const END_PX = 12;
 const MINUTE_MS = 60_000;
 
 /** Where the cursor is: the position of its instant among the instants, and on the plot. */
@@ -100,7 +102,8 @@ export function drawPlot(
             );
             return [...ticks.atMs];
           },
-          values: (_u, splits) => splits.map((at) => ticks.labels[ticks.atMs.indexOf(at)] ?? ""),
+          values: (u, splits) =>
+            splits.map((at) => (isAtEnd(u, at) ? "" : (ticks.labels[ticks.atMs.indexOf(at)] ?? ""))),
         },
         {
           ...axis,
@@ -145,6 +148,13 @@ export function drawPlot(
     },
     destroy: () => plot.destroy(),
   };
+}
+
+/** Whether a mark is so near the right end that its label would be cut. */
+function isAtEnd({ width, scales }: uPlot, at: number): boolean {
+  const { min, max } = scales["x"] ?? {};
+  if (min == null || max == null || max <= min) return false;
+  return ((max - at) / (max - min)) * (width - AXIS_WIDTH_PX) < END_PX;
 }
 
 /** Stacks are drawn from the highest top down, each one over the one before. */

@@ -16,10 +16,20 @@ export function livePath(path: string): string {
   return path.replace(/^\/api\/v1(?=\/|$)/, "/api/live");
 }
 
+let signedOut = (): void => undefined;
+
+/** Sets what is done when an answer says that nobody is signed in, whoever has asked for it. */
+export function whenSignedOut(act: () => void): void {
+  signedOut = act;
+}
+
 /** Sends requests; those that nobody answers reject with ApiError `unreachable`. */
 export async function send(request: Request): Promise<Response> {
   try {
-    return await fetch(request);
+    const response = await fetch(request);
+    // a wrong password, and a wrong key that the playground passes on, are 401 too
+    if (response.status === 401 && /^\/api\/(live|assistant)(\/|$)/.test(new URL(request.url).pathname)) signedOut();
+    return response;
   } catch (error) {
     if (request.signal.aborted) throw error;
     throw new ApiError(0, "unreachable", "the console's server cannot be reached");

@@ -1,6 +1,12 @@
 /** The assistant of the console's server (docs/rules/assistant.md): its state, questions, and proposals that are run. */
 import { queryOptions } from "@tanstack/react-query";
-import type { AssistantEvent, AssistantRun, AssistantState } from "../../shared/assistant.ts";
+import type {
+  AssistantEvent,
+  AssistantOutcome,
+  AssistantOutdated,
+  AssistantRun,
+  AssistantState,
+} from "../../shared/assistant.ts";
 import { EventReader } from "../../shared/sse/event-reader.ts";
 import { send } from "./api.ts";
 import { ApiError, errorOf } from "./api-error.ts";
@@ -40,9 +46,18 @@ export async function askAssistant(
   if (!isWhole) throw new ApiError(0, "unreachable", "the answer broke off");
 }
 
-/** Runs a proposal. Throws ApiError; what the Management API says is in the value. */
-export async function runProposal(token: string): Promise<AssistantRun> {
-  return (await answered(posted("/api/assistant/run", { token }))) as AssistantRun;
+/** Runs a proposal, unless it is outdated. Throws ApiError; what the Management API says is in the value. */
+export async function runProposal(token: string): Promise<AssistantRun | AssistantOutdated> {
+  return (await answered(posted("/api/assistant/run", { token }))) as AssistantRun | AssistantOutdated;
+}
+
+/** What came of a proposal whose answer was lost; `unknown` too when that cannot be told any more, or now. */
+export async function proposalOutcome(token: string): Promise<AssistantOutcome> {
+  try {
+    return (await answered(posted("/api/assistant/outcome", { token }))) as AssistantOutcome;
+  } catch {
+    return { state: "unknown" };
+  }
 }
 
 function posted(path: string, body: object, signal: AbortSignal | null = null): Request {

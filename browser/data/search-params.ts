@@ -37,6 +37,17 @@ export function numberParam(min: number, max: number): Param<number> {
 /** `true`, or absent. */
 export const flagParam: Param<true> = (value) => (value === true ? true : undefined);
 
+/** How a list is looked at: its order, such as `-name`, and the identifiers of its columns, separated by commas. */
+export const LIST_PARAMS = { sort: textParam(40), columns: textParam(300) };
+
+/** Like {@link LIST_PARAMS}, of one of several lists of a page: their names begin with the prefix. */
+export function listParams<const P extends string>(
+  prefix: P,
+): { readonly [N in keyof typeof LIST_PARAMS as `${P}${N}`]: (typeof LIST_PARAMS)[N] } {
+  const named = Object.entries(LIST_PARAMS).map(([name, param]) => [`${prefix}${name}`, param] as const);
+  return Object.fromEntries(named) as ReturnType<typeof listParams<P>>;
+}
+
 type Params = Readonly<Record<string, Param<unknown>>>;
 type Search<P extends Params> = { [N in keyof P]?: Exclude<ReturnType<P[N]>, undefined> };
 

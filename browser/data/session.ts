@@ -1,5 +1,6 @@
 /** Who has signed in, how one can, and which build the server hands out (docs/rules/console.md#sessions). */
 import { queryOptions } from "@tanstack/react-query";
+import { learnServerTime } from "../time/server-time.ts";
 import { send } from "./api.ts";
 import { type ApiError, errorOf } from "./api-error.ts";
 import { retries } from "./reads.ts";
@@ -16,8 +17,11 @@ export const SESSION_KEY = ["session"] as const;
 /** The session, read again every minute: it may have ended, and the server may have a new build. Oftener by who waits for approval. */
 export const sessionQuery = queryOptions<Session, ApiError>({
   queryKey: SESSION_KEY,
-  queryFn: async ({ signal }) =>
-    sessionOf(await answered(await send(new Request(new URL("/api/session", location.origin), { signal })))),
+  queryFn: async ({ signal }) => {
+    const body = await answered(await send(new Request(new URL("/api/session", location.origin), { signal })));
+    learnServerTime(fieldsOf(body)["now_ms"]);
+    return sessionOf(body);
+  },
   retry: retries,
   refetchInterval: ({ state }) => (state.data?.user?.status === "pending" ? PENDING_EVERY_MS : SESSION_EVERY_MS),
   staleTime: SESSION_EVERY_MS / 2,

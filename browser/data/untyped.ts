@@ -8,6 +8,12 @@ export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
+/** What the answer to a write warns of, each as a sentence; none where it says nothing. */
+export function warningsOf(answer: unknown): readonly string[] {
+  const { warnings } = fieldsOf(answer);
+  return Array.isArray(warnings) ? warnings.filter((warning): warning is string => typeof warning === "string") : [];
+}
+
 /** The value where it is a text; else null. */
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;

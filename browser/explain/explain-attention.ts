@@ -3,6 +3,7 @@ import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { deploymentTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
+import { settingTarget } from "./setting-tabs.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -28,6 +29,7 @@ const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]
   replicas_lost: "warn",
   budget_exhausted: "bad",
   alert: "warn",
+  backup_failed: "warn",
   sync_pending: "warn",
   usage_refused: "warn",
   usage_waiting: "warn",
@@ -65,7 +67,7 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "api_key":
       return pageTarget("/keys", { key_id: entity_id });
     case "settings":
-      return kind === "provisioner_held" ? pageTarget("/deployments", {}) : null;
+      return kind === "provisioner_held" ? pageTarget("/deployments", {}) : settingTarget(entity_id);
     case "model_endpoint":
     case "gateway":
       return null;

@@ -220,6 +220,15 @@ describe("attention", () => {
     } as const;
     expect(explainAttention(item).link).toEqual({ to: "/keys", params: {}, search: { key_id: "k" } });
   });
+
+  it("about a setting leads to its part of the settings, unless another page has more", () => {
+    const of = (kind: AttentionItem["kind"], entity_id: string) =>
+      explainAttention({ kind, entity_type: "settings", entity_id, name: "", detail: "", since: null }).link;
+    expect(of("setting_without_effect", "assistant")).toMatchObject({ to: "/settings", search: { tab: "assistant" } });
+    expect(of("setting_without_effect", "usage_retention")).toMatchObject({ search: { tab: "retention" } });
+    expect(of("provisioner_held", "jobsched")).toMatchObject({ to: "/deployments" });
+    expect(of("setting_without_effect", "constructor")).toBeNull();
+  });
 });
 
 describe("budgets", () => {

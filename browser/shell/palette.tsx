@@ -19,7 +19,7 @@ interface Target extends Option {
   readonly go: () => void;
 }
 
-/** Goes to a page, a tenant or a request by typing. */
+/** Goes to a page, a tenant, a model or a request by typing. */
 export function Palette({ role, onClose }: { readonly role: "admin" | "user"; readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
   const { targets, isFailed } = useTargets(role, useDeferredValue(typed.trim()), onClose);
@@ -76,7 +76,7 @@ export function Palette({ role, onClose }: { readonly role: "admin" | "user"; re
   );
 }
 
-/** Where one can go with what was typed; `isFailed`: tenants could not be searched, so that there may be more. */
+/** Where one can go with what was typed; `isFailed`: tenants or models could not be searched, so that there may be more. */
 function useTargets(
   role: "admin" | "user",
   typed: string,
@@ -86,6 +86,9 @@ function useTargets(
   const searches = role === "admin" && typed.length > 1;
   const tenants = useQuery(
     read("/api/v1/tenants", { params: { query: { q: typed, limit: String(FOUND_MAX) } } }, { enabled: searches }),
+  );
+  const models = useQuery(
+    read("/api/v1/models", { params: { query: { q: typed, limit: String(FOUND_MAX) } } }, { enabled: searches }),
   );
   const going = (to: () => Promise<void>) => () => {
     onClose();
@@ -112,6 +115,16 @@ function useTargets(
         }),
       )
     : [];
+  const foundModels = searches
+    ? (models.data ?? []).map(
+        ({ id, model_name }): Target => ({
+          value: id,
+          label: model_name,
+          note: pageName("models"),
+          go: going(async () => await navigate({ to: "/models/$modelId", params: { modelId: id } })),
+        }),
+      )
+    : [];
   const request: readonly Target[] = REQUEST_ID.test(typed)
     ? [
         {
@@ -122,5 +135,8 @@ function useTargets(
         },
       ]
     : [];
-  return { targets: [...pages, ...found, ...request], isFailed: searches && tenants.isError };
+  return {
+    targets: [...pages, ...found, ...foundModels, ...request],
+    isFailed: searches && (tenants.isError || models.isError),
+  };
 }

@@ -27,8 +27,7 @@ export function SignedIn() {
   const [last, setLast] = useState<SessionUser | null>(null);
   const user = session.data?.user ?? null;
   const { href, pathname } = useLocation();
-  // What one person has read and typed must not be there for another one, who may have signed in in another window.
-  const isAnother = user !== null && last !== null && user.id !== last.id;
+  const isAnother = user !== null && last !== null && mayNotKnow(user, last);
   useEffect(() => {
     if (isAnother) {
       forgetPrivate();
@@ -54,6 +53,16 @@ export function SignedIn() {
       <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} />}</Suspense>
     </CurrentUser>
   );
+}
+
+/**
+ * Whether there is on the page what somebody may not see: what another person has read and typed, who may have signed in in
+ * another window, or the same one as an admin, or in another tenant.
+ */
+function mayNotKnow(now: SessionUser, before: SessionUser): boolean {
+  if (now.id !== before.id) return true;
+  if (now.role === "admin") return false;
+  return before.role === "admin" || (before.tenant_id !== null && before.tenant_id !== now.tenant_id);
 }
 
 function Admitted({ user }: { readonly user: SessionUser }) {

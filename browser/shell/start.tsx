@@ -4,10 +4,12 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
+import { whenSignedOut } from "../data/api.ts";
 import { ApiError } from "../data/api-error.ts";
 import { SESSION_KEY, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import { installPartsAhead } from "./parts-ahead.ts";
 import { consoleRouter } from "./router.tsx";
 import { applyTheme, storedTheme } from "./theme.ts";
 
@@ -21,6 +23,7 @@ const ABOUT_USER = new Set(["signed_out", "account_pending", "account_disabled",
 export function startConsole(): void {
   const root = document.getElementById("root");
   if (root === null) return;
+  installPartsAhead();
   applyTheme(storedTheme());
   const onError = (error: unknown): void => {
     if (error instanceof ApiError && ABOUT_USER.has(error.code))
@@ -33,6 +36,7 @@ export function startConsole(): void {
       queries: { refetchOnWindowFocus: true, refetchIntervalInBackground: false, networkMode: "always" },
     },
   });
+  whenSignedOut(() => void queries.invalidateQueries({ queryKey: SESSION_KEY }));
   // Asked for while the page's part is loaded, which every page but the first waits for.
   void queries.prefetchQuery(sessionQuery);
   const router = consoleRouter(queries);

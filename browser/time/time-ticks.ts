@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 const STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200].map(
   (seconds) => seconds * SECOND_MS,
 );
-const DAY_STEPS = [1, 2, 7, 14];
+const DAY_STEPS = [1, 2, 3, 7, 14];
 const MONTH_STEPS = [1, 2, 3, 6, 12, 24, 60, 120, 600, 1200];
 const NO_TICKS: TimeTicks = { atMs: [], labels: [] };
 const LONGEST_MONTH_DAYS = 31;

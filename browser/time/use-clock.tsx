@@ -2,10 +2,11 @@
 import { useSyncExternalStore } from "react";
 import { formatAge, formatInstant, instantOf } from "./instants.ts";
 import { PageClock } from "./page-clock.ts";
+import { serverNowMs } from "./server-time.ts";
 import { useZone } from "./zone-context.tsx";
 
 const pageClock = new PageClock({
-  now: () => Date.now(),
+  now: serverNowMs,
   every: (intervalMs, tick) => {
     const timer = setInterval(tick, intervalMs);
     return () => clearInterval(timer);

@@ -7,10 +7,11 @@ interface Sort {
   readonly column: string;
   readonly isDescending: boolean;
 }
-type SortValue = string | number | null;
+/** By what a row stands in an order; null: not known, and last. */
+export type SortValue = string | number | null;
 
 /** By what rows are put in order, by column. */
-export type SortValues<T> = Readonly<Record<string, (row: T) => SortValue>>;
+type SortValues<T> = Readonly<Record<string, (row: T) => SortValue>>;
 
 /** The order that an address names; undefined for a column that cannot be sorted by. */
 export function sortFrom<T>(param: string | undefined, values: SortValues<T>): Sort | undefined {
@@ -43,7 +44,9 @@ function knownOf(value: SortValue): SortValue {
   return typeof value === "number" && Number.isNaN(value) ? null : value;
 }
 
+const TEXTS = new Intl.Collator();
+
 function compared(a: string | number, b: string | number): number {
-  if (typeof a === "string" && typeof b === "string") return a.localeCompare(b);
+  if (typeof a === "string" && typeof b === "string") return TEXTS.compare(a, b);
   return a < b ? -1 : a > b ? 1 : 0;
 }

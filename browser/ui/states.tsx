@@ -6,7 +6,7 @@ import classes from "./states.module.css";
 const LOADING_AFTER_MS = 200;
 
 /** A read as a page has it: the shape of a query's result. */
-interface ReadState<T> {
+export interface ReadState<T> {
   readonly data: T | undefined;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly isFetching: boolean;

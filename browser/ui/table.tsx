@@ -24,7 +24,8 @@ interface Sort {
   readonly isDescending: boolean;
 }
 
-interface TableProps<T> {
+/** What a table takes. */
+export interface TableProps<T> {
   /** What the table lists, read out. */
   readonly label: string;
   readonly columns: readonly Column<T>[];

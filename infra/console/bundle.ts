@@ -7,7 +7,9 @@ import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
+import { WRITES_JSON_SCHEMA, withoutJsonSchema } from "./judging-only.ts";
 import { onlyNamedParts } from "./named-parts.ts";
+import { askingAhead } from "./parts-ahead.ts";
 import { SharedPart } from "./shared-part.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -19,6 +21,8 @@ const STYLES = "console-styles";
 /** Stands for a module that loads the languages that have a file. */
 const LANGUAGES = "console-languages";
 const MANIFEST = "manifest.json";
+/** Parts that an address may open, and what every page opens: what they need is asked for with them. Dialogs open by a click. */
+const OPENED_AT_ONCE = /(-(page|tab|part)|\/(endpoints-panel|toasts))\.tsx$/;
 /** What the server needs to know of a build (control/dashboard/assets.ts reads it). */
 interface ConsoleManifest {
   /** Changes when any file changes. */
@@ -69,7 +73,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     jsx: "automatic",
     define: { "process.env.NODE_ENV": '"production"' },
     entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
+    chunkNames: "[hash]",
     legalComments: "none",
     logLevel: "silent",
     loader: { ".css": "css", ".module.css": "local-css" },
@@ -81,6 +85,10 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
           own.onLoad({ filter: /[\\/]browser[\\/].*\.tsx?$/, namespace: "file" }, ({ path }) => ({
             contents: sourceOf(path),
             loader: path.endsWith("x") ? "tsx" : "ts",
+          }));
+          own.onLoad({ filter: WRITES_JSON_SCHEMA, namespace: "file" }, ({ path }) => ({
+            contents: withoutJsonSchema(readFileSync(path, "utf8")),
+            loader: "js",
           }));
         },
       },
@@ -115,12 +123,22 @@ function sourceOf(path: string): string {
 
 function bundleOf({ metafile, outputFiles }: BuildResult<{ metafile: true; write: false }>): ConsoleBundle {
   const { outputs } = metafile;
-  const files = outputFiles.flatMap(({ path, contents }) => {
+  const bundled = outputFiles.flatMap(({ path, contents }) => {
     const name = basename(path);
     const output = outputs[`out/${name}`];
     // Every script has a stylesheet of its own too; the one of all rooms stands for them.
     if (output === undefined || (name.endsWith(".css") && output.entryPoint !== `${STYLES}:${STYLES}`)) return [];
-    return [{ name, contents, gzipBytes: gzipSync(contents).byteLength, ...relationsOf(output) }];
+    return [{ name, contents, gzipBytes: 0, ...relationsOf(output) }];
+  });
+  const files = bundled.map((file) => {
+    const there = new Set(firstLoad(bundled, file.name));
+    const neededFor = (part: string): readonly string[] =>
+      OPENED_AT_ONCE.test(bundled.find(({ name }) => name === part)?.entry ?? "")
+        ? firstLoad(bundled, part).filter((name) => name !== part && !there.has(name))
+        : [];
+    const isScript = file.name.endsWith(".js");
+    const contents = isScript ? Buffer.from(askingAhead(textOf(file.contents), neededFor)) : file.contents;
+    return { ...file, contents, gzipBytes: gzipSync(contents).byteLength };
   });
   const script = nameOf(files, (file) => file.entry === ENTRY);
   const style = nameOf(files, (file) => file.name.endsWith(".css"));
@@ -195,6 +213,10 @@ function relationsOf(output: Metafile["outputs"][string]): Pick<ConsoleFile, "im
       .filter(({ kind, external }) => kind === "import-statement" && external !== true)
       .map(({ path }) => basename(path)),
   };
+}
+
+function textOf(contents: Uint8Array): string {
+  return new TextDecoder().decode(contents);
 }
 
 function nameOf(files: readonly ConsoleFile[], isIt: (file: ConsoleFile) => boolean): string {

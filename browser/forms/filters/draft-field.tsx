@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useRef, useState } from "react";
 import { TextField } from "../../ui/fields.tsx";
 
 interface DraftFieldProps {
@@ -13,7 +13,7 @@ interface DraftFieldProps {
   readonly onDone: (value: string | undefined) => void;
 }
 
-/** A text that counts when it is finished: by Enter, or by leaving the field. */
+/** A text that counts when it is finished: by Enter, or by leaving the field otherwise than with Escape. */
 export function DraftField({
   label,
   placeholder,
@@ -24,15 +24,18 @@ export function DraftField({
   onDone,
 }: DraftFieldProps) {
   const [draft, setDraft] = useState<string | null>(null);
+  // The blur that Escape causes comes before the next rendering, and still sees what was typed.
+  const isDropped = useRef(false);
   const done = (): void => {
-    const typed = draft?.trim();
+    const typed = isDropped.current ? undefined : draft?.trim();
+    isDropped.current = false;
     setDraft(null);
     if (typed !== undefined && typed !== value) onDone(typed === "" ? undefined : typed);
   };
   const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
     if (event.key === "Enter") done();
     else if (event.key === "Escape") {
-      setDraft(null);
+      isDropped.current = true;
       event.currentTarget.blur();
     }
   };

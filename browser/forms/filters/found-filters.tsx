@@ -16,6 +16,11 @@ interface ChooseProps {
   readonly onChoose: (value: string | undefined) => void;
 }
 
+/** Why nothing is found; undefined: the search has not failed. */
+export function failureOf(error: { readonly message: string; readonly code: string } | null): string | undefined {
+  return error === null ? undefined : `${error.message} (${error.code})`;
+}
+
 /** For admins, who alone can list tenants. */
 export function TenantFilter({ chosen, onChoose, error }: ChooseProps & { readonly error?: string | undefined }) {
   const [typed, setTyped] = useState("");
@@ -32,7 +37,7 @@ export function TenantFilter({ chosen, onChoose, error }: ChooseProps & { readon
       }
       onType={setTyped}
       onChoose={onChoose}
-      error={error}
+      error={error ?? failureOf(found.error)}
       texts={searchTexts}
     />
   );
@@ -51,6 +56,7 @@ export function ModelFilter({ chosen, onChoose }: ChooseProps) {
       found={models?.map(({ model_name }) => ({ value: model_name, label: model_name })) ?? null}
       onType={setTyped}
       onChoose={onChoose}
+      error={failureOf(found.error)}
       texts={searchTexts}
     />
   );
@@ -87,6 +93,7 @@ export function KeyFilter({
       found={keys?.map((key) => ({ value: key.id, label: nameOf(key), note: key.key_prefix })) ?? null}
       onType={setTyped}
       onChoose={onChoose}
+      error={failureOf(found.error)}
       texts={searchTexts}
     />
   );

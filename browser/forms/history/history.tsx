@@ -1,10 +1,12 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useMemo } from "react";
+import type { AuditEntity } from "../../../shared/audit-entities.ts";
 import type { Records } from "../../data/api.ts";
-import { readPages } from "../../data/reads.ts";
+import { useList } from "../../data/use-list.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { historyTexts } from "../../messages/en/history.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
+import { serverNowMs } from "../../time/server-time.ts";
 import { zoneLabel } from "../../time/zones.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -12,51 +14,40 @@ import { type Column, Table } from "../../ui/table.tsx";
 import { changesText } from "./changes.ts";
 
 const text = texts("history", historyTexts);
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const EVERY_MS = 30_000;
-const PAGE_ROWS = "100";
 
 type AuditEntry = Records["AuditEntry"];
 
 interface HistoryProps {
-  /** As the audit log calls the kind of the object, such as `tenant`. */
-  readonly entityType: string;
-  /** Undefined: all objects of this kind. */
-  readonly entityId: string | undefined;
+  /** Whose changes, by the filters of the audit log. */
+  readonly of:
+    | { readonly entity_type: AuditEntity; readonly entity_id: string }
+    /** Of all replicas that a model has, or had. */
+    | { readonly replicas_of: string };
   /** By whose clock times are shown. */
   readonly zone: string;
+  /** Absent: that these are the changes. */
+  readonly title?: string;
+  /** Nothing is shown while nothing was changed. */
+  readonly isOptional?: boolean;
 }
 
 /** What was changed of an object, by whom, the newest first (docs/rules/management-api.md#audit-log). For admins. */
-export function History({ entityType, entityId, zone }: HistoryProps) {
-  const entries = useInfiniteQuery(
-    readPages<AuditEntry>(
-      "/api/v1/audit",
-      { entity_type: entityType, entity_id: entityId, limit: PAGE_ROWS },
-      { everyMs: EVERY_MS },
-    ),
-  );
-  const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.rows), [entries.data]);
-  const columns = useMemo(() => columnsOf(zone), [zone]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = entries;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+export function History({ of, zone, title = text("title"), isOptional = false }: HistoryProps) {
+  const entries = useList<AuditEntry>("/api/v1/audit", of, { everyMs: EVERY_MS });
+  const isOfReplicas = "replicas_of" in of;
+  const columns = useMemo(() => columnsOf(zone, isOfReplicas), [zone, isOfReplicas]);
+  if (isOptional && (entries.data === undefined || entries.data.length === 0)) return null;
   return (
-    <Panel isFlush title={text("title")} note={zoneLabel(zone, Date.now())}>
-      <Loaded state={{ ...entries, data: rows }} texts={stateTexts}>
+    <Panel isFlush title={title} note={zoneLabel(zone, serverNowMs())}>
+      <Loaded state={entries} texts={{ ...STATE_TEXTS, failed: text("failed") }}>
         {(shown) => (
           <Table
-            label={text("title")}
+            label={title}
             columns={columns}
             rows={shown}
             rowKey={(entry) => String(entry.id)}
-            onEnd={onEnd}
+            onEnd={entries.onEnd}
             empty={<Empty title={text("empty")} />}
           />
         )}
@@ -65,11 +56,17 @@ export function History({ entityType, entityId, zone }: HistoryProps) {
   );
 }
 
-function columnsOf(zone: string): readonly Column<AuditEntry>[] {
+function columnsOf(zone: string, isOfReplicas: boolean): readonly Column<AuditEntry>[] {
+  const replica: Column<AuditEntry> = {
+    id: "replica",
+    head: text("replica"),
+    cell: ({ entity_type, entity_id }) => (entity_type === "model_replica" ? entity_id.slice(0, 8) : text("all")),
+  };
   return [
     { id: "when", head: text("when"), cell: ({ ts }) => formatInstant(zone, instantOf(ts)) },
     { id: "who", head: text("who"), cell: ({ actor }) => <bdi>{actor}</bdi> },
     { id: "what", head: text("what"), cell: ({ action }) => action.replaceAll("_", " ") },
+    ...(isOfReplicas ? [replica] : []),
     {
       id: "changes",
       head: text("changes"),

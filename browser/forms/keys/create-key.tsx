@@ -5,6 +5,7 @@ import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverNowMs } from "../../time/server-time.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { CreateForm } from "../record/create-form.tsx";
@@ -68,7 +69,7 @@ function CreateKeyOf({ tenantId, onClose }: { readonly tenantId: string; readonl
             submitLabel={text("create")}
             controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}
             onSubmit={async (body, idempotencyKey) => {
-              const sinceMs = Date.now() - CLOCKS_DIFFER_MS;
+              const sinceMs = serverNowMs() - CLOCKS_DIFFER_MS;
               // Not through the cache of writes, which would keep the secret.
               const answered = await api.POST("/api/v1/tenants/{id}/keys", {
                 params: { path: { id: tenantId }, header: { "idempotency-key": idempotencyKey } },

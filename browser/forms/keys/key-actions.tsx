@@ -3,9 +3,10 @@ import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverNowMs } from "../../time/server-time.ts";
 import { Button } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
 import { Row } from "../../ui/layout.tsx";
+import { DeleteButton } from "../record/delete-button.tsx";
 import { useAnnouncedWrite } from "../record/use-announced-write.ts";
 import { KEY_READS } from "./key-writes.ts";
 import { SecretDialog } from "./secret-dialog.tsx";
@@ -27,7 +28,7 @@ interface KeyActionsProps {
 export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyActionsProps) {
   const { id, disabled, tracing_enabled } = apiKey;
   const { role } = useCurrentUser();
-  const [asked, setAsked] = useState<"rotate" | "delete" | null>(null);
+  const [isRotating, setRotating] = useState(false);
   const [rotated, setRotated] = useState<{ readonly created: Records["CreatedApiKey"]; readonly atMs: number } | null>(
     null,
   );
@@ -51,16 +52,9 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
     failed,
     inverse: (isTraced) => ({ variables: !isTraced, done: tracingText(!isTraced) }),
   });
-  const deleting = useAnnouncedWrite<null>({
-    send: async () => await api.DELETE("/api/v1/keys/{id}", path),
-    touches: KEY_READS,
-    done: () => text("deleted", { name }),
-    failed: () => text("deleteFailed", { name }),
-    onDone: onDeleted,
-  });
   return (
     <Row>
-      <Button onClick={() => setAsked("rotate")}>{text("rotate")}</Button>
+      <Button onClick={() => setRotating(true)}>{text("rotate")}</Button>
       <Button isBusy={disabling.isBusy} onClick={() => disabling.run(!disabled)}>
         {text(disabled ? "enable" : "disable")}
       </Button>
@@ -69,30 +63,27 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
           {text(tracing_enabled ? "untrace" : "trace")}
         </Button>
       )}
-      <Button tone="danger" onClick={() => setAsked("delete")}>
-        {text("delete")}
-      </Button>
-      <Confirm
-        isOpen={asked === "delete"}
-        onCancel={() => setAsked(null)}
-        onConfirm={() => deleting.run(null)}
+      <DeleteButton
+        label={text("delete")}
         title={text("deleteTitle", { name })}
-        confirmLabel={text("delete")}
-        cancelLabel={text("cancel")}
-        isBusy={deleting.isBusy}
+        send={async () => await api.DELETE("/api/v1/keys/{id}", path)}
+        touches={KEY_READS}
+        done={text("deleted", { name })}
+        failed={text("deleteFailed", { name })}
+        onDeleted={onDeleted}
       >
         {text("deleteText")}
-      </Confirm>
+      </DeleteButton>
       <Suspense fallback={null}>
-        {asked === "rotate" && (
+        {isRotating && (
           <RotateKey
             apiKey={apiKey}
             name={name}
             zone={zone}
-            onClose={() => setAsked(null)}
+            onClose={() => setRotating(false)}
             onRotated={(created) => {
-              setAsked(null);
-              setRotated({ created, atMs: Date.now() });
+              setRotating(false);
+              setRotated({ created, atMs: serverNowMs() });
             }}
           />
         )}

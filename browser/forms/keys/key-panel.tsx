@@ -1,8 +1,9 @@
 /** One key beside a list: its state, what it has used, and everything that can be done with it. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, type LinkProps } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { Records } from "../../data/api.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
@@ -31,6 +32,8 @@ const stateTexts = {
   stale: text("stale"),
   retry: text("retry"),
 };
+/** Loaded when a key is open, like the panel itself: who may not read the audit log never does. */
+const History = lazy(async () => ({ default: (await import("../history/history.tsx")).History }));
 const EVERY_MS = 20_000;
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 7;
@@ -38,7 +41,7 @@ const WEEK_DAYS = 7;
 export function KeyPanel({ keyId, onClose }: { readonly keyId: string; readonly onClose: () => void }) {
   const init = { params: { path: { id: keyId } } };
   const key = useQuery(read("/api/v1/keys/{id}", init, { everyMs: EVERY_MS }));
-  const shown = key.data?.id === keyId ? key.data : undefined;
+  const shown = key.data?.id === keyId.toLowerCase() ? key.data : undefined;
   const isGone = key.error !== null && (key.error.status === 404 || key.error.status === 400);
   const name = shown === undefined ? text("unknown") : nameOf(shown);
   return (
@@ -61,6 +64,7 @@ function nameOf({ name, key_prefix }: Pick<Records["ApiKey"], "name" | "key_pref
 
 function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; readonly onClose: () => void }) {
   const { id, tenant_id } = apiKey;
+  const isAdmin = useCurrentUser().role === "admin";
   const queries = useQueryClient();
   const nowMs = useNow(DAY_MS);
   const [sinceMs] = useState(nowMs - (WEEK_DAYS - 1) * DAY_MS);
@@ -139,6 +143,9 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
           )}
         />
       </Panel>
+      <Suspense fallback={null}>
+        {isAdmin && <History of={{ entity_type: "api_key", entity_id: id }} zone={zone} />}
+      </Suspense>
     </Stack>
   );
 }

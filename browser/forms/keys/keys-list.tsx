@@ -1,36 +1,32 @@
 /** Keys of one tenant or of all, and the one that is open beside them. Its search is the address of the page. */
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import type { Records } from "../../data/api.ts";
-import { read, readPages } from "../../data/reads.ts";
+import { read } from "../../data/reads.ts";
+import { useList } from "../../data/use-list.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { Panel, Row, Stack } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Row, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { CsvLink } from "../list/csv-link.tsx";
+import { ListTable } from "../list/list-table.tsx";
+import { type ListColumn, useListView } from "../list/use-list-view.tsx";
 import { SearchField } from "../search-field.tsx";
 import { KeyBadge } from "./key-badge.tsx";
 
 const text = texts("keys", keysTexts);
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const KeyPanel = lazy(async () => ({ default: (await import("./key-panel.tsx")).KeyPanel }));
 const CreateKey = lazy(async () => ({ default: (await import("./create-key.tsx")).CreateKey }));
 
 const EVERY_MS = 20_000;
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 7;
-const PAGE_ROWS = "100";
 const USED_MAX = "10000";
 
 type ListedKey = Records["ListedApiKey"];
@@ -42,6 +38,8 @@ interface KeysSearch {
   readonly disabled?: "true" | "false" | undefined;
   /** The key that is open. */
   readonly key_id?: string | undefined;
+  /** The order of the list. */
+  readonly sort?: string | undefined;
 }
 
 interface KeysListProps {
@@ -54,25 +52,27 @@ interface KeysListProps {
   /** Further filters. */
   readonly filters?: ReactNode;
   readonly isFiltered?: boolean;
+  /** Before the names of the list's parameters, on a page with several lists. */
+  readonly prefix?: string;
   readonly onClear: () => void;
 }
 
-export function KeysList({ tenantId, newFor, search, onSearch, filters, isFiltered = false, onClear }: KeysListProps) {
+export function KeysList({
+  tenantId,
+  newFor,
+  search,
+  onSearch,
+  filters,
+  isFiltered = false,
+  prefix = "",
+  onClear,
+}: KeysListProps) {
   const [isCreating, setCreating] = useState(false);
-  const keys = useInfiniteQuery(
-    readPages<ListedKey>(
-      "/api/v1/keys",
-      { tenant_id: tenantId ?? undefined, q: search.q, disabled: search.disabled, limit: PAGE_ROWS },
-      { everyMs: EVERY_MS },
-    ),
-  );
+  const query = { tenant_id: tenantId ?? undefined, q: search.q, disabled: search.disabled };
+  const keys = useList<ListedKey>("/api/v1/keys", query, { everyMs: EVERY_MS, readsAll: search.sort !== undefined });
   const used = useLastUses(tenantId);
-  const rows = useMemo(() => keys.data?.pages.flatMap((page) => page.rows), [keys.data]);
   const columns = useMemo(() => columnsOf(tenantId === null, used), [tenantId, used]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = keys;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const view = useListView({ rows: keys.data, columns, prefix });
   const create = (
     <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
       {text("create")}
@@ -100,32 +100,29 @@ export function KeysList({ tenantId, newFor, search, onSearch, filters, isFilter
           ]}
         />
         {filters}
+        {view.choice}
+        <CsvLink path="/api/v1/keys" query={query} />
         {create}
       </Row>
-      <Panel isFlush>
-        <Loaded state={{ ...keys, data: rows }} texts={stateTexts}>
-          {(shown) => (
-            <Table
-              label={text("list")}
-              columns={columns}
-              rows={shown}
-              rowKey={({ id }) => id}
-              onOpen={({ id }) => onSearch({ key_id: id })}
-              openKey={search.key_id}
-              onEnd={onEnd}
-              empty={
-                isNarrowed ? (
-                  <Empty title={text("noMatch")} action={<Button onClick={onClear}>{text("clear")}</Button>}>
-                    {text("noMatchText")}
-                  </Empty>
-                ) : (
-                  <Empty title={text("empty")}>{text("emptyText")}</Empty>
-                )
-              }
-            />
-          )}
-        </Loaded>
-      </Panel>
+      <ListTable
+        state={keys}
+        view={view}
+        failed={text("failed")}
+        label={text("list")}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => onSearch({ key_id: id })}
+        openKey={search.key_id}
+        onEnd={keys.onEnd}
+        empty={
+          isNarrowed ? (
+            <Empty title={text("noMatch")} action={<Button onClick={onClear}>{text("clear")}</Button>}>
+              {text("noMatchText")}
+            </Empty>
+          ) : (
+            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+          )
+        }
+      />
       <Suspense fallback={null}>
         {search.key_id !== undefined && (
           <KeyPanel key={search.key_id} keyId={search.key_id} onClose={() => onSearch({ key_id: undefined })} />
@@ -151,12 +148,13 @@ function useLastUses(tenantId: string | null): ReadonlyMap<string, KeySummary> |
 function columnsOf(
   hasTenant: boolean,
   used: ReadonlyMap<string, KeySummary> | undefined,
-): readonly Column<ListedKey>[] {
-  const columns: readonly (Column<ListedKey> | null)[] = [
+): readonly ListColumn<ListedKey>[] {
+  const columns: readonly (ListColumn<ListedKey> | null)[] = [
     {
       id: "name",
       head: text("name"),
       isWide: true,
+      sortBy: ({ name }) => (name === "" ? null : name),
       cell: ({ name }) => (name === "" ? text("unnamed") : <bdi title={name}>{name}</bdi>),
     },
     hasTenant
@@ -164,6 +162,7 @@ function columnsOf(
           id: "tenant",
           head: text("tenant"),
           isWide: true,
+          sortBy: ({ tenant_name }) => tenant_name,
           cell: ({ tenant_id, tenant_name }) => (
             <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }} title={tenant_name}>
               <bdi>{tenant_name}</bdi>
@@ -176,15 +175,22 @@ function columnsOf(
     {
       id: "used",
       head: <span title={text("lastUseNote")}>{text("lastUse")}</span>,
+      sortBy: ({ id }) => positive(used?.get(id)?.last_used_ms),
       cell: ({ id }) => <Age at={positive(used?.get(id)?.last_used_ms)} />,
     },
     {
       id: "tokens",
       head: text("tokens7d"),
       align: "right",
+      sortBy: ({ id }) => (used === undefined ? null : (used.get(id)?.total_tokens ?? 0)),
       cell: ({ id }) => formatCount(used === undefined ? null : (used.get(id)?.total_tokens ?? 0)),
     },
-    { id: "created", head: text("created"), cell: ({ created_at }) => <Age at={created_at} /> },
+    {
+      id: "created",
+      head: text("created"),
+      sortBy: ({ created_at }) => created_at,
+      cell: ({ created_at }) => <Age at={created_at} />,
+    },
   ];
   return columns.filter((column) => column !== null);
 }

@@ -3,12 +3,15 @@ import "./no-code-from-texts.ts";
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import type * as z from "zod";
 import { ApiError } from "../../data/api-error.ts";
+import { fieldTexts } from "../../messages/en/fields.ts";
+import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/states.tsx";
 import {
   bodyOf,
   type Draft,
   draftOf,
+  emptiedFields,
   errorsOf,
   errorsWithout,
   type FieldErrors,
@@ -19,6 +22,8 @@ import {
 import { FormFields, type OwnControl } from "./field-control.tsx";
 import type { FieldSpec } from "./field-specs.ts";
 import classes from "./record-form.module.css";
+
+const text = texts("fields", fieldTexts);
 
 interface CreateFormProps<B> {
   readonly specs: readonly FieldSpec[];
@@ -58,8 +63,9 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const judged = schema.safeParse(bodyOf(specs, initial, draft, zone));
-    if (!judged.success) {
-      setErrors(errorsOf(judged.error.issues, names));
+    const emptied = emptiedFields(specs, initial, draft, zone).map((field) => [field, text("needsValueNew")] as const);
+    if (!judged.success || emptied.length > 0) {
+      setErrors({ ...errorsOf(judged.error?.issues ?? [], names), ...Object.fromEntries(emptied) });
       return;
     }
     setBusy(true);

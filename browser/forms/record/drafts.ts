@@ -24,6 +24,9 @@ export type FieldValues = Readonly<Record<string, unknown>>;
 /** What is wrong with each field; under the empty name what concerns no field of the form. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
+/** With more zeros behind the point a number is clearer by its power of ten. */
+const DECIMALS_MAX = 15;
+
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The controls as they show a record; a field that it lacks is empty. Times are those of `zone`'s clock. */
@@ -50,10 +53,17 @@ function typedOf({ name, kind, setField = "" }: FieldSpec, record: FieldValues, 
     case "long text":
     case "number":
     case "choice":
-      return typeof value === "string" || typeof value === "number" ? String(value) : "";
+      return typeof value === "number" ? numberText(value) : typeof value === "string" ? value : "";
     default:
       return kind satisfies never;
   }
+}
+
+/** A number as people write it: a price of 6e-7 as 0.0000006, to the last digit; what is smaller than any price stays as it is. */
+export function numberText(value: number): string {
+  const [, sign = "", whole = "", rest = "", power = ""] = /^(-?)(\d)(?:\.(\d+))?e-(\d+)$/.exec(String(value)) ?? [];
+  const zeros = Number(power) - 1;
+  return power === "" || zeros >= DECIMALS_MAX ? String(value) : `${sign}0.${"0".repeat(zeros)}${whole}${rest}`;
 }
 
 /** True when two contents of a control are the same. */

@@ -4,7 +4,8 @@
  * (docs/rules/console.md#forms).
  */
 import "./no-code-from-texts.ts";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type * as z from "zod";
 import type { ReadPath } from "../../data/reads.ts";
 import { fieldTexts } from "../../messages/en/fields.ts";
@@ -58,6 +59,8 @@ interface RecordFormProps {
    * the body as they were.
    */
   readonly undoOf?: (body: FieldValues, base: FieldValues) => FieldValues | null;
+  /** Called when there begins to be something typed that is not saved, and when there is not any more. */
+  readonly onEdit?: (isEdited: boolean) => void;
   /** Values are shown, and cannot be changed. */
   readonly isReadOnly?: boolean;
   /** Values that are offered while typing, by field. */
@@ -78,10 +81,27 @@ interface Edit {
 const NO_ERRORS: FieldErrors = {};
 
 export function RecordForm(props: RecordFormProps) {
-  const { what, name, specs, schema, record, zone, sends, send, readNow, touches, note, undoOf = undoBody } = props;
+  const {
+    what,
+    name,
+    specs,
+    schema,
+    record,
+    zone,
+    sends,
+    send,
+    readNow,
+    touches,
+    note,
+    onEdit,
+    undoOf = undoBody,
+  } = props;
   const [edit, setEdit] = useState<Edit | null>(null);
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isReading, setReading] = useState(false);
+  const queries = useQueryClient();
+  const isEdited = edit !== null;
+  useEffect(() => onEdit?.(isEdited), [onEdit, isEdited]);
   const names = specs.map((spec) => spec.name);
   const write = useAnnouncedWrite<FieldValues>({
     send,
@@ -134,8 +154,10 @@ export function RecordForm(props: RecordFormProps) {
     try {
       const now = await readNow();
       if (changesBetween(names, base, now).length === 0) write.run(judged.data as FieldValues);
+      // the page's own reads may be older than this one: the conflict is between what it shows and what was typed
+      else await Promise.all(touches.map(async (path) => await queries.invalidateQueries({ queryKey: [path] })));
     } catch (error) {
-      complain(text("saveFailed", { what, reason: "" }), error);
+      complain(text("saveFailed", { what }), error);
     } finally {
       setReading(false);
     }

@@ -1,6 +1,7 @@
 /** A write that tells how it went at the corner of the page, and offers to take it back where it has an inverse. */
 import { ApiError } from "../../data/api-error.ts";
 import type { ReadPath } from "../../data/reads.ts";
+import { warningsOf } from "../../data/untyped.ts";
 import { useWrite } from "../../data/writes.ts";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
@@ -38,17 +39,17 @@ export function useAnnouncedWrite<V>({
   const undo = useWrite<unknown, { readonly variables: V; readonly done: string }>({
     send: async ({ variables }) => await send(variables),
     touches,
-    onDone: ({ isPending }, back) => announce(back.done, isPending),
+    onDone: (written, back) => announce(back.done, written),
     onFailed: (error, back) => complain(failed(back.variables), error),
   });
   const write = useWrite<unknown, V>({
     send,
     touches,
-    onDone: ({ isPending }, variables) => {
+    onDone: (written, variables) => {
       const back = inverse?.(variables) ?? null;
       announce(
         done(variables),
-        isPending,
+        written,
         back === null ? undefined : { label: text("undo"), onPress: () => undo.mutate(back) },
       );
       onDone?.(variables);
@@ -61,13 +62,24 @@ export function useAnnouncedWrite<V>({
   return { run: write.mutate, isBusy: write.isPending };
 }
 
-function announce(title: string, isPending: boolean, action?: { label: string; onPress: () => void }): void {
+/** Tells what was written, what the server warns of, and that it is still on its way where it is. */
+export function announce(
+  title: string,
+  { isPending, value }: { readonly isPending: boolean; readonly value: unknown },
+  action?: { label: string; onPress: () => void },
+): void {
+  const told = [...(isPending ? [text("pending")] : []), ...warningsOf(value).map((warning) => sentence(warning))];
   toast({
     title,
-    tone: isPending ? "warn" : "good",
-    ...(isPending ? { detail: text("pending") } : {}),
+    tone: told.length > 0 ? "warn" : "good",
+    ...(told.length > 0 ? { detail: told.join(" ") } : {}),
     ...(action === undefined ? {} : { action }),
   });
+}
+
+/** The server's warnings begin small and have no end, as its errors. */
+function sentence(warning: string): string {
+  return `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`;
 }
 
 /** Tells that something failed, with what the server said. */

@@ -16,9 +16,10 @@ type Counted = Pick<
   | "total_tokens"
   | "cost_usd"
   | "energy_wh"
-  | "energy_cost_usd"
   | "co2_g"
->;
+> &
+  // A tenant's user does not get it.
+  Partial<Pick<Records["DailyUsage"], "energy_cost_usd">>;
 
 /** Null: not known. */
 export interface ReportFigures {
@@ -55,7 +56,7 @@ const NAMES = Object.keys(DECIMALS) as readonly (keyof ReportFigures)[];
  */
 export function reportFigures(row: Counted): ReportFigures {
   const isWork = row.success_requests > row.cache_hits || (row.cache_hits === 0 && row.total_tokens > 0);
-  const unlessNothing = (amount: number): number | null => (amount === 0 && isWork ? null : finite(amount));
+  const unlessNothing = (amount: number | undefined): number | null => (amount === 0 && isWork ? null : finite(amount));
   return {
     requests: finite(row.requests),
     errors: finite(row.error_requests),
@@ -99,6 +100,6 @@ function sumOf(amounts: readonly (number | null)[], decimals: number): number | 
   return finite(Number(parts.reduce((sum, part) => sum + BigInt(part), 0n)) / scale);
 }
 
-function finite(amount: number): number | null {
-  return Number.isFinite(amount) ? amount : null;
+function finite(amount: number | undefined): number | null {
+  return amount !== undefined && Number.isFinite(amount) ? amount : null;
 }

@@ -1,14 +1,15 @@
 /** What one tenant has used in a period of its own zone: sums, days, models and keys, each as a file too. */
+import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { useIsLate } from "../../time/use-is-late.ts";
-import { formatCount, formatUsd } from "../../ui/format.ts";
-import { Panel, Stack } from "../../ui/layout.tsx";
-import { type SortValues, sortedRows, sortFrom, sortParam } from "../../ui/sorted.ts";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { ListTable } from "../list/list-table.tsx";
+import { type ListColumn, useListView } from "../list/use-list-view.tsx";
+import { Cost } from "./cost.tsx";
 import { reportFigures } from "./report-figures.ts";
 import { rowName } from "./row-name.ts";
 import { isRead, UsageCsv, type UsageQuery, UsageView, useUsage } from "./usage-view.tsx";
@@ -20,7 +21,6 @@ type Usage = Records["DailyUsage"];
 /** What of an address belongs to the usage. */
 interface UsageSearch {
   readonly period?: string | undefined;
-  readonly sort?: string | undefined;
 }
 
 interface TenantUsageProps {
@@ -30,7 +30,6 @@ interface TenantUsageProps {
 }
 
 export function TenantUsage({ tenant, search, onSearch }: TenantUsageProps) {
-  const order = { param: search.sort, onSort: (sort: string) => onSearch({ sort }) };
   return (
     <UsageView
       zone={tenant.timezone}
@@ -38,18 +37,18 @@ export function TenantUsage({ tenant, search, onSearch }: TenantUsageProps) {
       onPeriod={(period) => onSearch({ period })}
       filter={{ tenant_id: tenant.id }}
     >
-      {(query) => <Tables query={query} {...order} />}
+      {(query) => <Tables query={query} />}
     </UsageView>
   );
 }
 
-function Tables(props: Pick<UsesProps, "query" | "param" | "onSort">) {
-  const [models, keys] = [useUsage(props.query, "model"), useUsage(props.query, "key")];
+function Tables({ query }: Pick<UsesProps, "query">) {
+  const [models, keys] = [useUsage(query, "model"), useUsage(query, "key")];
   const isLate = useIsLate();
   return (
     <Stack isHidden={!isLate && !(isRead(models) && isRead(keys))}>
-      <Uses group="model" label={text("byModel")} head={text("model")} {...props} />
-      <Uses group="key" label={text("byKey")} head={text("key")} {...props} />
+      <Uses group="model" label={text("byModel")} head={text("model")} query={query} />
+      <Uses group="key" label={text("byKey")} head={text("key")} query={query} />
     </Stack>
   );
 }
@@ -60,43 +59,39 @@ interface UsesProps {
   /** Of the column with the names. */
   readonly head: string;
   readonly query: UsageQuery;
-  /** The order that the address says. */
-  readonly param: string | undefined;
-  readonly onSort: (param: string) => void;
 }
 
-/** The rows of one group, in an order. */
-function Uses({ group, label, head, query, param, onSort }: UsesProps) {
+/** The rows of one group. */
+function Uses({ group, label, head, query }: UsesProps) {
   const uses = useUsage(query, group);
-  const nameOf = (row: Usage): string => rowName(row, group);
-  const values: SortValues<Usage> = { ...FIGURES, name: nameOf };
-  const sort = sortFrom(param, values);
-  const columns: readonly Column<Usage>[] = [
-    {
+  const columns = useMemo((): readonly ListColumn<Usage>[] => {
+    const nameOf = (row: Usage): string => rowName(row, group);
+    const name = {
       id: "name",
       head,
       isWide: true,
-      isSortable: true,
-      cell: (row) => <bdi title={nameOf(row)}>{nameOf(row)}</bdi>,
-    },
-    ...COLUMNS,
-  ];
+      sortBy: nameOf,
+      cell: (row: Usage) => <bdi title={nameOf(row)}>{nameOf(row)}</bdi>,
+    };
+    return [name, ...COLUMNS];
+  }, [group, head]);
+  const view = useListView({ rows: uses.data, columns, prefix: `by_${group}_`, label });
   return (
-    <Panel isFlush title={label} actions={<UsageCsv query={query} group={group} what={label} />}>
-      <Loaded state={uses} texts={{ ...STATE_TEXTS, failed: text("usageFailed") }}>
-        {(rows) => (
-          <Table
-            label={label}
-            columns={columns}
-            rows={sortedRows(rows, sort, values)}
-            rowKey={({ model, key_id }) => `${key_id} ${model}`}
-            sort={sort}
-            onSort={(chosen) => onSort(sortParam(chosen))}
-            empty={<Empty title={text("noUsage")}>{text("noUsageText")}</Empty>}
-          />
-        )}
-      </Loaded>
-    </Panel>
+    <ListTable
+      state={uses}
+      view={view}
+      failed={text("usageFailed")}
+      title={label}
+      actions={
+        <>
+          {view.choice}
+          <UsageCsv query={query} group={group} what={label} />
+        </>
+      }
+      label={label}
+      rowKey={({ model, key_id }) => `${key_id} ${model}`}
+      empty={<Empty title={text("noUsage")}>{text("noUsageText")}</Empty>}
+    />
   );
 }
 
@@ -108,11 +103,11 @@ const FIGURES = {
   cost: (row: Usage) => reportFigures(row).costUsd,
 };
 const COLUMNS = (["requests", "errors", "inputTokens", "outputTokens", "cost"] as const).map(
-  (id): Column<Usage> => ({
+  (id): ListColumn<Usage> => ({
     id,
     head: text(id),
     align: "right",
-    isSortable: true,
-    cell: (row) => (id === "cost" ? formatUsd : formatCount)(FIGURES[id](row)),
+    sortBy: FIGURES[id],
+    cell: (row) => (id === "cost" ? <Cost usd={FIGURES.cost(row)} /> : formatCount(FIGURES[id](row))),
   }),
 );

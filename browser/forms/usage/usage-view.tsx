@@ -3,8 +3,8 @@ import { type ReactNode, useMemo } from "react";
 import { dayStartMs, QUARTER_MS } from "../../../shared/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Records } from "../../data/api.ts";
-import { addressOf, read } from "../../data/reads.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { read } from "../../data/reads.ts";
+import { STATE_TEXTS } from "../../messages/common.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
@@ -13,11 +13,11 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
 import { ZoneProvider } from "../../time/zone-context.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
-import { DownloadLink } from "../../ui/download-link.tsx";
 import { formatCount, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { PeriodFilter } from "../filters/period-filter.tsx";
+import { CsvLink } from "../list/csv-link.tsx";
 import { KeptFrom } from "./kept-from.tsx";
 import { reportFigures, reportTotals } from "./report-figures.ts";
 
@@ -105,8 +105,7 @@ export function UsageCsv({
   readonly group: Group;
   readonly what: string;
 }) {
-  const href = addressOf(DAILY, { ...query, group_by: group, format: "csv" });
-  return <DownloadLink href={href} label={commonText("csv")} title={text("csvOf", { what })} />;
+  return <CsvLink path={DAILY} query={{ ...query, group_by: group }} title={text("csvOf", { what })} />;
 }
 
 interface UsageDaysProps {

@@ -144,7 +144,7 @@ export const deploymentTexts = {
   newTitle: "New managed model",
   newQuestion: "Which model, on which resources, with which server?",
   choose: "Model and recipe",
-  findModel: "Type a part of its name",
+  findModel: "Part of its name",
   searching: "Searching …",
   nothing: "No model that is not managed already",
   modelHint: "The model has to exist; it is called under its name, and the server is asked for {upstream}.",
@@ -173,4 +173,5 @@ export const deploymentTexts = {
   recipeDeleted: "The recipe {name} is deleted",
   recipeBack: "The recipe {name} is there again",
   recipeDeleteFailed: "The recipe {name} was not deleted",
+  specsCsv: "All managed models, as CSV",
 } as const;

@@ -86,6 +86,8 @@ export const explainTexts = {
   attention_budget_exhausted_text: "Its requests are refused until the budget is raised or begins anew.",
   attention_alert: "{name}",
   attention_alert_text: "An alert fires.",
+  attention_backup_failed: "No backup is made",
+  attention_backup_failed_text: "Scheduled backups fail or are not made. The older ones are still there.",
   attention_sync_pending: "Changes have not reached every cell",
   attention_sync_pending_text:
     "They are stored and sent again and again; until then some requests use what was before.",

@@ -5,7 +5,7 @@ export const filterTexts = {
   fromDay: "First day",
   toDay: "Last day",
   zone: "Time zone",
-  anyName: "Type a part of the name",
+  anyName: "Part of the name",
   clear: "Clear",
   nothingFound: "Nothing is called so.",
   searching: "Searching",

@@ -19,4 +19,5 @@ export const mcpTexts = {
   noMatch: "No server matches",
   clear: "Clear filter",
   create: "Register a server",
+  csvHint: "All servers, as CSV",
 } as const;

@@ -109,6 +109,8 @@ export const modelsTexts = {
   endpointMoveFailed: "The order was not changed",
   order: "Order",
   endpoint: "Endpoint",
+  endpointGone: "There is no such endpoint",
+  endpointGoneText: "It was deleted, or the address is wrong.",
   address: "Address",
   weight: "Weight",
   lastCheck: "Last check",
@@ -178,6 +180,7 @@ export const modelsTexts = {
   checksSettings: "How it is checked",
   failures: "Failures in a row",
   nextCheck: "Next check",
+  checkDue: "due",
   when: "Time",
   what: "Of",
   itself: "the model",
@@ -197,4 +200,5 @@ export const modelsTexts = {
   cost: "Cost",
   speed: "Tokens/s",
   logs: "Requests for this model",
+  csvHint: "All models with this text, as CSV",
 } as const;

@@ -10,7 +10,7 @@ export const overviewTexts = {
   showFewer: "Show fewer",
   open: "Open",
   openOf: "Open: {title}",
-  since: "since",
+  since: "began",
   now: "Now",
   usage: "Usage",
   usageNote: "The last 24 hours where nothing else is said. Today and yesterday are days of {zone}.",

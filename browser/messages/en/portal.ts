@@ -86,4 +86,5 @@ export const portalTexts = {
   langchain: "LangChain, TypeScript",
   aiSdk: "AI SDK",
   copy: "Copy the code",
+  modelsCsv: "All models that you may use, as CSV",
 } as const;

@@ -21,7 +21,6 @@ export const reportsTexts = {
   before: "{change} against {amount}",
   comparedWith: "Compared with {first} to {last}.",
   beforeUnknown: "Nothing to compare with",
-  noPrice: "No price was set for what was used, so what it cost is not known.",
   noEnergy: "The energy was not measured: settings, Energy.",
   noEnergyUser: "The energy was not measured.",
   unpriced: "{count, plural, one {# model} other {# models}} without a price, not in the spend: {models}",

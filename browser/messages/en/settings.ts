@@ -144,4 +144,9 @@ export const settingsTexts = {
   bodiesText: "{management} MiB, of a backup {backup} MiB",
   yes: "Yes",
   no: "No",
+  toolsFailed: "The tools could not be loaded.",
+  toolsOn: "{on} of {all} on",
+  toolsAll: "All of {resource}",
+  toolsGone: "No longer there",
+  toolWrites: "(a change, which a person has to run)",
 } as const;

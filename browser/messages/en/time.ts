@@ -1,8 +1,8 @@
 /** Texts of zones, periods and ages. */
 export const timeTexts = {
   unknown: "–",
-  zoneOfTenant: "Tenant's zone: {zone}",
-  zoneOfBrowser: "Browser's zone: {zone}",
+  zoneOfTenant: "Tenant: {zone}",
+  zoneOfBrowser: "Browser: {zone}",
   zoneUtc: "{zone}",
   period24h: "Last 24 hours",
   period7d: "Last 7 days",

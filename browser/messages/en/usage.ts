@@ -21,4 +21,6 @@ export const usageTexts = {
   deleted: "{id} (deleted)",
   noModel: "(none)",
   csvOf: "{what}, as CSV",
+  noPrice: "no price",
+  noPriceWhy: "No price was set for what was used, so what it cost is not known.",
 } as const;

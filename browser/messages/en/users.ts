@@ -23,6 +23,7 @@ export const usersTexts = {
   approveOf: "Approve {email}",
   approved: "{email} may use the console as {role}",
   waitsAgain: "{email} waits for approval again",
+  decided: "Nothing was changed: somebody else has decided on {email} meanwhile, who is {status} now",
   approveFailed: "{email} was not approved",
   access: "Access",
   breakGlass:

@@ -1,7 +1,9 @@
 /** Search parameters of the page `assistant`. */
-import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
 
 export const assistantSearch = searchParams({
+  /** Of the benchmarks. */
+  ...LIST_PARAMS,
   /** A question that is offered, not sent. */
   q: textParam(2000),
   tab: choiceParam(["benchmark"]),

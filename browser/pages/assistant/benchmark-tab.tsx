@@ -4,6 +4,8 @@ import { startBenchmarkSchema } from "../../../shared/schema/benchmark.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { useWrite } from "../../data/writes.ts";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import type { FieldSpec } from "../../forms/record/field-specs.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
@@ -16,7 +18,6 @@ import { Button } from "../../ui/button.tsx";
 import { formatCount, formatMs, formatShortCount } from "../../ui/format.ts";
 import { Grid, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
 import { toast } from "../../ui/toast.ts";
 import { latencySeries, rateSeries } from "./benchmark-series.ts";
 
@@ -41,6 +42,7 @@ export function BenchmarkTab({
 }) {
   const list = useQuery(read("/api/v1/benchmarks", undefined, { everyMs: LIST_EVERY_MS }));
   const models = useQuery(read("/api/v1/models", { params: { query: { limit: "1000" } } }));
+  const view = useListView({ rows: list.data, columns: COLUMNS });
   const [nth, setNth] = useState(0);
   const shown = chosen ?? list.data?.[0]?.id ?? null;
   const names = models.data?.filter((one) => ["chat", "embedding"].includes(one.model_type) && one.enabled) ?? [];
@@ -71,21 +73,17 @@ export function BenchmarkTab({
         />
       </Panel>
       {shown !== null && <OneBenchmark id={shown} />}
-      <Panel title={text("list")} isFlush>
-        <Loaded state={list} texts={STATE_TEXTS}>
-          {(rows) => (
-            <Table
-              label={text("list")}
-              columns={COLUMNS}
-              rows={rows}
-              rowKey={({ id }) => id}
-              onOpen={({ id }) => onChoose(id)}
-              openKey={shown ?? undefined}
-              empty={<Empty title={text("none")}>{text("noneText")}</Empty>}
-            />
-          )}
-        </Loaded>
-      </Panel>
+      <ListTable
+        state={list}
+        view={view}
+        title={text("list")}
+        actions={view.choice}
+        label={text("list")}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => onChoose(id)}
+        openKey={shown ?? undefined}
+        empty={<Empty title={text("none")}>{text("noneText")}</Empty>}
+      />
     </Stack>
   );
 }
@@ -184,22 +182,46 @@ function State({ state }: { readonly state: Benchmark["state"] }) {
   return <Badge tone={TONES[state]}>{text(`is_${state}`)}</Badge>;
 }
 
-const figure = (id: string, label: string, cell: (result: Benchmark["result"]) => string): Column<Benchmark> => ({
-  id,
-  head: label,
-  align: "right",
-  cell: ({ result }) => cell(result),
-});
+const figure = (
+  id: "rps" | "p50" | "p95" | "ttft" | "errors",
+  of: (result: NonNullable<Benchmark["result"]>) => number | null,
+  format: (amount: number | null | undefined) => string,
+): ListColumn<Benchmark> => {
+  const amount = ({ result }: Benchmark): number | null => (result === null ? null : of(result));
+  return { id, head: text(id), align: "right", sortBy: amount, cell: (row) => format(amount(row)) };
+};
 
-const COLUMNS: readonly Column<Benchmark>[] = [
-  { id: "when", head: text("when"), cell: ({ created_at }) => <Age at={created_at} /> },
-  { id: "model", head: text("model"), isWide: true, cell: ({ plan }) => <bdi>{plan.model}</bdi> },
-  { id: "state", head: text("state"), cell: ({ state }) => <State state={state} /> },
-  { id: "concurrency", head: text("concurrency"), align: "right", cell: ({ plan }) => formatCount(plan.concurrency) },
-  figure("rps", text("rps"), (result) => formatShortCount(result?.throughput_rps)),
-  figure("p50", text("p50"), (result) => formatMs(result?.p50_ms)),
-  figure("p95", text("p95"), (result) => formatMs(result?.p95_ms)),
-  figure("ttft", text("ttft"), (result) => formatMs(result?.ttft_p50_ms)),
-  figure("errors", text("errors"), (result) => formatCount(result?.errors)),
-  { id: "by", head: text("by"), cell: ({ started_by }) => <bdi>{started_by}</bdi> },
+const COLUMNS: readonly ListColumn<Benchmark>[] = [
+  {
+    id: "when",
+    head: text("when"),
+    sortBy: ({ created_at }) => created_at,
+    cell: ({ created_at }) => <Age at={created_at} />,
+  },
+  {
+    id: "model",
+    head: text("model"),
+    isWide: true,
+    sortBy: ({ plan }) => plan.model,
+    cell: ({ plan }) => <bdi>{plan.model}</bdi>,
+  },
+  { id: "state", head: text("state"), sortBy: ({ state }) => state, cell: ({ state }) => <State state={state} /> },
+  {
+    id: "concurrency",
+    head: text("concurrency"),
+    align: "right",
+    sortBy: ({ plan }) => plan.concurrency,
+    cell: ({ plan }) => formatCount(plan.concurrency),
+  },
+  figure("rps", ({ throughput_rps }) => throughput_rps, formatShortCount),
+  figure("p50", ({ p50_ms }) => p50_ms, formatMs),
+  figure("p95", ({ p95_ms }) => p95_ms, formatMs),
+  figure("ttft", ({ ttft_p50_ms }) => ttft_p50_ms, formatMs),
+  figure("errors", ({ errors }) => errors, formatCount),
+  {
+    id: "by",
+    head: text("by"),
+    sortBy: ({ started_by }) => started_by,
+    cell: ({ started_by }) => <bdi>{started_by}</bdi>,
+  },
 ];

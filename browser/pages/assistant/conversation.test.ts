@@ -1,7 +1,18 @@
 /** What a page shows of an answer (docs/rules/assistant.md#answers). */
 import { expect, it } from "vitest";
 import type { AssistantEvent, AssistantProposal } from "../../../shared/assistant.ts";
-import { atRest, ended, lastQuestion, NO_CONVERSATION, withEntry, withEvent, withProposal } from "./conversation.ts";
+import {
+  atRest,
+  ended,
+  lastQuestion,
+  NO_CONVERSATION,
+  stateOf,
+  unanswered,
+  withEntry,
+  withEvent,
+  withOutdated,
+  withProposal,
+} from "./conversation.ts";
 
 const proposal = { id: "p", method: "DELETE", path: "/api/v1/tenants/x" } as AssistantProposal;
 const told = (...events: readonly AssistantEvent[]) =>
@@ -39,6 +50,25 @@ it("tells the model with the next question what has become of a proposal", () =>
   expect(dismissed.entries.at(-1)).toEqual({ kind: "proposal", proposal, state: { is: "dismissed" } });
   expect(dismissed.history).toEqual(["h", { role: "user", content: "no" }]);
   expect(withProposal(shown, "p", { is: "running" }).history).toEqual(["h"]);
+});
+
+it("asks again after proposals whose answer was lost, and shows what came of them", () => {
+  const shown = told({ kind: "proposal", proposal }, { kind: "proposal", proposal: { ...proposal, id: "q" } });
+  const running = withProposal(shown, "p", { is: "running" });
+  expect([unanswered(shown, "running"), unanswered(shown, "unknown")]).toEqual([[], []]);
+  expect(unanswered(atRest(running), "running")).toEqual([proposal]);
+  expect(unanswered(withProposal(running, "p", stateOf({ state: "unknown" })), "unknown")).toEqual([proposal]);
+  const answered = stateOf({ state: "answered", status: 200 });
+  expect(answered).toEqual({ is: "answered", run: { status: 200, answer: "", pending: false } });
+  expect(unanswered(withProposal(running, "p", answered), "running")).toEqual([]);
+  expect([stateOf({ state: "not_run" }), stateOf({ state: "running" })]).toEqual([{ is: "open" }, { is: "running" }]);
+});
+
+it("puts a proposal as it is now in the place of one that was outdated, which is open and can be run", () => {
+  const now = { ...proposal, id: "now" };
+  const shown = withOutdated(withProposal(told({ kind: "proposal", proposal }), "p", { is: "running" }), "p", now);
+  expect(shown.entries.at(-1)).toEqual({ kind: "proposal", proposal: now, state: { is: "outdated" } });
+  expect([unanswered(shown, "running"), shown.history]).toEqual([[], []]);
 });
 
 it("has nothing under way when it is taken up again", () => {

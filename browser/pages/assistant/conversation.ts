@@ -1,9 +1,16 @@
 /** A conversation with the assistant as the page shows it. Pure. */
-import type { AssistantEvent, AssistantProposal, AssistantRun, AssistantStop } from "../../../shared/assistant.ts";
+import type {
+  AssistantEvent,
+  AssistantOutcome,
+  AssistantProposal,
+  AssistantRun,
+  AssistantStop,
+} from "../../../shared/assistant.ts";
 
 /** What has become of a proposal. */
 type ProposalState =
-  | { readonly is: "open" | "running" | "dismissed" }
+  /** `outdated`: open, and not what the person was shown first. `unknown`: it was run and no answer came: it may have happened. */
+  | { readonly is: "open" | "outdated" | "running" | "dismissed" | "unknown" }
   | { readonly is: "answered"; readonly run: AssistantRun }
   | { readonly is: "failed"; readonly error: { readonly code: string; readonly message: string } };
 
@@ -74,6 +81,30 @@ export function withProposal(before: Conversation, id: string, state: ProposalSt
     ),
     history: told === undefined ? before.history : [...before.history, { role: "user", content: told }],
   };
+}
+
+/** With a proposal as it is now in the place of one that was shown, and not run because it was outdated. */
+export function withOutdated(before: Conversation, id: string, proposal: AssistantProposal): Conversation {
+  return {
+    history: before.history,
+    entries: before.entries.map((entry) =>
+      entry.kind === "proposal" && entry.proposal.id === id
+        ? { kind: "proposal", proposal, state: { is: "outdated" } }
+        : entry,
+    ),
+  };
+}
+
+/** The state of a proposal whose answer was lost, from what is known of it now. */
+export function stateOf(outcome: AssistantOutcome): ProposalState {
+  if (outcome.state === "not_run") return { is: "open" };
+  if (outcome.state !== "answered") return { is: outcome.state };
+  return { is: "answered", run: { status: outcome.status, answer: "", pending: false } };
+}
+
+/** The proposals whose answer is not known: they run, or it was lost. */
+export function unanswered({ entries }: Conversation, state: "running" | "unknown"): readonly AssistantProposal[] {
+  return entries.flatMap((entry) => (entry.kind === "proposal" && entry.state.is === state ? [entry.proposal] : []));
 }
 
 /** With nothing under way any more. */

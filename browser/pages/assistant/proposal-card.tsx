@@ -27,7 +27,7 @@ export function ProposalCard({
   readonly onDismiss: () => void;
 }) {
   const { method, path, body, summary, object, parent, changes, isFinal, expires_at } = proposal;
-  const isOpen = state.is === "open" || state.is === "running";
+  const isOpen = state.is === "open" || state.is === "outdated" || state.is === "running";
   return (
     <section className={classes["card"]} data-open={isOpen || undefined} aria-label={text("proposal")}>
       <p className={classes["who"]}>{text("proposal")}</p>
@@ -56,9 +56,12 @@ export function ProposalCard({
               </tr>
             </thead>
             <tbody>
-              {changes.map(({ field, from, to }) => (
+              {changes.map(({ field, from, to, isDefault }) => (
                 <tr key={field}>
-                  <td>{field}</td>
+                  <td>
+                    {field}
+                    {isDefault && <span className={classes["muted"]}> {text("isDefault")}</span>}
+                  </td>
                   <td>{from ?? text("unknown")}</td>
                   <td>{to}</td>
                 </tr>
@@ -75,6 +78,7 @@ export function ProposalCard({
       )}
       {isOpen && (
         <>
+          {state.is === "outdated" && <Notice tone="warn">{text("outdated")}</Notice>}
           {isFinal && <Notice tone="warn">{text("final")}</Notice>}
           <Decision expiresAt={expires_at} isBusy={state.is === "running"} {...{ isFinal, onRun, onDismiss }} />
         </>
@@ -124,6 +128,12 @@ function Decision({
 function Outcome({ state }: { readonly state: Extract<Entry, { kind: "proposal" }>["state"] }) {
   const [isShown, setShown] = useState(false);
   if (state.is === "dismissed") return <Notice>{text("dismissed")}</Notice>;
+  if (state.is === "unknown")
+    return (
+      <Notice tone="warn">
+        {text("unknownOutcome")} <Link to="/audit">{text("openAudit")}</Link>
+      </Notice>
+    );
   if (state.is === "failed")
     return <Failure title={text("notRun")} error={state.error} retryLabel={STATE_TEXTS.retry} />;
   if (state.is !== "answered") return null;

@@ -1,15 +1,17 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useMemo } from "react";
 import { AUDIT_ENTITIES } from "../../../shared/audit-entities.ts";
-import { addressOf, read, readPages } from "../../data/reads.ts";
+import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { useList } from "../../data/use-list.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { changesText } from "../../forms/history/changes.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { auditTexts } from "../../messages/en/audit.ts";
-import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -17,11 +19,9 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import { Beside } from "../../ui/beside.tsx";
 import { Button } from "../../ui/button.tsx";
-import { DownloadLink } from "../../ui/download-link.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { Filters, PageHead, Panel, Stack } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { AuditDetail } from "./audit-detail.tsx";
 import { AUDIT_FILTERS, auditPeriod, auditQuery } from "./audit-query.ts";
 import type { AuditSearch } from "./audit-search.ts";
@@ -29,13 +29,11 @@ import classes from "./audit-words.module.css";
 import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "./audit-words.tsx";
 
 const text = texts("audit", auditTexts);
-const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/audit");
 const AUDIT_PATH = "/api/v1/audit";
 const EVERY_MS = 20_000;
 const HOUR_MS = 3_600_000;
-const PAGE_ROWS = "100";
 const NAMES_MAX = "1000";
 const PERIODS = ["24h", "7d", "30d", "month"] as const;
 
@@ -64,16 +62,11 @@ function Changes() {
   const navigate = route.useNavigate();
   const { zone, label } = useZone();
   const query = auditQuery(search, zone, useNow(HOUR_MS));
-  const entries = useInfiniteQuery(
-    readPages<AuditEntry>(AUDIT_PATH, { ...query, limit: PAGE_ROWS }, { everyMs: EVERY_MS }),
-  );
-  const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.rows), [entries.data]);
+  const entries = useList<AuditEntry>(AUDIT_PATH, query, { everyMs: EVERY_MS });
+  const rows = entries.data;
   const names = useNames();
   const columns = useMemo(() => columnsOf(zone, names), [zone, names]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = entries;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const view = useListView({ rows, columns });
   const change = (changed: Change): void => void navigate({ search: (before) => changedSearch(before, changed) });
   const openId = search.open;
   const opened = rows?.find(({ id }) => String(id) === openId);
@@ -85,11 +78,10 @@ function Changes() {
         title={pageText("audit")}
         question={pageText("auditQuestion")}
         actions={
-          <DownloadLink
-            href={addressOf(AUDIT_PATH, { ...query, format: "csv" })}
-            label={filterText("csv")}
-            title={text("csvHint")}
-          />
+          <>
+            {view.choice}
+            <CsvLink path={AUDIT_PATH} query={query} title={text("csvHint")} />
+          </>
         }
       />
       <AuditFilters search={search} onChange={change} onClear={isFiltered ? clear : undefined} />
@@ -111,26 +103,22 @@ function Changes() {
         closeLabel={text("close")}
         onClose={() => change({ open: undefined })}
       >
-        <Panel isFlush title={text("list")} note={text("timesIn", { zone: label })}>
-          <Loaded state={{ ...entries, data: rows }} texts={STATE_TEXTS}>
-            {(shown) => (
-              <Table
-                label={text("list")}
-                columns={columns}
-                rows={shown}
-                rowKey={({ id }) => String(id)}
-                onOpen={({ id }) => change({ open: String(id) })}
-                openKey={openId}
-                onEnd={onEnd}
-                empty={
-                  <Empty title={text("empty")} action={isFiltered && <Button onClick={clear}>{text("clear")}</Button>}>
-                    {text("emptyText")}
-                  </Empty>
-                }
-              />
-            )}
-          </Loaded>
-        </Panel>
+        <ListTable
+          state={entries}
+          view={view}
+          title={text("list")}
+          note={text("timesIn", { zone: label })}
+          label={text("list")}
+          rowKey={({ id }) => String(id)}
+          onOpen={({ id }) => change({ open: String(id) })}
+          openKey={openId}
+          onEnd={entries.onEnd}
+          empty={
+            <Empty title={text("empty")} action={isFiltered && <Button onClick={clear}>{text("clear")}</Button>}>
+              {text("emptyText")}
+            </Empty>
+          }
+        />
       </Beside>
     </Stack>
   );
@@ -197,7 +185,7 @@ function useNames(): ObjectNames {
   );
 }
 
-function columnsOf(zone: string, names: ObjectNames): readonly Column<AuditEntry>[] {
+function columnsOf(zone: string, names: ObjectNames): readonly ListColumn<AuditEntry>[] {
   return [
     { id: "when", head: text("when"), cell: ({ ts }) => formatInstant(zone, instantOf(ts)) },
     {

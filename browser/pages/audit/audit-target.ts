@@ -1,19 +1,9 @@
 /** The view that shows the object of an entry of the audit log. Pure. */
 import type { Records } from "../../data/api.ts";
 import { deploymentTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "../../explain/link-target.ts";
+import { settingTarget } from "../../explain/setting-tabs.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** The part of the settings' page that shows a setting, by the name under which it is kept. */
-const SETTING_TABS: ReadonlyMap<string, string> = new Map([
-  ["alerts", "alerts"],
-  ["usage_retention", "retention"],
-  ["auto_router", "routing"],
-  ["boons", "boons"],
-  ["energy", "energy"],
-  ["jobsched", "jobsched"],
-  ["assistant", "assistant"],
-]);
 
 type Named = Pick<Records["AuditEntry"], "action" | "entity_type" | "entity_id" | "detail">;
 
@@ -49,9 +39,4 @@ export function auditTarget({ action, entity_type, entity_id, detail }: Named): 
     default:
       return null;
   }
-}
-
-function settingTarget(name: string): LinkTarget | null {
-  const tab = SETTING_TABS.get(name);
-  return tab === undefined ? null : pageTarget("/settings", { tab });
 }

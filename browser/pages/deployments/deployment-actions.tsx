@@ -9,7 +9,7 @@ import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
-import { DEPLOYMENT_READS, putSpec, specBody } from "./deployment-reads.ts";
+import { changeSpec, DEPLOYMENT_READS, putSpec, specBody } from "./deployment-reads.ts";
 import { isActive, SPEC_TONES, specState } from "./spec-state.ts";
 import { useRestart } from "./use-restart.ts";
 
@@ -30,14 +30,14 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
   const active = replicas.filter(isActive);
   const switchedText = (isOn: boolean): string => text(isOn ? "enabled" : "disabled", { name });
   const switching = useAnnouncedWrite<boolean>({
-    send: async (isOn) => await putSpec(id, { ...specBody(spec), enabled: isOn }),
+    send: async (isOn) => await changeSpec(id, { enabled: isOn }),
     touches: DEPLOYMENT_READS,
     done: switchedText,
     failed: () => text("changeFailed", { name }),
     inverse: (isOn) => ({ variables: !isOn, done: switchedText(!isOn) }),
   });
   const scaling = useUndoableWrite<number>({
-    send: async (target_replicas) => await putSpec(id, { ...specBody(spec), target_replicas }),
+    send: async (target_replicas) => await changeSpec(id, { target_replicas }),
     touches: DEPLOYMENT_READS,
     describe: (from, to) => text("scaled", { name, from, to }),
   });

@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { useList } from "../../data/use-list.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
+import { historyTexts } from "../../messages/en/history.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
@@ -15,20 +17,26 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { DeploymentActions } from "./deployment-actions.tsx";
 import { DEPLOYMENT_TABS } from "./deployments-search.ts";
 import { ProvisionerNotice } from "./provisioner-notice.tsx";
-import { useWholeList } from "./use-whole-list.ts";
 
 const text = texts("deployments", deploymentTexts);
+const historyText = texts("history", historyTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/deployments/$modelId");
 const ReplicasTab = lazy(async () => ({ default: (await import("./replicas-tab.tsx")).ReplicasTab }));
 const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
-const SpecTab = lazy(async () => ({ default: (await import("./spec-tab.tsx")).SpecTab }));
+const loadSpec = async () => ({ default: (await import("./spec-tab.tsx")).SpecTab });
+const SpecTab = lazy(loadSpec);
 const stateTexts = { ...STATE_TEXTS, failed: text("failed") };
 const EVERY_MS = 3000;
 
 /** One managed model: its replicas, its spec and what was changed. */
 export function DeploymentPage() {
   const { modelId } = route.useParams();
+  const { tab } = route.useSearch();
+  useEffect(() => {
+    // While the spec is read; a failure is told where the part is shown.
+    if (tab === "spec") loadSpec().catch(() => undefined);
+  }, [tab]);
   const spec = useQuery(
     read("/api/v1/models/{id}/managed", { params: { path: { id: modelId } } }, { everyMs: EVERY_MS }),
   );
@@ -74,7 +82,7 @@ function Ending({ modelId }: { readonly modelId: string }) {
 }
 
 const useReplicas = (modelId: string) =>
-  useWholeList<Records["ModelReplica"]>("/api/v1/replicas", { model_id: modelId }, EVERY_MS);
+  useList<Records["ModelReplica"]>("/api/v1/replicas", { model_id: modelId }, { everyMs: EVERY_MS, readsAll: true });
 
 function DeploymentParts({ spec }: { readonly spec: Records["ManagedModel"] }) {
   const { model_id, model_name, provision_error, max_job_failures, replicas: counts } = spec;
@@ -86,7 +94,12 @@ function DeploymentParts({ spec }: { readonly spec: Records["ManagedModel"] }) {
   const contentOf = (id: (typeof DEPLOYMENT_TABS)[number]) => {
     if (id === "replicas") return <ReplicasTab replicas={replicas} spec={spec} />;
     if (id === "spec") return <SpecTab spec={spec} />;
-    return <History entityType="managed_model" entityId={model_id} zone={zone} />;
+    return (
+      <Stack>
+        <History of={{ entity_type: "managed_model", entity_id: model_id }} zone={zone} />
+        <History of={{ replicas_of: model_id }} zone={zone} title={historyText("replicas")} />
+      </Stack>
+    );
   };
   return (
     <>

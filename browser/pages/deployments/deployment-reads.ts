@@ -1,5 +1,5 @@
 /** What shows managed models, and how a spec is written. */
-import { api, type Records } from "../../data/api.ts";
+import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ReadPath } from "../../data/reads.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import type { Answered } from "../../forms/record/use-announced-write.ts";
@@ -28,6 +28,16 @@ export function specBody(spec: Records["ManagedModel"]): Records["PutManagedMode
     ...body
   } = spec;
   return body;
+}
+
+/** The spec at the moment. Throws ApiError. */
+export async function specNow(id: string): Promise<Records["ManagedModel"]> {
+  return answerValue(await api.GET("/api/v1/models/{id}/managed", { params: { path: { id } } }));
+}
+
+/** Changes some fields of a spec, and leaves the others as they are at the moment: a write replaces the whole spec. Throws ApiError. */
+export async function changeSpec(id: string, change: FieldValues): Answered {
+  return await putSpec(id, { ...specBody(await specNow(id)), ...change });
 }
 
 /** Stores a whole spec: what it leaves out gets its default. */

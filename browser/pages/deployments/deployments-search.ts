@@ -1,20 +1,18 @@
 /** Search parameters of the pages of managed models. */
-import { choiceParam, flagParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from "../../data/search-params.ts";
 import { SPEC_STATES } from "./spec-state.ts";
 
 /** The parts of the list's page, in their order. */
 export const LIST_TABS = ["models", "recipes"] as const;
-/** The columns by which the list can be ordered. */
-export const SORTS = ["name", "target", "healthy", "lost"] as const;
 /** The parts of one managed model's page, in their order. */
 export const DEPLOYMENT_TABS = ["replicas", "spec", "history"] as const;
 
 export const deploymentsSearch = searchParams({
+  ...LIST_PARAMS,
+  ...listParams("recipes_"),
   tab: choiceParam(LIST_TABS),
   q: textParam(200),
   state: choiceParam(SPEC_STATES),
-  sort: choiceParam(SORTS),
-  descending: flagParam,
   /** The recipe that is open. */
   recipe: textParam(40),
 });
@@ -26,6 +24,7 @@ export const newDeploymentSearch = searchParams({
 });
 
 export const deploymentSearch = searchParams({
+  ...LIST_PARAMS,
   tab: choiceParam(DEPLOYMENT_TABS),
   /** The replica that is open. */
   replica: textParam(40),

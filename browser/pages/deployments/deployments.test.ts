@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { blankRow, blankSpec } from "../../../test/harness/replica-records.ts";
 import type { Records } from "../../data/api.ts";
 import { deploymentSearch, deploymentsSearch } from "./deployments-search.ts";
-import { listedSpecs } from "./listed-specs.ts";
+import { matchingSpecs } from "./matching-specs.ts";
 import { portText } from "./port-text.ts";
 import { offeredResources, resourceWarnings } from "./resource-warnings.ts";
 import { windowOf, writtenOf } from "./script-parts.ts";
@@ -47,17 +47,8 @@ describe("the provisioner", () => {
 
 describe("the list", () => {
   const specs = [spec("b", { target_replicas: 1 }), spec("A", { partition: "cpu" }), spec("c", { enabled: false })];
-  const names = (wanted: Partial<Parameters<typeof listedSpecs>[1]>): string[] =>
-    listedSpecs(specs, { q: "", state: undefined, sort: "name", isDescending: false, ...wanted }).map(
-      ({ model_name }) => model_name,
-    );
-
-  it("is in the order that is asked for, equal ones by name", () => {
-    expect(names({})).toEqual(["A", "b", "c"]);
-    expect(names({ isDescending: true })).toEqual(["c", "b", "A"]);
-    expect(names({ sort: "target" })).toEqual(["b", "A", "c"]);
-    expect(names({ sort: "target", isDescending: true })).toEqual(["A", "c", "b"]);
-  });
+  const names = (wanted: Partial<Parameters<typeof matchingSpecs>[1]>): string[] =>
+    matchingSpecs(specs, { q: "", state: undefined, ...wanted }).map(({ model_name }) => model_name);
 
   it("finds names and partitions in any case, and states", () => {
     expect(names({ q: "CPU" })).toEqual(["A"]);
@@ -190,13 +181,13 @@ describe("a replica", () => {
 });
 
 it("addresses say what the pages know, or nothing", () => {
-  expect(deploymentsSearch({ tab: "recipes", sort: "lost", descending: true, state: "off", q: 1 })).toEqual({
+  expect(deploymentsSearch({ tab: "recipes", sort: "-lost", columns: "name", state: "off", q: 1 })).toEqual({
     tab: "recipes",
-    sort: "lost",
-    descending: true,
+    sort: "-lost",
+    columns: "name",
     state: "off",
     q: "1",
   });
-  expect(deploymentsSearch({ tab: "x", sort: "__proto__", state: "on" })).toEqual({});
+  expect(deploymentsSearch({ tab: "x", sort: "", state: "on" })).toEqual({});
   expect(deploymentSearch({ tab: "spec", replica: "r" })).toEqual({ tab: "spec", replica: "r" });
 });

@@ -4,14 +4,16 @@ import { lazy, Suspense, useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { useList } from "../../data/use-list.ts";
+import { failureOf } from "../../forms/filters/found-filters.tsx";
+import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { SelectField } from "../../ui/fields.tsx";
 import { Grid, PageHead, Panel, Stack } from "../../ui/layout.tsx";
 import { SearchSelect } from "../../ui/search-select.tsx";
-import { Notice } from "../../ui/states.tsx";
+import { Failure, Notice } from "../../ui/states.tsx";
 import { ProvisionerNotice } from "./provisioner-notice.tsx";
-import { useWholeList } from "./use-whole-list.ts";
 
 const text = texts("deployments", deploymentTexts);
 const NewSpec = lazy(async () => ({ default: (await import("./new-spec.tsx")).NewSpec }));
@@ -23,8 +25,8 @@ const FOUND_MAX = "50";
 export function NewDeploymentPage() {
   const { model_id: modelId, recipe: recipeId } = route.useSearch();
   const navigate = useNavigate({ from: "/deployments/new" });
-  const recipes = useWholeList<Records["Recipe"]>("/api/v1/recipes", {}, EVERY_MS);
-  const specs = useWholeList<Records["ManagedModel"]>("/api/v1/managed", {}, EVERY_MS);
+  const recipes = useList<Records["Recipe"]>("/api/v1/recipes", {}, { everyMs: EVERY_MS, readsAll: true });
+  const specs = useList<Records["ManagedModel"]>("/api/v1/managed", {}, { everyMs: EVERY_MS, readsAll: true });
   const managed = new Set(specs.data?.map(({ model_id }) => model_id));
   const choose = (change: { readonly model_id?: string | undefined; readonly recipe?: string | undefined }): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
@@ -35,6 +37,15 @@ export function NewDeploymentPage() {
     <Stack>
       <PageHead title={text("newTitle")} question={text("newQuestion")} />
       <ProvisionerNotice />
+      {recipes.error !== null && (
+        <Failure
+          title={text("recipesFailed")}
+          error={recipes.error}
+          retryLabel={commonText("retry")}
+          onRetry={recipes.refetch}
+          isRetrying={recipes.isFetching}
+        />
+      )}
       <Panel title={text("choose")}>
         <Grid minWidth="wide">
           <ModelField chosenId={modelId} managed={managed} onChoose={(id) => choose({ model_id: id })} />
@@ -92,6 +103,7 @@ function ModelField({ chosenId, managed, onChoose }: ModelFieldProps) {
             managed.has(id) ? [] : [{ value: id, label: model_name, note: model_type }],
           ) ?? null
         }
+        error={failureOf(found.error)}
         onType={setQ}
         onChoose={onChoose}
         texts={{ clear: text("clear"), nothing: text("nothing"), searching: text("searching") }}

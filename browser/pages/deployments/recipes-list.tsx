@@ -3,21 +3,21 @@ import { Plus } from "lucide-react";
 import { lazy, Suspense } from "react";
 import type { Records } from "../../data/api.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { useList } from "../../data/use-list.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { formatText } from "../../ui/format.ts";
-import { Panel, Row, Stack } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
-import { useWholeList } from "./use-whole-list.ts";
+import { Row, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
 
 const text = texts("deployments", deploymentTexts);
 const route = getRouteApi("/signed-in/admin/deployments");
 const RecipePanel = lazy(async () => ({ default: (await import("./recipe-panel.tsx")).RecipePanel }));
-const stateTexts = { ...STATE_TEXTS, failed: text("recipesFailed") };
 const EVERY_MS = 60_000;
 /** In place of an id: a recipe that is being made. */
 const NEW = "new";
@@ -28,7 +28,8 @@ type Recipe = Records["Recipe"];
 export function RecipesList() {
   const { recipe: openId } = route.useSearch();
   const navigate = useNavigate({ from: "/deployments" });
-  const recipes = useWholeList<Recipe>("/api/v1/recipes", {}, EVERY_MS);
+  const recipes = useList<Recipe>("/api/v1/recipes", {}, { everyMs: EVERY_MS, readsAll: true });
+  const view = useListView({ rows: recipes.data, columns: COLUMNS, prefix: "recipes_" });
   const open = (id: string | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { recipe: id }) });
   return (
@@ -37,50 +38,57 @@ export function RecipesList() {
         <Button icon={<Plus size={14} aria-hidden />} onClick={() => open(NEW)}>
           {text("newRecipe")}
         </Button>
+        {view.choice}
+        <CsvLink path="/api/v1/recipes" />
       </Row>
-      <Panel isFlush>
-        <Loaded state={recipes} texts={stateTexts}>
-          {(rows) => (
-            <>
-              <Table
-                label={text("recipes")}
-                columns={COLUMNS}
-                rows={rows}
-                rowKey={({ id }) => id}
-                onOpen={({ id }) => open(id)}
-                openKey={openId}
-                empty={<Empty title={text("recipesEmpty")} />}
-              />
-              <Suspense fallback={null}>
-                {openId !== undefined && (
-                  <RecipePanel
-                    key={openId}
-                    recipe={openId === NEW ? null : rows.find(({ id }) => id === openId)}
-                    onClose={() => open(undefined)}
-                    onMade={open}
-                  />
-                )}
-              </Suspense>
-            </>
-          )}
-        </Loaded>
-      </Panel>
+      <ListTable
+        state={recipes}
+        view={view}
+        failed={text("recipesFailed")}
+        label={text("recipes")}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => open(id)}
+        openKey={openId}
+        empty={<Empty title={text("recipesEmpty")} />}
+      />
+      <Suspense fallback={null}>
+        {openId !== undefined && recipes.data !== undefined && (
+          <RecipePanel
+            key={openId}
+            recipe={openId === NEW ? null : recipes.data.find(({ id }) => id === openId)}
+            onClose={() => open(undefined)}
+            onMade={open}
+          />
+        )}
+      </Suspense>
     </Stack>
   );
 }
 
-const COLUMNS: readonly Column<Recipe>[] = [
-  { id: "name", head: text("recipeName"), isWide: true, cell: ({ name }) => <bdi title={name}>{name}</bdi> },
+const COLUMNS: readonly ListColumn<Recipe>[] = [
+  {
+    id: "name",
+    head: text("recipeName"),
+    isWide: true,
+    sortBy: ({ name }) => name,
+    cell: ({ name }) => <bdi title={name}>{name}</bdi>,
+  },
   {
     id: "description",
     head: text("recipeDescription"),
     isWide: true,
     cell: ({ description }) => <bdi title={description}>{formatText(description)}</bdi>,
   },
-  { id: "kind", head: text("recipeKind"), cell: ({ builtin }) => <Badge>{text(builtin ? "builtin" : "own")}</Badge> },
+  {
+    id: "kind",
+    head: text("recipeKind"),
+    sortBy: ({ builtin }) => text(builtin ? "builtin" : "own"),
+    cell: ({ builtin }) => <Badge>{text(builtin ? "builtin" : "own")}</Badge>,
+  },
   {
     id: "use",
     head: "",
+    name: text("use"),
     cell: ({ id, name }) => (
       <Link to="/deployments/new" search={{ recipe: id }} aria-label={text("useOf", { name })}>
         {text("use")}

@@ -50,7 +50,7 @@ export function ReplicaPanel({ id, modelId, replica, onClose }: ReplicaPanelProp
         ) : (
           <Details replica={replica} job={job ?? ""} modelId={modelId} onClose={onClose} />
         )}
-        <History entityType="model_replica" entityId={id} zone={zone} />
+        <History of={{ entity_type: "model_replica", entity_id: id }} zone={zone} />
       </Stack>
     </Dialog>
   );

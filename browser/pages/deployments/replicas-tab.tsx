@@ -2,8 +2,12 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import type { useList } from "../../data/use-list.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -11,23 +15,20 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { formatCount, formatText } from "../../ui/format.ts";
-import { Grid, Panel, Tile } from "../../ui/layout.tsx";
-import { Empty, Loaded, Notice } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Grid, Tile } from "../../ui/layout.tsx";
+import { Empty, Notice } from "../../ui/states.tsx";
 import { DEPLOYMENT_READS } from "./deployment-reads.ts";
 import { portText } from "./port-text.ts";
 import { REPLICA_TONES } from "./spec-state.ts";
-import type { useWholeList } from "./use-whole-list.ts";
 
 const text = texts("deployments", deploymentTexts);
 const route = getRouteApi("/signed-in/admin/deployments/$modelId");
 const ReplicaPanel = lazy(async () => ({ default: (await import("./replica-panel.tsx")).ReplicaPanel }));
-const stateTexts = { ...STATE_TEXTS, failed: text("replicasFailed") };
 
 type Replica = Records["ModelReplica"];
 
 interface ReplicasTabProps {
-  readonly replicas: ReturnType<typeof useWholeList<Replica>>;
+  readonly replicas: ReturnType<typeof useList<Replica>>;
   /** Null: the spec was removed, and the replicas end. */
   readonly spec: Records["ManagedModel"] | null;
 }
@@ -40,39 +41,40 @@ export function ReplicasTab({ replicas, spec }: ReplicasTabProps) {
   const open = (id: string | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { replica: id }) });
   const rows = useMemo(() => replicas.data?.toReversed(), [replicas.data]);
+  const view = useListView({ rows, columns: COLUMNS });
   const isOff = spec === null || !spec.enabled || spec.target_replicas === 0;
   return (
     <>
       {spec !== null && <Counts spec={spec} />}
       {spec !== null && <LostNotice spec={spec} />}
-      <Panel isFlush>
-        <Loaded state={{ ...replicas, data: rows }} texts={stateTexts}>
-          {(shown) => (
-            <>
-              <Table
-                label={text("replicas")}
-                columns={COLUMNS}
-                rows={shown}
-                rowKey={({ id }) => id}
-                onOpen={({ id }) => open(id)}
-                openKey={openId}
-                empty={<Empty title={text("noReplicas")}>{text(isOff ? "noReplicasOff" : "noReplicasText")}</Empty>}
-              />
-              <Suspense fallback={null}>
-                {openId !== undefined && (
-                  <ReplicaPanel
-                    key={openId}
-                    id={openId}
-                    modelId={modelId}
-                    replica={shown.find(({ id }) => id === openId)}
-                    onClose={() => open(undefined)}
-                  />
-                )}
-              </Suspense>
-            </>
-          )}
-        </Loaded>
-      </Panel>
+      <ListTable
+        state={replicas}
+        view={view}
+        failed={text("replicasFailed")}
+        title={text("replicas")}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/replicas" query={{ model_id: modelId }} />
+          </>
+        }
+        label={text("replicas")}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => open(id)}
+        openKey={openId}
+        empty={<Empty title={text("noReplicas")}>{text(isOff ? "noReplicasOff" : "noReplicasText")}</Empty>}
+      />
+      <Suspense fallback={null}>
+        {openId !== undefined && rows !== undefined && (
+          <ReplicaPanel
+            key={openId}
+            id={openId}
+            modelId={modelId}
+            replica={rows.find(({ id }) => id === openId)}
+            onClose={() => open(undefined)}
+          />
+        )}
+      </Suspense>
     </>
   );
 }
@@ -124,10 +126,11 @@ function LostNotice({ spec }: { readonly spec: Records["ManagedModel"] }) {
   );
 }
 
-const COLUMNS: readonly Column<Replica>[] = [
+const COLUMNS: readonly ListColumn<Replica>[] = [
   {
     id: "state",
     head: text("state"),
+    sortBy: ({ state }) => state,
     cell: ({ state, cancel_requested }) => (
       <>
         <Badge tone={REPLICA_TONES[state]}>{text(`replica_${state}`)}</Badge>{" "}
@@ -135,13 +138,46 @@ const COLUMNS: readonly Column<Replica>[] = [
       </>
     ),
   },
-  { id: "job", head: text("job"), cell: ({ job_id }) => job_id ?? text("notSubmitted") },
-  { id: "node", head: text("node"), isWide: true, cell: ({ nodes }) => <bdi title={nodes}>{formatText(nodes)}</bdi> },
+  {
+    id: "job",
+    head: text("job"),
+    sortBy: ({ job_id }) => job_id,
+    cell: ({ job_id }) => job_id ?? text("notSubmitted"),
+  },
+  {
+    id: "node",
+    head: text("node"),
+    isWide: true,
+    sortBy: ({ nodes }) => nodes,
+    cell: ({ nodes }) => <bdi title={nodes}>{formatText(nodes)}</bdi>,
+  },
   { id: "port", head: text("port"), align: "right", cell: portText },
-  { id: "since", head: text("since"), cell: ({ state_since }) => <Age at={state_since} /> },
-  { id: "age", head: text("age"), cell: ({ created_at }) => <Age at={created_at} /> },
-  { id: "restarts", head: text("restarts"), align: "right", cell: ({ restart_count }) => formatCount(restart_count) },
-  { id: "misses", head: text("misses"), align: "right", cell: ({ probe_misses }) => formatCount(probe_misses) },
+  {
+    id: "since",
+    head: text("since"),
+    sortBy: ({ state_since }) => state_since,
+    cell: ({ state_since }) => <Age at={state_since} />,
+  },
+  {
+    id: "age",
+    head: text("age"),
+    sortBy: ({ created_at }) => created_at,
+    cell: ({ created_at }) => <Age at={created_at} />,
+  },
+  {
+    id: "restarts",
+    head: text("restarts"),
+    align: "right",
+    sortBy: ({ restart_count }) => restart_count,
+    cell: ({ restart_count }) => formatCount(restart_count),
+  },
+  {
+    id: "misses",
+    head: text("misses"),
+    align: "right",
+    sortBy: ({ probe_misses }) => probe_misses,
+    cell: ({ probe_misses }) => formatCount(probe_misses),
+  },
   {
     id: "message",
     head: text("message"),

@@ -2,16 +2,21 @@ import "../../forms/record/no-code-from-texts.ts";
 import { type FormEvent, useState } from "react";
 import { recipeBodySchema } from "../../../shared/schema/managed-model.ts";
 import type { Records } from "../../data/api.ts";
+import { useMeanwhile } from "../../forms/record/use-meanwhile.ts";
 import type { useUndoableWrite } from "../../forms/use-undoable-write.ts";
 import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
+import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Row, Stack } from "../../ui/layout.tsx";
+import { Notice } from "../../ui/states.tsx";
+import { specNow } from "./deployment-reads.ts";
 
 const text = texts("deployments", deploymentTexts);
+const fieldText = texts("fields", fieldTexts);
 const schema = recipeBodySchema.pick({ target_replicas: true });
 
 interface ScaleDialogProps {
@@ -23,15 +28,17 @@ interface ScaleDialogProps {
 
 /** How many replicas are kept running, with what another number would do. */
 export function ScaleDialog({ spec, write, onClose }: ScaleDialogProps) {
-  const { model_name: name, target_replicas: current } = spec;
+  const { model_id: id, model_name: name, target_replicas: current } = spec;
   const [typed, setTyped] = useState(String(current));
   const [refused, setRefused] = useState<string>();
+  const meanwhile = useMeanwhile(async () => (await specNow(id)).target_replicas);
+  const { moved } = meanwhile;
   const judged = schema.safeParse({ target_replicas: /^\d{1,9}$/.test(typed.trim()) ? Number(typed) : typed });
   const target = judged.data?.target_replicas;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (target === undefined) setRefused(judged.error?.issues[0]?.message);
-    else write.change(current, target, onClose);
+    else void meanwhile.check(current, (from) => write.change(from, target, onClose));
   };
   return (
     <Dialog isOpen onClose={onClose} title={text("scaleTitle", { name })} closeLabel={commonText("close")}>
@@ -46,14 +53,23 @@ export function ScaleDialog({ spec, write, onClose }: ScaleDialogProps) {
             onChange={(event) => {
               setTyped(event.target.value);
               setRefused(undefined);
+              meanwhile.begin(current);
             }}
           />
           {target !== undefined && target > current && <p>{text("scaleMore", { count: target - current })}</p>}
           {target !== undefined && target < current && <p>{text("scaleLess", { count: current - target })}</p>}
+          {moved !== null && (
+            <Notice tone="warn">{fieldText("meanwhile", { before: moved.before, now: moved.now })}</Notice>
+          )}
           {target === 0 && current > 0 && <p>{text("scaleNone")}</p>}
           <Row isEnd>
             <Button onClick={onClose}>{commonText("cancel")}</Button>
-            <Button type="submit" tone="primary" disabled={target === current} isBusy={write.isBusy}>
+            <Button
+              type="submit"
+              tone="primary"
+              disabled={target === current}
+              isBusy={meanwhile.isReading || write.isBusy}
+            >
               {text("scale")}
             </Button>
           </Row>

@@ -2,25 +2,24 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { useList } from "../../data/use-list.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { SearchField } from "../../forms/search-field.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { Panel, Row, Stack } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
-import { SORTS } from "./deployments-search.ts";
-import { listedSpecs } from "./listed-specs.ts";
+import { Row, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { matchingSpecs } from "./matching-specs.ts";
 import { SPEC_STATES, SPEC_TONES, specState } from "./spec-state.ts";
-import { useWholeList } from "./use-whole-list.ts";
 
 const text = texts("deployments", deploymentTexts);
 const route = getRouteApi("/signed-in/admin/deployments");
-const stateTexts = { ...STATE_TEXTS, failed: text("listFailed") };
 const EVERY_MS = 5000;
 
 type Spec = Records["ManagedModel"];
@@ -29,12 +28,10 @@ type Spec = Records["ManagedModel"];
 export function SpecsList() {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/deployments" });
-  const specs = useWholeList<Spec>("/api/v1/managed", {}, EVERY_MS);
-  const { q = "", state, sort = "name", descending } = search;
-  const rows = useMemo(
-    () => specs.data && listedSpecs(specs.data, { q, state, sort, isDescending: descending === true }),
-    [specs.data, q, state, sort, descending],
-  );
+  const specs = useList<Spec>("/api/v1/managed", {}, { everyMs: EVERY_MS, readsAll: true });
+  const { q = "", state } = search;
+  const rows = useMemo(() => specs.data && matchingSpecs(specs.data, { q, state }), [specs.data, q, state]);
+  const view = useListView({ rows, columns: COLUMNS, usual: { column: "name", isDescending: false } });
   const filter = (change: Parameters<typeof changedSearch<typeof search>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
   return (
@@ -50,44 +47,37 @@ export function SpecsList() {
             ...SPEC_STATES.map((value) => ({ value, label: text(`state_${value}`) })),
           ]}
         />
+        {view.choice}
+        <CsvLink path="/api/v1/managed" title={text("specsCsv")} />
       </Row>
-      <Panel isFlush>
-        <Loaded state={{ ...specs, data: rows }} texts={stateTexts}>
-          {(shown) => (
-            <Table
-              label={text("models")}
-              columns={COLUMNS}
-              rows={shown}
-              rowKey={({ model_id }) => model_id}
-              sort={{ column: sort, isDescending: descending === true }}
-              onSort={({ column, isDescending }) =>
-                filter({ sort: SORTS.find((one) => one === column), descending: isDescending ? true : undefined })
-              }
-              onOpen={({ model_id }) => void navigate({ to: "/deployments/$modelId", params: { modelId: model_id } })}
-              empty={
-                q === "" && state === undefined ? (
-                  <Empty title={text("empty")}>{text("emptyText")}</Empty>
-                ) : (
-                  <Empty
-                    title={text("noMatch")}
-                    action={<Button onClick={() => filter({ q: undefined, state: undefined })}>{text("clear")}</Button>}
-                  />
-                )
-              }
+      <ListTable
+        state={specs}
+        view={view}
+        failed={text("listFailed")}
+        label={text("models")}
+        rowKey={({ model_id }) => model_id}
+        onOpen={({ model_id }) => void navigate({ to: "/deployments/$modelId", params: { modelId: model_id } })}
+        empty={
+          q === "" && state === undefined ? (
+            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+          ) : (
+            <Empty
+              title={text("noMatch")}
+              action={<Button onClick={() => filter({ q: undefined, state: undefined })}>{text("clear")}</Button>}
             />
-          )}
-        </Loaded>
-      </Panel>
+          )
+        }
+      />
     </Stack>
   );
 }
 
-const COLUMNS: readonly Column<Spec>[] = [
+const COLUMNS: readonly ListColumn<Spec>[] = [
   {
     id: "name",
     head: text("model"),
     isWide: true,
-    isSortable: true,
+    sortBy: ({ model_name }) => model_name,
     cell: ({ model_id, model_name }) => (
       <Link to="/deployments/$modelId" params={{ modelId: model_id }} title={model_name}>
         <bdi>{model_name}</bdi>
@@ -97,6 +87,7 @@ const COLUMNS: readonly Column<Spec>[] = [
   {
     id: "state",
     head: text("state"),
+    sortBy: (spec) => text(`state_${specState(spec)}`),
     cell: (spec) => {
       const state = specState(spec);
       return <Badge tone={SPEC_TONES[state]}>{text(`state_${state}`)}</Badge>;
@@ -106,33 +97,35 @@ const COLUMNS: readonly Column<Spec>[] = [
     id: "target",
     head: text("target"),
     align: "right",
-    isSortable: true,
+    sortBy: ({ target_replicas }) => target_replicas,
     cell: ({ target_replicas }) => formatCount(target_replicas),
   },
   {
     id: "healthy",
     head: text("healthy"),
     align: "right",
-    isSortable: true,
+    sortBy: ({ replicas: { healthy = 0 } }) => healthy,
     cell: ({ replicas: { healthy = 0 } }) => formatCount(healthy),
   },
   {
     id: "starting",
     head: text("starting"),
     align: "right",
+    sortBy: ({ replicas: { pending = 0, starting = 0 } }) => pending + starting,
     cell: ({ replicas: { pending = 0, starting = 0 } }) => formatCount(pending + starting),
   },
   {
     id: "draining",
     head: text("draining"),
     align: "right",
+    sortBy: ({ replicas: { draining = 0 } }) => draining,
     cell: ({ replicas: { draining = 0 } }) => formatCount(draining),
   },
   {
     id: "lost",
     head: text("lost"),
     align: "right",
-    isSortable: true,
+    sortBy: ({ replicas: { lost = 0 } }) => lost,
     cell: ({ replicas: { lost = 0 } }) => formatCount(lost),
   },
   {
@@ -148,6 +141,7 @@ const COLUMNS: readonly Column<Spec>[] = [
     id: "error",
     head: text("lastError"),
     isWide: true,
+    sortBy: ({ provision_error }) => provision_error,
     cell: ({ provision_error: error }) => (error === null ? "" : <bdi title={error}>{error}</bdi>),
   },
 ];

@@ -151,9 +151,7 @@ function Cell({
           )}
         </Loaded>
       </Panel>
-      <Panel title={text("models")} isFlush>
-        <ModelSlotsTable live={live} />
-      </Panel>
+      <ModelSlotsTable live={live} />
       <Suspense fallback={null}>
         {open !== undefined && (
           <OpenedDialog open={open} live={live} cell={cell ?? null} onClose={() => onSearch({ open: undefined })} />

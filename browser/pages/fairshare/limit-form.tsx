@@ -1,16 +1,20 @@
 import "../../forms/record/no-code-from-texts.ts";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type * as z from "zod";
+import { useMeanwhile } from "../../forms/record/use-meanwhile.ts";
 import type { useUndoableWrite } from "../../forms/use-undoable-write.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
+import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { formatCount } from "../../ui/format.ts";
+import { Notice } from "../../ui/states.tsx";
 import classes from "./fairshare-page.module.css";
 import { typedNumber } from "./whole-number.ts";
 
 const text = texts("fairshare", fairshareTexts);
+const fieldText = texts("fields", fieldTexts);
 
 /** A limit in words; null is none. */
 export function limitText(limit: number | null): string {
@@ -22,6 +26,8 @@ interface LimitFormProps {
   readonly hint: string;
   /** What is in force; null: no limit. */
   readonly current: number | null;
+  /** What is in force at the moment. */
+  readonly readNow: () => Promise<number | null>;
   /** Judges `{[field]: value}`, as the API does. */
   readonly schema: z.ZodType<Readonly<Record<string, number | null>>>;
   readonly field: string;
@@ -31,9 +37,11 @@ interface LimitFormProps {
 }
 
 /** One number that limits requests; what was typed stays when it cannot be set. */
-export function LimitForm({ label, hint, current, schema, field, write, effectOf }: LimitFormProps) {
+export function LimitForm({ label, hint, current, readNow, schema, field, write, effectOf }: LimitFormProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const [refused, setRefused] = useState<string | undefined>();
+  const meanwhile = useMeanwhile(readNow);
+  const { moved } = meanwhile;
   const shown = typed ?? (current === null ? "" : String(current));
   const value = typedNumber(shown);
   const judged = schema.safeParse({ [field]: value });
@@ -44,7 +52,12 @@ export function LimitForm({ label, hint, current, schema, field, write, effectOf
       return;
     }
     const limit = judged.data[field] ?? null;
-    write.change(current, limit, () => setTyped((now) => (now === shown ? null : now)));
+    void meanwhile.check(current, (from) =>
+      write.change(from, limit, () => {
+        setTyped((now) => (now === shown ? null : now));
+        meanwhile.end();
+      }),
+    );
   };
   const effect = judged.success && typeof value === "number" && value !== current ? effectOf?.(value) : undefined;
   return (
@@ -58,12 +71,18 @@ export function LimitForm({ label, hint, current, schema, field, write, effectOf
         value={shown}
         onChange={(event) => {
           setTyped(event.target.value);
+          meanwhile.begin(current);
           setRefused(undefined);
         }}
       />
       {effect !== undefined && <p>{effect}</p>}
+      {moved !== null && (
+        <Notice tone="warn">
+          {fieldText("meanwhile", { before: limitText(moved.before), now: limitText(moved.now) })}
+        </Notice>
+      )}
       <div>
-        <Button type="submit" tone="primary" isBusy={write.isBusy} disabled={value === current}>
+        <Button type="submit" tone="primary" isBusy={meanwhile.isReading || write.isBusy} disabled={value === current}>
           {text("set")}
         </Button>
       </div>

@@ -1,5 +1,5 @@
 /** The limits that hold queues up, each with the form that changes it (docs/rules/fairshare.md#why-a-request-waits). */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { groupWeightSchema } from "../../../shared/schema/fairshare.ts";
 import type { FairshareLive, WaitingQueue } from "../../../shared/schema/load.ts";
@@ -86,6 +86,7 @@ export function CellSlots({ live }: { readonly live: FairshareLive }) {
       label={label}
       hint={text("limitCapacityHint")}
       current={slots}
+      readNow={async () => (await liveNow(cell)).max_in_flight}
       schema={capacitySchema}
       field="max_in_flight"
       write={write}
@@ -98,6 +99,7 @@ const capacitySchema = setCapacitySchema.extend({ max_in_flight: setCapacitySche
 
 function TenantCap({ tenantId: id }: { readonly tenantId: string }) {
   const path = { params: { path: { id } } };
+  const queries = useQueryClient();
   const tenant = useQuery(read("/api/v1/tenants/{id}", path));
   const label = text("limitTenantCap");
   const write = useUndoableWrite<number | null>({
@@ -116,6 +118,9 @@ function TenantCap({ tenantId: id }: { readonly tenantId: string }) {
           label={label}
           hint={text("limitTenantCapHint")}
           current={max_in_flight}
+          readNow={async () =>
+            (await queries.fetchQuery({ ...read("/api/v1/tenants/{id}", path), staleTime: 0 })).max_in_flight
+          }
           schema={tenantCapSchema}
           field="max_in_flight"
           write={write}
@@ -159,6 +164,9 @@ function RegisteredModelCap({
       label={label}
       hint={text(mode === "tuned" ? "limitModelCapTuned" : "limitModelCapHint")}
       current={cap}
+      readNow={async () =>
+        answerValue(await api.GET("/api/v1/models/{id}", { params: { path: { id } } })).max_in_flight
+      }
       schema={modelCapacitySchema}
       field="max_in_flight"
       write={write}
@@ -184,6 +192,7 @@ function GroupWeight({ name, live }: { readonly name: string; readonly live: Fai
       label={label}
       hint={text("limitWeightHint")}
       current={group.weight}
+      readNow={async () => (await liveNow(live.cell)).groups.find((one) => one.name === name)?.weight ?? group.weight}
       schema={groupWeightSchema}
       field="weight"
       write={write}
@@ -215,6 +224,7 @@ function TenantWeight({
       label={label}
       hint={text("limitWeightHint")}
       current={tenant.weight}
+      readNow={async () => answerValue(await api.GET("/api/v1/tenants/{id}", { params: { path: { id } } })).weight}
       schema={tenantWeightSchema}
       field="weight"
       write={write}
@@ -223,6 +233,11 @@ function TenantWeight({
       }
     />
   );
+}
+
+/** The live view of a cell at the moment. Throws ApiError. */
+async function liveNow(cell: string): Promise<FairshareLive> {
+  return answerValue(await api.GET("/api/v1/fairshare/live", { params: { query: { cell } } })) as FairshareLive;
 }
 
 /** What a weight would change for the group or tenant itself. */

@@ -1,5 +1,7 @@
+import { useMemo } from "react";
 import type { FairshareLive, WaitingQueue } from "../../../shared/schema/load.ts";
 import { explainWaiting } from "../../explain/explain-waiting.ts";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -8,19 +10,54 @@ import { TextField } from "../../ui/fields.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { Empty, Notice } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
 import classes from "./fairshare-page.module.css";
 import { type ListedQueue, listedQueues, matchingQueues, type QueueFilter, queueId, tenantNameIn } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
 
-const COLUMNS: readonly Column<ListedQueue>[] = [
-  { id: "tenant", head: text("tenant"), isWide: true, cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi> },
-  { id: "model", head: text("model"), isWide: true, cell: ({ model }) => <bdi title={model}>{model}</bdi> },
-  { id: "reason", head: text("reason"), cell: (queue) => <Badge tone="warn">{explainWaiting(queue).reason}</Badge> },
-  { id: "longest", head: text("longest"), align: "right", cell: (queue) => formatMs(queue.oldest_wait_ms) },
-  { id: "queued", head: text("queued"), align: "right", cell: ({ queued }) => formatCount(queued) },
-  { id: "group", head: text("group"), isWide: true, cell: ({ group }) => <bdi title={group}>{group}</bdi> },
+const COLUMNS: readonly ListColumn<ListedQueue>[] = [
+  {
+    id: "tenant",
+    head: text("tenant"),
+    isWide: true,
+    sortBy: ({ tenant }) => tenant,
+    cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi>,
+  },
+  {
+    id: "model",
+    head: text("model"),
+    isWide: true,
+    sortBy: ({ model }) => model,
+    cell: ({ model }) => <bdi title={model}>{model}</bdi>,
+  },
+  {
+    id: "reason",
+    head: text("reason"),
+    sortBy: (queue) => explainWaiting(queue).reason,
+    cell: (queue) => <Badge tone="warn">{explainWaiting(queue).reason}</Badge>,
+  },
+  {
+    id: "longest",
+    head: text("longest"),
+    align: "right",
+    sortBy: (queue) => queue.oldest_wait_ms,
+    cell: (queue) => formatMs(queue.oldest_wait_ms),
+  },
+  {
+    id: "queued",
+    head: text("queued"),
+    align: "right",
+    sortBy: ({ queued }) => queued,
+    cell: ({ queued }) => formatCount(queued),
+  },
+  {
+    id: "group",
+    head: text("group"),
+    isWide: true,
+    sortBy: ({ group }) => group,
+    cell: ({ group }) => <bdi title={group}>{group}</bdi>,
+  },
 ];
 
 /** What a person can do, by the limit. */
@@ -33,7 +70,7 @@ const ACTIONS = {
   budget: text("act_budget"),
 } satisfies Record<WaitingQueue["reason"], string>;
 
-/** Every queue that a limit holds up, the longest wait first. */
+/** Every queue that a limit holds up, the longest wait first until the address says otherwise. */
 export function WaitingPanel({
   live,
   filter,
@@ -51,7 +88,7 @@ export function WaitingPanel({
   readonly missingCells: readonly string[];
 }) {
   const { waiting } = live;
-  const columns: readonly Column<ListedQueue>[] = [
+  const columns: readonly ListColumn<ListedQueue>[] = [
     ...COLUMNS,
     {
       id: "action",
@@ -68,7 +105,8 @@ export function WaitingPanel({
       ),
     },
   ];
-  const rows = listedQueues(matchingQueues(waiting, filter));
+  const rows = useMemo(() => listedQueues(matchingQueues(waiting, filter)), [waiting, filter]);
+  const { choice, ...view } = useListView({ rows, columns, prefix: "waiting_", label: text("waitingTitle") });
   const count = waiting.reduce((sum, { queued }) => sum + queued, 0);
   const opened = rows.find((queue) => queueId(queue) === open);
   return (
@@ -79,17 +117,20 @@ export function WaitingPanel({
         </>
       }
       actions={
-        <div className={classes["filter"]}>
-          <TextField
-            label={text("waitingFilter")}
-            isLabelHidden
-            placeholder={text("waitingFilter")}
-            type="search"
-            data-page-filter=""
-            value={filter.text}
-            onChange={(event) => onFilter({ ...filter, text: event.target.value })}
-          />
-        </div>
+        <>
+          <div className={classes["filter"]}>
+            <TextField
+              label={text("waitingFilter")}
+              isLabelHidden
+              placeholder={text("waitingFilter")}
+              type="search"
+              data-page-filter=""
+              value={filter.text}
+              onChange={(event) => onFilter({ ...filter, text: event.target.value })}
+            />
+          </div>
+          {choice}
+        </>
       }
       isFlush
     >
@@ -104,8 +145,8 @@ export function WaitingPanel({
       {missingCells.length > 0 && <Notice tone="warn">{text("othersGone", { cells: missingCells.join(", ") })}</Notice>}
       <Table
         label={text("waitingTitle")}
-        columns={columns}
-        rows={rows}
+        {...view}
+        rows={view.rows ?? rows}
         rowKey={({ key }) => key}
         onOpen={(queue) => onOpen(queueId(queue))}
         openKey={opened?.key}

@@ -11,6 +11,8 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 
+/** Longer names of a tenant are cut where the filter says it. */
+const NAME_MAX = 40;
 const text = texts("keys", keysTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/keys");
@@ -35,7 +37,7 @@ export function KeysPage() {
         search={search}
         onSearch={(changed) => change(changed, "key_id" in changed)}
         isFiltered={isAdmin && tenantId !== null}
-        onClear={() => void navigate({ search: {} })}
+        onClear={() => change({ q: undefined, disabled: undefined, tenant_id: undefined }, false)}
         filters={
           isAdmin && (
             <TenantFilter
@@ -74,6 +76,10 @@ function TenantFilter({
     read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== null }),
   );
   if (tenantId === null) return <Button onClick={onChoose}>{text("ofTenant")}</Button>;
-  const name = tenant.data?.id === tenantId ? tenant.data.name : tenantId;
-  return <Button onClick={onClear}>{text("notOfTenant", { tenant: name })}</Button>;
+  const name = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data.name : tenantId;
+  return (
+    <Button onClick={onClear} title={name}>
+      {text("notOfTenant", { tenant: name.length > NAME_MAX ? `${name.slice(0, NAME_MAX)}…` : name })}
+    </Button>
+  );
 }

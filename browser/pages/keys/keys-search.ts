@@ -1,7 +1,8 @@
 /** Search parameters of the page `keys`. */
-import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
 
 export const keysSearch = searchParams({
+  ...LIST_PARAMS,
   q: textParam(200),
   disabled: choiceParam(["true", "false"]),
   tenant_id: textParam(40),

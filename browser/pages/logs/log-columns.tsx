@@ -1,12 +1,14 @@
 import { oneLine } from "../../../shared/printable.ts";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { errorName } from "../../explain/explain-error.ts";
+import { shownColumns } from "../../forms/list/list-columns.ts";
+import { RowCost } from "../../forms/usage/cost.tsx";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Badge, type Tone } from "../../ui/badge.tsx";
-import { formatCount, formatMs, formatText, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatMs, formatText } from "../../ui/format.ts";
 import type { Column } from "../../ui/table.tsx";
 import classes from "./logs-page.module.css";
 import { type LogsSearch, TYPE_TEXTS } from "./logs-search.ts";
@@ -39,8 +41,8 @@ type ColumnId =
 interface LogColumn extends Omit<Column<SeenLog>, "id" | "head"> {
   readonly id: ColumnId;
   readonly name: keyof typeof logsTexts;
-  /** Seen without being chosen. */
-  readonly isUsual?: boolean;
+  /** Shown only when it is chosen. */
+  readonly isExtra?: boolean;
   /** A tenant's user does not get the field. */
   readonly isForAdmins?: boolean;
 }
@@ -49,30 +51,37 @@ interface LogColumn extends Omit<Column<SeenLog>, "id" | "head"> {
 const firstMs = ({ ttft_ms }: SeenLog): number | null => (ttft_ms !== undefined && ttft_ms > 0 ? ttft_ms : null);
 
 const COLUMNS: readonly LogColumn[] = [
-  { id: "time", name: "columnTime", isUsual: true, cell: (row) => <EndTime at={row.ts_ms} /> },
-  { id: "tenant", name: "tenant", isUsual: true, isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
-  { id: "key", name: "key", isUsual: true, cell: (row) => <Name of={keyName(row)} /> },
-  { id: "model", name: "model", isUsual: true, cell: (row) => <Name of={row.model} /> },
-  { id: "type", name: "type", cell: (row) => typeWords(row) },
-  { id: "status", name: "status", isUsual: true, cell: (row) => <Status row={row} /> },
-  { id: "tokens", name: "columnTokens", isUsual: true, align: "right", cell: (row) => formatCount(row.total_tokens) },
-  { id: "input", name: "columnInput", align: "right", cell: (row) => formatCount(row.input_tokens) },
-  { id: "output", name: "columnOutput", align: "right", cell: (row) => formatCount(row.output_tokens) },
-  { id: "cost", name: "columnCost", isUsual: true, align: "right", cell: (row) => formatUsd(row.cost_usd) },
-  { id: "queue", name: "columnQueue", isUsual: true, align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
-  { id: "first", name: "columnFirst", isUsual: true, align: "right", cell: (row) => formatMs(firstMs(row)) },
-  { id: "gateway", name: "columnGateway", align: "right", cell: (row) => formatMs(row.gateway_ms) },
-  { id: "total", name: "columnTotal", isUsual: true, align: "right", cell: (row) => formatMs(row.total_ms) },
+  { id: "time", name: "columnTime", cell: (row) => <EndTime at={row.ts_ms} /> },
+  { id: "tenant", name: "tenant", isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
+  { id: "key", name: "key", cell: (row) => <Name of={keyName(row)} /> },
+  { id: "model", name: "model", cell: (row) => <Name of={row.model} /> },
+  { id: "type", name: "type", isExtra: true, cell: (row) => typeWords(row) },
+  { id: "status", name: "status", cell: (row) => <Status row={row} /> },
+  { id: "tokens", name: "columnTokens", align: "right", cell: (row) => formatCount(row.total_tokens) },
+  { id: "input", name: "columnInput", isExtra: true, align: "right", cell: (row) => formatCount(row.input_tokens) },
+  { id: "output", name: "columnOutput", isExtra: true, align: "right", cell: (row) => formatCount(row.output_tokens) },
+  { id: "cost", name: "columnCost", align: "right", cell: (row) => <RowCost row={row} isShort /> },
+  { id: "queue", name: "columnQueue", align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
+  { id: "first", name: "columnFirst", align: "right", cell: (row) => formatMs(firstMs(row)) },
+  { id: "gateway", name: "columnGateway", isExtra: true, align: "right", cell: (row) => formatMs(row.gateway_ms) },
+  { id: "total", name: "columnTotal", align: "right", cell: (row) => formatMs(row.total_ms) },
   {
     id: "attempts",
     name: "columnAttempts",
+    isExtra: true,
     isForAdmins: true,
     align: "right",
     cell: (row) => formatCount(row.attempts),
   },
-  { id: "endpoint", name: "columnEndpoint", isForAdmins: true, cell: (row) => <Name of={row.endpoint} /> },
-  { id: "cell", name: "cell", isUsual: true, isForAdmins: true, cell: (row) => <Name of={row.cell} /> },
-  { id: "cache", name: "cache", isUsual: true, cell: (row) => <Cache status={row.cache_status} /> },
+  {
+    id: "endpoint",
+    name: "columnEndpoint",
+    isExtra: true,
+    isForAdmins: true,
+    cell: (row) => <Name of={row.endpoint} />,
+  },
+  { id: "cell", name: "cell", isForAdmins: true, cell: (row) => <Name of={row.cell} /> },
+  { id: "cache", name: "cache", cell: (row) => <Cache status={row.cache_status} /> },
 ];
 
 /** The columns that a reader can have. */
@@ -85,10 +94,12 @@ export function columnsFor(role: "admin" | "user"): readonly LogColumn[] {
  * every row.
  */
 export function chosenColumns(search: LogsSearch, role: "admin" | "user"): readonly LogColumn[] {
-  const ids = new Set((search.columns ?? "").split(","));
   const same = new Set([search.tenant_id && "tenant", search.key_id && "key", search.model && "model"]);
-  const chosen = columnsFor(role).filter(({ id }) => ids.has(id));
-  return chosen.length > 0 ? chosen : columnsFor(role).filter(({ id, isUsual }) => isUsual === true && !same.has(id));
+  const columns = columnsFor(role).map((column) => ({
+    ...column,
+    isExtra: column.isExtra === true || same.has(column.id),
+  }));
+  return shownColumns(columns, search.columns);
 }
 
 /** Columns as the table takes them. */

@@ -1,12 +1,10 @@
-import { Columns3, Pause, Play, Terminal } from "lucide-react";
-import { useId } from "react";
-import { addressOf } from "../../data/reads.ts";
+import { Pause, Play, Terminal } from "lucide-react";
+import { ColumnChoice } from "../../forms/list/column-choice.tsx";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { DownloadLink } from "../../ui/download-link.tsx";
-import { CheckField } from "../../ui/fields.tsx";
 import { toast } from "../../ui/toast.ts";
 import { listCall } from "./api-calls.ts";
 import { chosenColumns, columnsFor } from "./log-columns.tsx";
@@ -26,14 +24,6 @@ interface ActionsProps {
 
 /** What can be done with the list: choose columns, take it along as a file or as a call of the API. */
 export function LogActions({ query, search, role, onChange }: ActionsProps) {
-  const columnsId = useId();
-  const shown = new Set(chosenColumns(search, role).map(({ id }) => id));
-  const toggle = (id: string): void => {
-    const ids = columnsFor(role)
-      .map((column) => column.id)
-      .filter((one) => (one === id ? !shown.has(one) : shown.has(one)));
-    onChange({ columns: ids.length === 0 ? undefined : ids.join(",") });
-  };
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(listCall(query));
@@ -44,24 +34,18 @@ export function LogActions({ query, search, role, onChange }: ActionsProps) {
   };
   return (
     <>
-      <Button icon={<Columns3 size={14} aria-hidden />} popoverTarget={columnsId}>
-        {text("columns")}
-      </Button>
-      <div id={columnsId} popover="auto" className={classes["columns"]}>
-        {columnsFor(role).map(({ id, name }) => (
-          <CheckField key={id} label={text(name)} checked={shown.has(id)} onChange={() => toggle(id)} />
-        ))}
-      </div>
+      <ColumnChoice
+        columns={columnsFor(role).map(({ id, name }) => ({ id, head: text(name) }))}
+        shown={chosenColumns(search, role)}
+        onChoose={(columns) => onChange({ columns })}
+        onReset={search.columns === undefined ? undefined : () => onChange({ columns: undefined })}
+      />
       {role === "admin" && (
         <Button icon={<Terminal size={14} aria-hidden />} onClick={() => void copy()}>
           {text("copyCall")}
         </Button>
       )}
-      <DownloadLink
-        href={addressOf(LOGS_PATH, { ...query, format: "csv" })}
-        label={text("csv")}
-        title={text("csvHint")}
-      />
+      <CsvLink path={LOGS_PATH} query={query} title={text("csvHint")} />
     </>
   );
 }

@@ -12,13 +12,19 @@ import { isOver, type LogsQuery } from "./logs-query.ts";
 const text = texts("logs", logsTexts);
 const EVERY_MS = 15_000;
 
+interface LogTotalsProps {
+  readonly query: LogsQuery;
+  /** Whether the list has been read: sums of a long period would keep the store from answering it. */
+  readonly isListed: boolean;
+}
+
 /** Sums of everything that the filters select, of which the list shows the beginning. */
-export function LogTotals({ query }: { readonly query: LogsQuery }) {
+export function LogTotals({ query, isListed }: LogTotalsProps) {
   const { label } = useZone();
   const options = read(
     "/api/v1/usage/logs/totals",
     { params: { query } },
-    isOver(query, useNow(QUARTER_MS)) ? {} : { everyMs: EVERY_MS },
+    { enabled: isListed, ...(isOver(query, useNow(QUARTER_MS)) ? {} : { everyMs: EVERY_MS }) },
   );
   const { data, error, isPlaceholderData } = useQuery(options);
   const sums = isPlaceholderData ? undefined : data;

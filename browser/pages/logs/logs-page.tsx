@@ -7,6 +7,7 @@ import { read } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverNowMs } from "../../time/server-time.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import { Beside } from "../../ui/beside.tsx";
@@ -51,7 +52,7 @@ export function LogsPage() {
   const tenant = useQuery(
     read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
   );
-  const shownTenant = tenant.data?.id === tenantId ? tenant.data : undefined;
+  const shownTenant = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data : undefined;
   const hourMs = useNow(HOUR_MS);
   const chooseZone = useCallback((zone: NonNullable<LogsSearch["zone"]>) => change({ zone }), [change]);
   return (
@@ -137,7 +138,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
         <Panel isFlush>
           <div ref={box}>
             <div className={classes["bar"]}>
-              <LogTotals query={query} />
+              <LogTotals query={query} isListed={list.isFetched && !list.isPlaceholderData} />
               <LiveState
                 isPaused={search.paused === true}
                 isOver={isPast}
@@ -200,6 +201,6 @@ const rowKey = ({ request_id }: SeenLog): string => request_id;
 function useQueryOf(search: LogsSearch, role: "admin" | "user", zone: string): LogsQuery {
   const told = JSON.stringify([periodOf(search), filtersOf(search, role), zone]);
   const kept = useRef<{ readonly told: string; readonly query: LogsQuery } | null>(null);
-  if (kept.current?.told !== told) kept.current = { told, query: logsQuery(search, role, zone, Date.now()) };
+  if (kept.current?.told !== told) kept.current = { told, query: logsQuery(search, role, zone, serverNowMs()) };
   return kept.current.query;
 }

@@ -3,7 +3,7 @@
  * (docs/rules/usage-reads.md#logs), the period, and how the list is looked at.
  */
 import type { AdmissionClass, CacheStatus, RequestType } from "../../../shared/usage-row.ts";
-import { choiceParam, flagParam, numberParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, flagParam, LIST_PARAMS, numberParam, searchParams, textParam } from "../../data/search-params.ts";
 
 const NAME_MAX = 300;
 /** The largest number of milliseconds that a row can have. */
@@ -66,7 +66,7 @@ export const logsSearch = searchParams({
   /** The list stands still. */
   paused: flagParam,
   /** Identifiers of the columns that are shown, separated by commas. */
-  columns: textParam(300),
+  columns: LIST_PARAMS.columns,
   /** The request that is open beside the list. */
   open: textParam(200),
 });

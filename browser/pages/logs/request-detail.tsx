@@ -6,6 +6,7 @@ import type { UsageLogDetail } from "../../../shared/schema/usage-reads.ts";
 import { Waterfall } from "../../charts/waterfall.tsx";
 import { read } from "../../data/reads.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";
+import { RowCost } from "../../forms/usage/cost.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
@@ -231,7 +232,7 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     [text("factCached"), formatCount(row.cached_tokens)],
     [text("factReasoning"), formatCount(row.reasoning_tokens)],
     [text("factSeconds"), formatCount(known(row.input_seconds))],
-    [text("columnCost"), formatUsd(row.cost_usd)],
+    [text("columnCost"), <RowCost key="cost" row={row} />],
     [text("columnQueue"), formatMs(row.queue_wait_ms)],
     [text("columnGateway"), formatMs(row.gateway_ms)],
     [text("columnFirst"), formatMs(known(row.ttft_ms))],
@@ -243,7 +244,7 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     isAdmin ? [text("factEstimated"), formatCount(row.estimated_tokens)] : null,
     [text("factDevice"), <Name key="device" of={row.device_id} />],
     [text("factEnergy"), unitText(known(row.energy_wh), "Wh")],
-    [text("factEnergyCost"), formatUsd(known(row.energy_cost_usd))],
+    isAdmin ? [text("factEnergyCost"), formatUsd(known(row.energy_cost_usd))] : null,
     [text("factCarbon"), unitText(known(row.co2_g), "g")],
   ];
   return <Facts facts={facts.filter((fact) => fact !== null)} />;

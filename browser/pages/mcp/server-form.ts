@@ -8,4 +8,4 @@ export const SERVER_SPECS = [
   secretSpec("auth_header", "auth_header_set"),
 ];
 
-export const SERVER_READS = ["/api/v1/mcp-servers", "/api/v1/mcp-servers/{id}"] as const;
+export const SERVER_READS = ["/api/v1/mcp-servers", "/api/v1/mcp-servers/{id}", "/api/v1/audit"] as const;

@@ -1,9 +1,10 @@
 /** One MCP server beside the list: whether it answers and with which tools, who can use it, and its changes. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense } from "react";
 import { updateMcpServerSchema } from "../../../shared/schema/mcp-server.ts";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
+import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { commonText, STATE_TEXTS } from "../../messages/common.ts";
@@ -13,7 +14,7 @@ import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { formatMs } from "../../ui/format.ts";
 import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded, Notice } from "../../ui/states.tsx";
@@ -23,6 +24,7 @@ import { trialOf } from "./server-trial.ts";
 import { trialError } from "./trial-error.ts";
 
 const text = texts("mcp-server", mcpServerTexts);
+const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
 const EVERY_MS = 20_000;
 
 interface ServerProps {
@@ -31,8 +33,9 @@ interface ServerProps {
 
 export function ServerPanel({ serverId, onClose }: { readonly serverId: string; readonly onClose: () => void }) {
   const init = { params: { path: { id: serverId } } };
+  const { zone } = useZone();
   const server = useQuery(read("/api/v1/mcp-servers/{id}", init, { everyMs: EVERY_MS }));
-  const shown = server.data?.id === serverId ? server.data : undefined;
+  const shown = server.data?.id === serverId.toLowerCase() ? server.data : undefined;
   const isGone = server.error !== null && (server.error.status === 404 || server.error.status === 400);
   return (
     <Dialog
@@ -58,6 +61,9 @@ export function ServerPanel({ serverId, onClose }: { readonly serverId: string; 
                   [text("updated"), <Age key="updated" at={one.updated_at} />],
                 ]}
               />
+              <Suspense fallback={null}>
+                <History of={{ entity_type: "mcp_server", entity_id: one.id }} zone={zone} />
+              </Suspense>
             </Stack>
           )}
         </Loaded>
@@ -69,7 +75,6 @@ export function ServerPanel({ serverId, onClose }: { readonly serverId: string; 
 /** Enabling and disabling with undo, deletion after a question. */
 function Actions({ server, onDeleted }: ServerProps & { readonly onDeleted: () => void }) {
   const { id, name, enabled } = server;
-  const [isAsked, setAsked] = useState(false);
   const path = { params: { path: { id } } };
   const enabledText = (isOn: boolean): string => text(isOn ? "enabledDone" : "disabledDone", { name });
   const enabling = useAnnouncedWrite<boolean>({
@@ -79,32 +84,22 @@ function Actions({ server, onDeleted }: ServerProps & { readonly onDeleted: () =
     failed: () => text("changeFailed", { name }),
     inverse: (isOn) => ({ variables: !isOn, done: enabledText(!isOn) }),
   });
-  const deleting = useAnnouncedWrite<null>({
-    send: async () => await api.DELETE("/api/v1/mcp-servers/{id}", path),
-    touches: SERVER_READS,
-    done: () => text("deleted", { name }),
-    failed: () => text("deleteFailed", { name }),
-    onDone: onDeleted,
-  });
   return (
     <Row>
       <Button isBusy={enabling.isBusy} onClick={() => enabling.run(!enabled)}>
         {text(enabled ? "disable" : "enable")}
       </Button>
-      <Button tone="danger" onClick={() => setAsked(true)}>
-        {text("delete")}
-      </Button>
-      <Confirm
-        isOpen={isAsked}
-        onCancel={() => setAsked(false)}
-        onConfirm={() => deleting.run(null)}
+      <DeleteButton
+        label={text("delete")}
         title={text("deleteTitle", { name })}
-        confirmLabel={text("delete")}
-        cancelLabel={commonText("cancel")}
-        isBusy={deleting.isBusy}
+        send={async () => await api.DELETE("/api/v1/mcp-servers/{id}", path)}
+        touches={SERVER_READS}
+        done={text("deleted", { name })}
+        failed={text("deleteFailed", { name })}
+        onDeleted={onDeleted}
       >
         {text("deleteText")}
-      </Confirm>
+      </DeleteButton>
     </Row>
   );
 }

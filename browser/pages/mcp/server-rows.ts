@@ -1,23 +1,13 @@
-/** The list of MCP servers as it is shown: filtered and in order. Pure. */
+/** The list of MCP servers as it is shown, and who uses one. Pure. */
 import type { Records } from "../../data/api.ts";
 
-type Server = Pick<Records["McpServer"], "name" | "upstream_url" | "created_at">;
-
-/** What of the address belongs to the list. */
-interface ListSearch {
-  readonly q?: string | undefined;
-  readonly order?: "name" | "created" | undefined;
-  readonly descending?: "true" | "false" | undefined;
-}
-
-/** The servers whose name or address has the text, in any case; by name unless the address says otherwise. */
-export function serverRows<S extends Server>(servers: readonly S[], search: ListSearch): readonly S[] {
-  const wanted = (search.q ?? "").toLowerCase();
-  const sign = search.descending === "true" ? -1 : 1;
-  const keyOf = ({ name, created_at }: S): string => (search.order === "created" ? created_at : name);
-  return servers
-    .filter(({ name, upstream_url }) => `${name}\n${upstream_url}`.toLowerCase().includes(wanted))
-    .sort((a, b) => sign * (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : 0));
+/** The servers whose name or address has the text, in any case; undefined: all. */
+export function matchingServers<S extends Pick<Records["McpServer"], "name" | "upstream_url">>(
+  servers: readonly S[],
+  q: string | undefined,
+): readonly S[] {
+  const wanted = (q ?? "").toLowerCase();
+  return servers.filter(({ name, upstream_url }) => `${name}\n${upstream_url}`.toLowerCase().includes(wanted));
 }
 
 /** The names of the models that run the tools of a server, by name. */

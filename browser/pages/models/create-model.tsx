@@ -7,11 +7,11 @@ import { answerValue, api, type Records } from "../../data/api.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { fieldSpecs } from "../../forms/record/field-specs.ts";
 import { fieldLabel } from "../../forms/record/field-words.ts";
+import { announce } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
-import { toast } from "../../ui/toast.ts";
 import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
@@ -76,7 +76,7 @@ export function CreateModel({
               body: body as Records["CreateModel"],
             }),
           );
-          toast({ title: text("createdName", { name: made.model_name }) });
+          announce(text("createdName", { name: made.model_name }), { isPending: false, value: made });
           for (const path of MODEL_READS) void queries.invalidateQueries({ queryKey: [path] });
           onCreated(made.id);
         }}

@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
-import { useAllPages } from "../../data/use-all-pages.ts";
+import { useList } from "../../data/use-list.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -64,8 +64,8 @@ export function DeleteModel({
 
 /** What would stop working: lists of allowed models, guard models and settings that name it. */
 function NamedBy({ name }: { readonly name: string }) {
-  const tenants = useAllPages<Records["Tenant"]>("/api/v1/tenants", {});
-  const keys = useAllPages<Records["ListedApiKey"]>("/api/v1/keys", {});
+  const tenants = useList<Records["Tenant"]>("/api/v1/tenants", {}, { readsAll: true });
+  const keys = useList<Records["ListedApiKey"]>("/api/v1/keys", {}, { readsAll: true });
   const boons = useQuery(read("/api/v1/settings/boons"));
   const router = useQuery(read("/api/v1/settings/auto-router"));
   const assistant = useQuery(read("/api/v1/settings/assistant"));

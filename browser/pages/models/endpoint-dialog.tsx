@@ -1,21 +1,19 @@
 import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { ENDPOINT_FIELDS } from "../../../shared/fields/endpoint-fields.ts";
 import { createModelEndpointSchema, updateModelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
+import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { fieldSpecs } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
-import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { announce } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { Stack } from "../../ui/layout.tsx";
-import { toast } from "../../ui/toast.ts";
 import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
@@ -84,7 +82,7 @@ function CreateEndpoint({
             body: body as Records["CreateModelEndpoint"],
           }),
         );
-        toast({ title: text("endpointAdded", { name: made.name }) });
+        announce(text("endpointAdded", { name: made.name }), { isPending: false, value: made });
         for (const path of MODEL_READS) void queries.invalidateQueries({ queryKey: [path] });
         onDone();
       }}
@@ -103,16 +101,8 @@ function EditEndpoint({
 }) {
   const queries = useQueryClient();
   const test = useConnectionTest();
-  const [isDeleting, setDeleting] = useState(false);
   const path = { params: { path: { id, endpoint_id: endpoint.id } } };
   const { name } = endpoint;
-  const deleting = useAnnouncedWrite<null>({
-    send: async () => await api.DELETE("/api/v1/models/{id}/endpoints/{endpoint_id}", path),
-    touches: MODEL_READS,
-    done: () => text("endpointDeleted", { name }),
-    failed: () => text("endpointDeleteFailed", { name }),
-    onDone: onDeleted,
-  });
   return (
     <Stack>
       <RecordForm
@@ -141,21 +131,18 @@ function EditEndpoint({
       />
       <UpstreamKey owner={{ kind: "endpoint", endpoint }} />
       <div>
-        <Button tone="danger" onClick={() => setDeleting(true)}>
-          {text("endpointDelete")}
-        </Button>
+        <DeleteButton
+          label={text("endpointDelete")}
+          title={text("endpointDeleteTitle", { name })}
+          send={async () => await api.DELETE("/api/v1/models/{id}/endpoints/{endpoint_id}", path)}
+          touches={MODEL_READS}
+          done={text("endpointDeleted", { name })}
+          failed={text("endpointDeleteFailed", { name })}
+          onDeleted={onDeleted}
+        >
+          {text("endpointDeleteText")}
+        </DeleteButton>
       </div>
-      <Confirm
-        isOpen={isDeleting}
-        onCancel={() => setDeleting(false)}
-        onConfirm={() => deleting.run(null)}
-        title={text("endpointDeleteTitle", { name })}
-        confirmLabel={text("endpointDelete")}
-        cancelLabel={text("cancel")}
-        isBusy={deleting.isBusy}
-      >
-        {text("endpointDeleteText")}
-      </Confirm>
     </Stack>
   );
 }

@@ -7,12 +7,13 @@ import { api } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { type Answered, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -57,6 +58,11 @@ export function EndpointsPanel({ model }: ModelTabProps) {
         {(rows) => <OrderedTable model={model} endpoints={rows} onOpen={({ id }) => open(id)} />}
       </Loaded>
       <Suspense fallback={null}>
+        {openId !== undefined && openId !== NEW && opened === null && endpoints.data !== undefined && (
+          <Dialog isOpen onClose={() => open(undefined)} title={text("endpoint")} closeLabel={commonText("close")}>
+            <Empty title={text("endpointGone")}>{text("endpointGoneText")}</Empty>
+          </Dialog>
+        )}
         {(opened !== null || openId === NEW) && (
           <EndpointDialog key={opened?.id ?? NEW} model={model} endpoint={opened} onClose={() => open(undefined)} />
         )}
@@ -128,6 +134,7 @@ function OrderedTable({
           label={text("endpointMove", { name: endpoint.name })}
           data-handle={endpoint.id}
           draggable
+          aria-busy={write.isBusy || undefined}
           onDragStart={() => setDragged(at)}
           onDragEnd={() => setDragged(null)}
           onKeyDown={onKey}

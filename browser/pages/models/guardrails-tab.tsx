@@ -1,14 +1,14 @@
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
-import { useAllPages } from "../../data/use-all-pages.ts";
+import { useList } from "../../data/use-list.ts";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { choiceLabel } from "../../forms/record/field-words.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatText } from "../../ui/format.ts";
-import { Panel } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { mayUse } from "./model-references.ts";
 import type { ModelTabProps } from "./model-tab.ts";
 
@@ -18,30 +18,33 @@ type Tenant = Records["Tenant"];
 
 /** Which tenants that may use the model have guardrails, and which of them ask this model (docs/rules/guardrails.md). */
 export function ModelGuardrailsTab({ model: { model_name } }: ModelTabProps) {
-  const tenants = useAllPages<Tenant>("/api/v1/tenants", {});
-  const rows = tenants.data?.filter(
-    (tenant) =>
-      tenant.guardrails_policy !== null &&
-      (mayUse(tenant, model_name) || tenant.guardrails_policy.guard_model === model_name),
+  const tenants = useList<Tenant>("/api/v1/tenants", {}, { readsAll: true });
+  const rows = useMemo(
+    () =>
+      tenants.data?.filter(
+        (tenant) =>
+          tenant.guardrails_policy !== null &&
+          (mayUse(tenant, model_name) || tenant.guardrails_policy.guard_model === model_name),
+      ),
+    [tenants.data, model_name],
   );
+  const columns = useMemo(() => columnsOf(model_name), [model_name]);
+  const view = useListView({ rows, columns, prefix: "guardrails_" });
   return (
-    <Panel isFlush title={text("guardrails")} note={text("guardNote")}>
-      <Loaded state={{ ...tenants, data: rows }} texts={STATE_TEXTS}>
-        {(shown) => (
-          <Table
-            label={text("guardrails")}
-            columns={columnsOf(model_name)}
-            rows={shown}
-            rowKey={({ id }) => id}
-            empty={<Empty title={text("guardNone")}>{text("guardNoneText")}</Empty>}
-          />
-        )}
-      </Loaded>
-    </Panel>
+    <ListTable
+      state={tenants}
+      view={view}
+      title={text("guardrails")}
+      note={text("guardNote")}
+      actions={view.choice}
+      label={text("guardrails")}
+      rowKey={({ id }) => id}
+      empty={<Empty title={text("guardNone")}>{text("guardNoneText")}</Empty>}
+    />
   );
 }
 
-function columnsOf(modelName: string): readonly Column<Tenant>[] {
+function columnsOf(modelName: string): readonly ListColumn<Tenant>[] {
   const said = (scanners: readonly string[] | undefined): string =>
     formatText((scanners ?? []).map(choiceLabel).join(", "));
   return [
@@ -49,6 +52,7 @@ function columnsOf(modelName: string): readonly Column<Tenant>[] {
       id: "tenant",
       head: text("guardTenant"),
       isWide: true,
+      sortBy: ({ name }) => name,
       cell: ({ id, name }) => (
         <Link to="/tenants/$tenantId" params={{ tenantId: id }} search={{ tab: "guardrails" }} title={name}>
           <bdi>{name}</bdi>
@@ -58,6 +62,7 @@ function columnsOf(modelName: string): readonly Column<Tenant>[] {
     {
       id: "action",
       head: text("guardAction"),
+      sortBy: ({ guardrails_policy: policy }) => (policy === null ? null : choiceLabel(policy.action)),
       cell: ({ guardrails_policy: policy }) => formatText(policy === null ? null : choiceLabel(policy.action)),
     },
     { id: "input", head: text("guardInput"), cell: ({ guardrails_policy: policy }) => said(policy?.input_scanners) },

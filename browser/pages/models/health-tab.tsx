@@ -4,6 +4,7 @@ import { TimeChart } from "../../charts/time-chart.tsx";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { explainHealth } from "../../explain/explain-health.ts";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -15,7 +16,7 @@ import { Button } from "../../ui/button.tsx";
 import { formatCount, formatMs, formatText } from "../../ui/format.ts";
 import { Facts, Grid, Panel } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
 import { HealthBadge } from "./health-badge.tsx";
 import { type CheckRow, checkLatencies, checkRows } from "./health-checks.ts";
 import { ModelForm } from "./model-form.tsx";
@@ -80,11 +81,18 @@ function Summary({ summary }: { readonly summary: Records["ModelHealthSummary"] 
           [text("http"), formatText(last_http_status === null ? null : String(last_http_status))],
           [text("message"), <bdi key="message">{formatText(last_message)}</bdi>],
           [text("failures"), formatCount(consecutive_failures)],
-          [text("nextCheck"), <Age key="next" at={next_check_at} />],
+          [text("nextCheck"), <NextCheck key="next" at={next_check_at} />],
         ]}
       />
     </>
   );
+}
+
+/** When it is checked next; what is past has not been done yet. */
+function NextCheck({ at }: { readonly at: string | null }) {
+  const nowMs = useNow(1000);
+  const dueMs = at === null ? null : instantOf(at);
+  return dueMs !== null && dueMs <= nowMs ? text("checkDue") : <Age at={at} />;
 }
 
 function Checks({ detail }: { readonly detail: Records["ModelHealthDetail"] }) {
@@ -92,6 +100,7 @@ function Checks({ detail }: { readonly detail: Records["ModelHealthDetail"] }) {
   const rows = useMemo(() => checkRows(detail), [detail]);
   const chart = useMemo(() => checkLatencies(rows), [rows]);
   const columns = useMemo(() => columnsOf(zone), [zone]);
+  const { choice, ...view } = useListView({ rows, columns, prefix: "checks_" });
   return (
     <>
       {rows.length > 1 && (
@@ -99,11 +108,11 @@ function Checks({ detail }: { readonly detail: Records["ModelHealthDetail"] }) {
           <TimeChart title={text("latencyChart")} {...chart} kind="line" format={formatMs} />
         </Panel>
       )}
-      <Panel isFlush title={text("checks")} note={label}>
+      <Panel isFlush title={text("checks")} note={label} actions={choice}>
         <Table
           label={text("checks")}
-          columns={columns}
-          rows={rows}
+          {...view}
+          rows={view.rows ?? rows}
           rowKey={({ id }) => id}
           empty={<Empty title={text("checksEmpty")} />}
         />
@@ -112,13 +121,35 @@ function Checks({ detail }: { readonly detail: Records["ModelHealthDetail"] }) {
   );
 }
 
-function columnsOf(zone: string): readonly Column<CheckRow>[] {
+function columnsOf(zone: string): readonly ListColumn<CheckRow>[] {
   return [
-    { id: "when", head: text("when"), cell: ({ checked_at }) => formatInstant(zone, instantOf(checked_at)) },
-    { id: "of", head: text("what"), cell: ({ of }) => <bdi>{of}</bdi> },
-    { id: "status", head: text("status"), cell: ({ status }) => <HealthBadge status={status} /> },
-    { id: "latency", head: text("latency"), align: "right", cell: ({ latency_ms }) => formatMs(latency_ms) },
-    { id: "http", head: text("http"), align: "right", cell: ({ http_status }) => formatCount(http_status) },
+    {
+      id: "when",
+      head: text("when"),
+      sortBy: ({ checked_at }) => checked_at,
+      cell: ({ checked_at }) => formatInstant(zone, instantOf(checked_at)),
+    },
+    { id: "of", head: text("what"), sortBy: ({ of }) => of, cell: ({ of }) => <bdi>{of}</bdi> },
+    {
+      id: "status",
+      head: text("status"),
+      sortBy: ({ status }) => status,
+      cell: ({ status }) => <HealthBadge status={status} />,
+    },
+    {
+      id: "latency",
+      head: text("latency"),
+      align: "right",
+      sortBy: ({ latency_ms }) => latency_ms,
+      cell: ({ latency_ms }) => formatMs(latency_ms),
+    },
+    {
+      id: "http",
+      head: text("http"),
+      align: "right",
+      sortBy: ({ http_status }) => http_status,
+      cell: ({ http_status }) => formatCount(http_status),
+    },
     {
       id: "message",
       head: text("message"),
@@ -127,6 +158,11 @@ function columnsOf(zone: string): readonly Column<CheckRow>[] {
         <bdi title={response_excerpt ?? message ?? undefined}>{formatText(message)}</bdi>
       ),
     },
-    { id: "trigger", head: text("trigger"), cell: ({ trigger }) => text(`trigger_${trigger}`) },
+    {
+      id: "trigger",
+      head: text("trigger"),
+      sortBy: ({ trigger }) => text(`trigger_${trigger}`),
+      cell: ({ trigger }) => text(`trigger_${trigger}`),
+    },
   ];
 }

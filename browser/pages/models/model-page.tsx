@@ -30,7 +30,10 @@ type ModelTab = (typeof MODEL_TABS)[number];
 
 /** Each part is loaded when it is opened, at the same time as the model is read. */
 const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<ModelTabProps> }>>> = {
-  connection: async () => ({ default: (await import("./connection-tab.tsx")).ConnectionTab }),
+  connection: async () => {
+    import("./endpoints-panel.tsx").catch(() => undefined); // a failure is told where the panel is shown
+    return { default: (await import("./connection-tab.tsx")).ConnectionTab };
+  },
   reliability: async () => ({ default: (await import("./form-tabs.tsx")).ReliabilityTab }),
   capacity: async () => ({ default: (await import("./capacity-tab.tsx")).CapacityTab }),
   cache: async () => ({ default: (await import("./form-tabs.tsx")).CacheTab }),

@@ -1,7 +1,7 @@
 /** The list of models says what is known of each, and can be put in order by it. */
 import { describe, expect, it } from "vitest";
 import type { Records } from "../../data/api.ts";
-import { filteredRows, inOrder, modelRows } from "./model-rows.ts";
+import { filteredRows, modelRows } from "./model-rows.ts";
 
 const model = (model_name: string, fields: Partial<Records["Model"]> = {}): Records["Model"] =>
   ({
@@ -51,28 +51,6 @@ describe("the rows of models", () => {
       ["a", "b", "c"],
       ["a"],
       ["c"],
-    ]);
-  });
-
-  it("stand in the order of a column, those of which it is not known last", () => {
-    const rows = modelRows([model("b"), model("a"), model("c")], {
-      ...NOTHING,
-      used: [
-        { model: "b", requests: 1, errors: 0 },
-        { model: "c", requests: 9, errors: 0 },
-      ],
-    }).map((row) => (row.model.model_name === "a" ? { ...row, requests: null } : row));
-    const names = (search: Parameters<typeof inOrder>[1]) => inOrder(rows, search).map((row) => row.model.model_name);
-    expect([
-      names({}),
-      names({ desc: true }),
-      names({ sort: "requests" }),
-      names({ sort: "requests", desc: true }),
-    ]).toEqual([
-      ["a", "b", "c"],
-      ["c", "b", "a"],
-      ["b", "c", "a"],
-      ["c", "b", "a"],
     ]);
   });
 });

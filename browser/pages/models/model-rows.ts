@@ -1,12 +1,11 @@
-/** The models of the list with what is known of each now, filtered and in order. Pure. */
+/** The models of the list with what is known of each now, filtered. Pure. */
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import type { Records } from "../../data/api.ts";
-import { instantOf } from "../../time/instants.ts";
 import type { modelsSearch } from "./models-search.ts";
 
 type Model = Records["Model"];
-type Search = ReturnType<typeof modelsSearch>;
+type Search = { readonly [N in "type" | "health"]?: ReturnType<typeof modelsSearch>[N] | undefined };
 
 /** A model; null: not known. */
 export interface ModelRow {
@@ -66,25 +65,3 @@ export function filteredRows(rows: readonly ModelRow[], { type, health }: Search
 export function shownHealth({ enabled, health_status }: Pick<Model, "enabled" | "health_status">): string {
   return enabled ? health_status : "disabled";
 }
-
-/** The rows in the order of a column, those of which it is not known last; equal ones by name. */
-export function inOrder(rows: readonly ModelRow[], { sort = "name", desc }: Search): readonly ModelRow[] {
-  const byName = (a: ModelRow, b: ModelRow): number =>
-    a.model.model_name < b.model.model_name ? -1 : a.model.model_name > b.model.model_name ? 1 : 0;
-  const direction = desc === true ? -1 : 1;
-  if (sort === "name") return rows.toSorted((a, b) => direction * byName(a, b));
-  const figure = FIGURES[sort];
-  return rows.toSorted((a, b) => {
-    const [one, other] = [figure(a), figure(b)];
-    if (one === null || other === null) return Number(one === null) - Number(other === null) || byName(a, b);
-    return direction * (one < other ? -1 : one > other ? 1 : 0) || byName(a, b);
-  });
-}
-
-const FIGURES: Readonly<Record<Exclude<NonNullable<Search["sort"]>, "name">, (row: ModelRow) => number | null>> = {
-  running: ({ running }) => running,
-  price: ({ model }) => model.input_cost_per_token,
-  requests: ({ requests }) => requests,
-  errors: ({ errors }) => errors,
-  created: ({ model }) => instantOf(model.created_at),
-};

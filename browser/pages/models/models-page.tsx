@@ -5,26 +5,28 @@ import { lazy, Suspense, useMemo, useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { useAllPages } from "../../data/use-all-pages.ts";
+import { useList } from "../../data/use-list.ts";
 import { pageTarget } from "../../explain/link-target.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { SearchField } from "../../forms/search-field.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { healthTexts } from "../../messages/en/health.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
+import { instantOf } from "../../time/instants.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { PageHead, Row, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { HealthBadge } from "./health-badge.tsx";
-import { filteredRows, inOrder, type ModelRow, modelRows, shownHealth } from "./model-rows.ts";
-import { HEALTH_STATES, MODEL_KINDS, MODEL_SORTS } from "./models-search.ts";
+import { filteredRows, type ModelRow, modelRows, shownHealth } from "./model-rows.ts";
+import { HEALTH_STATES, MODEL_KINDS } from "./models-search.ts";
 import { pricesText } from "./prices-text.ts";
 
 const text = texts("models", modelsTexts);
@@ -41,9 +43,10 @@ const USED_MAX = "10000";
 /** All models. The search is the server's; filters and order are over all that it found. */
 export function ModelsPage() {
   const search = route.useSearch();
+  const { type, health } = search;
   const navigate = useNavigate({ from: "/models" });
   const [isCreating, setCreating] = useState(false);
-  const models = useAllPages<Records["Model"]>("/api/v1/models", { q: search.q }, { everyMs: EVERY_MS });
+  const models = useList<Records["Model"]>("/api/v1/models", { q: search.q }, { everyMs: EVERY_MS, readsAll: true });
   const live = useQuery(read("/api/v1/fairshare/live", {}, { everyMs: LIVE_EVERY_MS }));
   const used = useQuery(
     read("/api/v1/usage", { params: { query: { group_by: "model", limit: USED_MAX } } }, { everyMs: USED_EVERY_MS }),
@@ -53,21 +56,29 @@ export function ModelsPage() {
     const found = models.data;
     if (found === undefined) return undefined;
     const known = { live: live.data, used: used.data, attention: attention.data };
-    return inOrder(filteredRows(modelRows(found, known), search), search);
-  }, [models.data, live.data, used.data, attention.data, search]);
+    return filteredRows(modelRows(found, known), { type, health });
+  }, [models.data, live.data, used.data, attention.data, type, health]);
   const cell = live.data?.cell;
   const columns = useMemo(() => columnsOf(cell), [cell]);
+  const view = useListView({ rows, columns, usual: { column: "name", isDescending: false } });
   const filter = (change: Parameters<typeof changedSearch<typeof search>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
   const open = (modelId: string): void => void navigate({ to: "/models/$modelId", params: { modelId } });
-  const create = (
-    <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
-      {text("create")}
-    </Button>
-  );
   return (
     <Stack>
-      <PageHead title={pageText("models")} question={pageText("modelsQuestion")} actions={create} />
+      <PageHead
+        title={pageText("models")}
+        question={pageText("modelsQuestion")}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/models" query={{ q: search.q }} title={text("csvHint")} />
+            <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+              {text("create")}
+            </Button>
+          </>
+        }
+      />
       <Row>
         <SearchField
           label={text("filter")}
@@ -93,38 +104,29 @@ export function ModelsPage() {
           ]}
         />
       </Row>
-      <Panel isFlush>
-        <Loaded state={{ ...models, data: rows }} texts={STATE_TEXTS}>
-          {(shown) => (
-            <Table
-              label={text("list")}
-              columns={columns}
-              rows={shown}
-              rowKey={({ model }) => model.id}
-              sort={{ column: search.sort ?? "name", isDescending: search.desc === true }}
-              onSort={({ column, isDescending }) =>
-                filter({
-                  sort: MODEL_SORTS.find((one) => one === column),
-                  desc: isDescending ? true : undefined,
-                })
+      <ListTable
+        state={models}
+        view={view}
+        label={text("list")}
+        rowKey={({ model }) => model.id}
+        onOpen={({ model }) => open(model.id)}
+        empty={
+          search.q !== undefined || type !== undefined || health !== undefined ? (
+            <Empty
+              title={text("noMatch")}
+              action={
+                <Button onClick={() => filter({ q: undefined, type: undefined, health: undefined })}>
+                  {text("clear")}
+                </Button>
               }
-              onOpen={({ model }) => open(model.id)}
-              empty={
-                search.q !== undefined || search.type !== undefined || search.health !== undefined ? (
-                  <Empty
-                    title={text("noMatch")}
-                    action={<Button onClick={() => void navigate({ search: {} })}>{text("clear")}</Button>}
-                  >
-                    {text("noMatchText")}
-                  </Empty>
-                ) : (
-                  <Empty title={text("empty")}>{text("emptyText")}</Empty>
-                )
-              }
-            />
-          )}
-        </Loaded>
-      </Panel>
+            >
+              {text("noMatchText")}
+            </Empty>
+          ) : (
+            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+          )
+        }
+      />
       <Suspense fallback={null}>
         {isCreating && <CreateModel onCreated={open} onClose={() => setCreating(false)} />}
       </Suspense>
@@ -132,24 +134,30 @@ export function ModelsPage() {
   );
 }
 
-function columnsOf(cell: string | undefined): readonly Column<ModelRow>[] {
+function columnsOf(cell: string | undefined): readonly ListColumn<ModelRow>[] {
   const runningTitle = cell === undefined ? undefined : text("runningIn", { cell });
   return [
     {
       id: "name",
       head: text("name"),
       isWide: true,
-      isSortable: true,
+      sortBy: ({ model }) => model.model_name,
       cell: ({ model }) => (
         <Link to="/models/$modelId" params={{ modelId: model.id }} title={model.model_name}>
           <bdi>{model.model_name}</bdi>
         </Link>
       ),
     },
-    { id: "type", head: text("type"), cell: ({ model }) => choiceLabel(model.model_type) },
+    {
+      id: "type",
+      head: text("type"),
+      sortBy: ({ model }) => choiceLabel(model.model_type),
+      cell: ({ model }) => choiceLabel(model.model_type),
+    },
     {
       id: "health",
       head: text("health"),
+      sortBy: ({ model }) => shownHealth(model),
       cell: ({ model, endpointsDown }) => (
         <>
           {model.enabled ? <HealthBadge status={shownHealth(model)} /> : <Badge>{text("off")}</Badge>}{" "}
@@ -161,7 +169,7 @@ function columnsOf(cell: string | undefined): readonly Column<ModelRow>[] {
       id: "running",
       head: <span title={runningTitle}>{text("running")}</span>,
       align: "right",
-      isSortable: true,
+      sortBy: ({ running }) => running,
       cell: ({ model, running }) =>
         model.max_in_flight === null
           ? formatCount(running)
@@ -171,14 +179,14 @@ function columnsOf(cell: string | undefined): readonly Column<ModelRow>[] {
       id: "price",
       head: text("price"),
       align: "right",
-      isSortable: true,
+      sortBy: ({ model }) => model.input_cost_per_token,
       cell: ({ model }) => pricesText(model),
     },
     {
       id: "requests",
       head: text("requests24h"),
       align: "right",
-      isSortable: true,
+      sortBy: ({ requests }) => requests,
       cell: ({ model, requests }) => (
         <Link {...(pageTarget("/logs", { model: model.model_name }) as LinkProps)}>{formatCount(requests)}</Link>
       ),
@@ -187,14 +195,14 @@ function columnsOf(cell: string | undefined): readonly Column<ModelRow>[] {
       id: "errors",
       head: text("errors24h"),
       align: "right",
-      isSortable: true,
+      sortBy: ({ errors }) => errors,
       cell: ({ errors }) => formatCount(errors),
     },
     {
       id: "created",
       head: text("created"),
       align: "right",
-      isSortable: true,
+      sortBy: ({ model }) => instantOf(model.created_at),
       cell: ({ model }) => <Age at={model.created_at} />,
     },
   ];

@@ -1,20 +1,16 @@
 /** Search parameters of the pages `models` and of one model. */
-import { choiceParam, flagParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from "../../data/search-params.ts";
 
 /** The kinds of models (docs/rules/models.md#fields), without the schemas that judge them. */
 export const MODEL_KINDS = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
 /** docs/rules/health.md#states */
 export const HEALTH_STATES = ["healthy", "degraded", "unhealthy", "unknown", "disabled"] as const;
 
-/** The columns by which the list can be ordered. */
-export const MODEL_SORTS = ["name", "running", "price", "requests", "errors", "created"] as const;
-
 export const modelsSearch = searchParams({
+  ...LIST_PARAMS,
   q: textParam(200),
   type: choiceParam(MODEL_KINDS),
   health: choiceParam(HEALTH_STATES),
-  sort: choiceParam(MODEL_SORTS),
-  desc: flagParam,
 });
 
 /** The parts of a model's page, in their order. */
@@ -31,6 +27,9 @@ export const MODEL_TABS = [
 ] as const;
 
 export const modelSearch = searchParams({
+  ...listParams("guardrails_"),
+  ...listParams("checks_"),
+  ...listParams("by_key_"),
   tab: choiceParam(MODEL_TABS),
   /** Of the usage. */
   period: textParam(30),

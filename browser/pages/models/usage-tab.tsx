@@ -4,17 +4,19 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { pageTarget } from "../../explain/link-target.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { Cost } from "../../forms/usage/cost.tsx";
+import { reportFigures } from "../../forms/usage/report-figures.ts";
 import { type UsageQuery, UsageView } from "../../forms/usage/usage-view.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
-import { formatCount, formatUsd } from "../../ui/format.ts";
-import { Panel } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { Empty } from "../../ui/states.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 
 const text = texts("models", modelsTexts);
@@ -52,36 +54,37 @@ function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: s
       { everyMs: EVERY_MS, keepsOld: false },
     ),
   );
+  const view = useListView({ rows: byKey.data, columns: COLUMNS, prefix: "by_key_" });
   return (
-    <Panel
-      isFlush
+    <ListTable
+      state={byKey}
+      view={view}
+      failed={usageText("usageFailed")}
       title={text("byKey")}
       actions={
-        <TargetLink isButton target={pageTarget("/logs", { model })}>
-          {text("logs")}
-        </TargetLink>
+        <>
+          {view.choice}
+          <CsvLink path="/api/v1/usage/breakdown" query={query} />
+          <TargetLink isButton target={pageTarget("/logs", { model })}>
+            {text("logs")}
+          </TargetLink>
+        </>
       }
-    >
-      <Loaded state={byKey} texts={{ ...STATE_TEXTS, failed: usageText("usageFailed") }}>
-        {(rows) => (
-          <Table
-            label={text("byKey")}
-            columns={COLUMNS}
-            rows={rows}
-            rowKey={({ key_id }) => key_id}
-            empty={<Empty title={usageText("noUsage")}>{usageText("noUsageText")}</Empty>}
-          />
-        )}
-      </Loaded>
-    </Panel>
+      label={text("byKey")}
+      rowKey={({ key_id }) => key_id}
+      empty={<Empty title={usageText("noUsage")}>{usageText("noUsageText")}</Empty>}
+    />
   );
 }
 
-const COLUMNS: readonly Column<Usage>[] = [
+const costOf = (row: Usage): number | null => reportFigures(row).costUsd;
+
+const COLUMNS: readonly ListColumn<Usage>[] = [
   {
     id: "tenant",
     head: text("tenant"),
     isWide: true,
+    sortBy: ({ tenant_name, tenant_id }) => tenant_name || tenant_id,
     cell: ({ tenant_id, tenant_name }) => (
       <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }} title={tenant_name}>
         <bdi>{tenant_name || tenant_id}</bdi>
@@ -92,15 +95,35 @@ const COLUMNS: readonly Column<Usage>[] = [
     id: "key",
     head: text("apiKey"),
     isWide: true,
+    sortBy: ({ key_name, key_prefix, key_id }) => key_name || key_prefix || key_id,
     cell: ({ key_name, key_prefix, key_id }) => <bdi title={key_name}>{key_name || key_prefix || key_id}</bdi>,
   },
-  { id: "requests", head: usageText("requests"), align: "right", cell: ({ requests }) => formatCount(requests) },
-  { id: "tokens", head: usageText("tokens"), align: "right", cell: ({ total_tokens }) => formatCount(total_tokens) },
-  { id: "cost", head: usageText("cost"), align: "right", cell: ({ cost_usd }) => formatUsd(cost_usd) },
+  {
+    id: "requests",
+    head: usageText("requests"),
+    align: "right",
+    sortBy: ({ requests }) => requests,
+    cell: ({ requests }) => formatCount(requests),
+  },
+  {
+    id: "tokens",
+    head: usageText("tokens"),
+    align: "right",
+    sortBy: ({ total_tokens }) => total_tokens,
+    cell: ({ total_tokens }) => formatCount(total_tokens),
+  },
+  {
+    id: "cost",
+    head: usageText("cost"),
+    align: "right",
+    sortBy: costOf,
+    cell: (row) => <Cost usd={costOf(row)} />,
+  },
   {
     id: "speed",
     head: text("speed"),
     align: "right",
+    sortBy: ({ gen_tokens_per_sec }) => (gen_tokens_per_sec > 0 ? gen_tokens_per_sec : null),
     cell: ({ gen_tokens_per_sec }) => formatCount(gen_tokens_per_sec > 0 ? gen_tokens_per_sec : null),
   },
 ];

@@ -1,39 +1,60 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { pageTarget } from "../../explain/link-target.ts";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { Panel } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { type CellRow, cellRows } from "./cell-rows.ts";
 import { attentionRead, statsRead } from "./reads.ts";
 
 const text = texts("overview", overviewTexts);
 
-const COLUMNS: readonly Column<CellRow>[] = [
+const COLUMNS: readonly ListColumn<CellRow>[] = [
   {
     id: "cell",
     head: text("cell"),
     isWide: true,
+    sortBy: ({ cell }) => cell,
     cell: ({ cell }) => <TargetLink target={pageTarget("/fairshare", { cell })}>{cell}</TargetLink>,
   },
   {
     id: "state",
     head: text("cellState"),
+    sortBy: ({ isGone }) => Number(isGone),
     cell: ({ isGone }) => <Badge tone={isGone ? "bad" : "good"}>{text(isGone ? "cellGone" : "cellHere")}</Badge>,
   },
-  { id: "inFlight", head: text("cellInFlight"), align: "right", cell: ({ inFlight }) => formatCount(inFlight) },
-  { id: "queued", head: text("cellQueued"), align: "right", cell: ({ queued }) => formatCount(queued) },
-  { id: "slots", head: text("cellCapacity"), align: "right", cell: ({ maxInFlight }) => formatCount(maxInFlight) },
+  {
+    id: "inFlight",
+    head: text("cellInFlight"),
+    align: "right",
+    sortBy: ({ inFlight }) => inFlight,
+    cell: ({ inFlight }) => formatCount(inFlight),
+  },
+  {
+    id: "queued",
+    head: text("cellQueued"),
+    align: "right",
+    sortBy: ({ queued }) => queued,
+    cell: ({ queued }) => formatCount(queued),
+  },
+  {
+    id: "slots",
+    head: text("cellCapacity"),
+    align: "right",
+    sortBy: ({ maxInFlight }) => maxInFlight,
+    cell: ({ maxInFlight }) => formatCount(maxInFlight),
+  },
   {
     id: "seen",
     head: text("cellSeen"),
     align: "right",
+    sortBy: ({ lastSeenMs }) => lastSeenMs,
     cell: ({ lastSeenMs }) => (lastSeenMs === null ? text("never") : <Age at={lastSeenMs} />),
   },
 ];
@@ -42,19 +63,20 @@ const COLUMNS: readonly Column<CellRow>[] = [
 export function CellsPanel() {
   const stats = useQuery(statsRead);
   const attention = useQuery(attentionRead);
+  const rows = useMemo(
+    () => stats.data && cellRows(stats.data.cells ?? [], attention.data ?? [], stats.dataUpdatedAt),
+    [stats.data, attention.data, stats.dataUpdatedAt],
+  );
+  const view = useListView({ rows, columns: COLUMNS });
   return (
-    <Panel title={text("cells")} isFlush>
-      <Loaded state={stats} texts={STATE_TEXTS}>
-        {({ cells }) => (
-          <Table
-            label={text("cells")}
-            columns={COLUMNS}
-            rows={cellRows(cells ?? [], attention.data ?? [], stats.dataUpdatedAt)}
-            rowKey={({ cell }) => cell}
-            empty={<Empty title={text("cellsNone")} />}
-          />
-        )}
-      </Loaded>
-    </Panel>
+    <ListTable
+      state={stats}
+      view={view}
+      title={text("cells")}
+      actions={view.choice}
+      label={text("cells")}
+      rowKey={({ cell }) => cell}
+      empty={<Empty title={text("cellsNone")} />}
+    />
   );
 }

@@ -1,7 +1,9 @@
 /** Search parameters of the page `overview`. */
-import { choiceParam, flagParam, searchParams } from "../../data/search-params.ts";
+import { choiceParam, flagParam, LIST_PARAMS, searchParams } from "../../data/search-params.ts";
 
 export const overviewSearch = searchParams({
+  /** Of the cells. */
+  ...LIST_PARAMS,
   /** Whose clock days follow; absent: the browser's. */
   zone: choiceParam(["browser", "utc"]),
   /** The whole list of what needs attention is shown. */

@@ -5,6 +5,7 @@ import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { Code } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { SelectField } from "../../ui/fields.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { curlCode, pythonCode, typescriptCode } from "./code-of.ts";
 
@@ -17,20 +18,32 @@ const LANGUAGES = [
   { id: "typescript", codeOf: typescriptCode },
 ] as const;
 
-/** The request of the conversation in the languages people paste it into. */
+/** The request of the conversation to one of its models, in the languages people paste it into. */
 export function CodeDialog({
-  body,
+  models,
+  bodyOf,
   onClose,
 }: {
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly models: readonly string[];
+  /** The body of the request to the model at this place. */
+  readonly bodyOf: (lane: number) => Readonly<Record<string, unknown>>;
   readonly onClose: () => void;
 }) {
+  const [lane, setLane] = useState(0);
   const session = useQuery(sessionQuery);
   const [shown, setShown] = useState<(typeof LANGUAGES)[number]["id"]>("curl");
-  const code = { baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY, body };
+  const code = { baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY, body: bodyOf(lane) };
   return (
     <Dialog isOpen onClose={onClose} title={text("code")} closeLabel={text("close")}>
       <p>{text("codeHint")}</p>
+      {models.length > 1 && (
+        <SelectField
+          label={text("model")}
+          value={String(lane)}
+          onChange={({ target }) => setLane(Number(target.value))}
+          choices={models.map((name, at) => ({ value: String(at), label: name }))}
+        />
+      )}
       <Tabs
         label={text("code")}
         chosen={shown}

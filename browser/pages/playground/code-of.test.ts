@@ -32,6 +32,11 @@ it("of TypeScript makes the call that was meant", () => {
   expect(JSON.stringify(runInNewContext(`(${call})`))).toBe(JSON.stringify(body));
 });
 
+it("shows no character that would make a line look like another one", () => {
+  const hidden = { ...code, body: { model: "m", messages: [{ role: "user", content: "a\u202eb\u2066c" }] } };
+  for (const codeOf of [curlCode, pythonCode, typescriptCode]) expect(codeOf(hidden)).toContain("a\\u202eb\\u2066c");
+});
+
 it("never has a key", () => {
   for (const codeOf of [curlCode, pythonCode, typescriptCode]) expect(codeOf(code)).toContain("YOUR_KEY");
 });

@@ -1,4 +1,5 @@
 /** A request of the playground as a program makes it. Every value is quoted for the language it stands in. Pure. */
+import { printableJson } from "../../../shared/printable.ts";
 import { quoted, shellText } from "../../forms/keys/call-examples.ts";
 
 interface Code {
@@ -17,7 +18,7 @@ export function curlCode({ baseUrl, body }: Code): string {
     `curl ${shellText(`${baseUrl}/v1/chat/completions`)}`,
     `  -H 'authorization: Bearer ${KEY}'`,
     "  -H 'content-type: application/json'",
-    `  -d ${shellText(JSON.stringify(body))}`,
+    `  -d ${shellText(printableJson(JSON.stringify(body)))}`,
   ].join(" \\\n");
 }
 
@@ -41,7 +42,7 @@ export function typescriptCode({ baseUrl, body }: Code): string {
     'import OpenAI from "openai";',
     "",
     `const client = new OpenAI({ baseURL: ${quoted(`${baseUrl}/v1`)}, apiKey: "${KEY}" });`,
-    `const answer = await client.chat.completions.create(${JSON.stringify(body, null, 2)});`,
+    `const answer = await client.chat.completions.create(${printableJson(JSON.stringify(body, null, 2))});`,
     "console.log(answer.choices[0].message);",
   ].join("\n");
 }
@@ -51,6 +52,7 @@ function pythonValue(value: unknown, indent: number): string {
   if (value === null) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
+  if (typeof value === "string") return quoted(value);
   if (typeof value !== "object") return JSON.stringify(value);
   const inner = " ".repeat(indent + 4);
   const items = Array.isArray(value)

@@ -3,9 +3,10 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { read } from "../../data/reads.ts";
+import { RowCost } from "../../forms/usage/cost.tsx";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatCount, formatMs, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatMs } from "../../ui/format.ts";
 import type { Exchange } from "./conversation.ts";
 import classes from "./playground-page.module.css";
 
@@ -38,11 +39,13 @@ export function Figures({ exchange, row }: { readonly exchange: Exchange; readon
   const chosen = header("model");
   const left = headers["x-ratelimit-remaining-tokens"];
   const figures: readonly (readonly [string, ReactNode] | null)[] = [
-    [text("cost"), formatUsd(row?.cost_usd)],
+    [text("cost"), <RowCost key="cost" row={row} />],
     [
       text("tokens"),
       row === undefined ? formatCount(null) : `${formatCount(row.input_tokens)} + ${formatCount(row.output_tokens)}`,
     ],
+    part("cached", row?.cached_tokens),
+    part("reasoningTokens", row?.reasoning_tokens),
     [text("first"), formatMs(known(row?.ttft_ms) ?? firstMs)],
     [text("total"), formatMs(row?.total_ms ?? totalMs)],
     [text("queue"), formatMs(row?.queue_wait_ms)],
@@ -73,6 +76,11 @@ export function Figures({ exchange, row }: { readonly exchange: Exchange; readon
       )}
     </footer>
   );
+}
+
+/** A part of the tokens that has a price of its own, where there is any. */
+function part(name: "cached" | "reasoningTokens", tokens: number | undefined) {
+  return tokens === undefined || tokens === 0 ? null : ([text(name), formatCount(tokens)] as const);
 }
 
 function optional(name: "cache" | "boons" | "warnings" | "compression" | "chosen", value: string | undefined) {

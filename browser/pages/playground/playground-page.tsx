@@ -132,7 +132,20 @@ export function PlaygroundPage() {
       </div>
       <Suspense fallback={null}>
         {isCode && model !== undefined && (
-          <CodeDialog body={bodyOfCode({ model, members, message, turns, system })} onClose={() => setCode(false)} />
+          <CodeDialog
+            models={models}
+            bodyOf={(lane) =>
+              bodyOfCode({
+                model: models[lane] ?? model,
+                lane,
+                members,
+                next: { text: message, images },
+                turns,
+                system,
+              })
+            }
+            onClose={() => setCode(false)}
+          />
         )}
       </Suspense>
     </Stack>
@@ -161,24 +174,27 @@ function bytesOf(turns: Said, system: string): number {
   return turns.flatMap((turn) => [turn.text, ...turn.images]).reduce((sum, part) => sum + part.length, system.length);
 }
 
-/** The request that the conversation would send next, with what is being written. */
+/** The request that a lane of the conversation would send next, with what is being written. */
 function bodyOfCode({
   model,
+  lane,
   members,
-  message,
+  next: { text: message, images },
   turns,
   system,
 }: {
   readonly model: string;
+  readonly lane: number;
   readonly members: Readonly<Record<string, unknown>>;
-  readonly message: string;
+  readonly next: Pick<Said[number], "text" | "images">;
   readonly turns: Said;
   readonly system: string;
 }): Readonly<Record<string, unknown>> {
   const { stream: _, ...rest } = members;
+  const isWritten = message.trim() !== "" || images.length > 0;
   const next =
-    message.trim() === "" && turns.length > 0
+    !isWritten && turns.length > 0
       ? turns
-      : [...turns, { id: 0, text: message.trim() === "" ? "Hello" : message, images: [], lanes: [] }];
-  return { model, messages: messagesOf(system, next, 0), ...rest };
+      : [...turns, { id: 0, text: isWritten ? message : "Hello", images, lanes: [] }];
+  return { model, messages: messagesOf(system, next, lane), ...rest };
 }

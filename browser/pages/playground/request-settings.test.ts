@@ -1,7 +1,7 @@
 /** Settings are sent as they were meant, or not at all with a reason at their field. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { judgedSettings, NUMBERS } from "./request-settings.ts";
+import { judgedSettings, NUMBERS, toolNames } from "./request-settings.ts";
 
 it("sends what was typed, and nothing of what is empty", () => {
   expect(judgedSettings({})).toEqual({ members: { stream: true }, errors: {} });
@@ -53,6 +53,18 @@ it("sends no choice of tools without tools, and none that the API does not know"
   expect(judgedSettings({ tool_choice: "auto" }).members).toEqual({ stream: true });
   const tools = '[{"function":{"name":"f"}}]';
   expect(judgedSettings({ tools, tool_choice: "any" }).members).not.toHaveProperty("tool_choice");
+});
+
+it("takes a tool by its name, and a schema as the API has it", () => {
+  const tools = JSON.stringify([{ type: "function", function: { name: "weather" } }]);
+  expect(toolNames({ tools })).toEqual(["weather"]);
+  expect(judgedSettings({ tools, tool_choice: "weather" }).members).toMatchObject({
+    tool_choice: { type: "function", function: { name: "weather" } },
+  });
+  const named = { name: "city", strict: true, schema: { type: "object" } };
+  expect(judgedSettings({ schema: JSON.stringify(named) }).members).toMatchObject({
+    response_format: { type: "json_schema", json_schema: named },
+  });
 });
 
 it("takes whatever is typed for a number within its bounds, or for a mistake", () => {

@@ -49,15 +49,27 @@ export function judgedSettings(typed: TypedSettings): JudgedSettings {
     if (isListOfTools(tools)) members["tools"] = tools;
     else errors.tools = text("wrongTools");
   }
-  if (members["tools"] !== undefined && TOOL_CHOICES.some((one) => one === typed.tool_choice))
-    members["tool_choice"] = typed.tool_choice;
+  const choice = typed.tool_choice ?? "";
+  if (members["tools"] !== undefined && TOOL_CHOICES.some((one) => one === choice)) members["tool_choice"] = choice;
+  else if (toolNames(typed).includes(choice)) members["tool_choice"] = { type: "function", function: { name: choice } };
   const schema = parsed(typed.schema);
   if (schema !== undefined) {
-    if (isObject(schema)) members["response_format"] = { type: "json_schema", json_schema: { name: "answer", schema } };
+    if (isObject(schema)) members["response_format"] = { type: "json_schema", json_schema: namedSchema(schema) };
     else errors.schema = text("wrongSchema");
   }
   if (typed.stream !== "off") members["stream"] = true;
   return { members, errors };
+}
+
+/** The names of the tools that are typed, each once; none while these are wrong. */
+export function toolNames(typed: TypedSettings): readonly string[] {
+  const tools = parsed(typed.tools);
+  return isListOfTools(tools) ? [...new Set(tools.map((tool) => tool.function.name))] : [];
+}
+
+/** A schema with its name; one that has it already, as it stands in examples of the API, is taken as it is. */
+function namedSchema(schema: Readonly<Record<string, unknown>>): object {
+  return typeof schema["name"] === "string" && isObject(schema["schema"]) ? schema : { name: "answer", schema };
 }
 
 /** The value of JSON; undefined: nothing was typed; null also where it is none. */
@@ -74,7 +86,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isListOfTools(value: unknown): boolean {
+function isListOfTools(value: unknown): value is readonly { readonly function: { readonly name: string } }[] {
   return (
     Array.isArray(value) &&
     value.length > 0 &&

@@ -3,7 +3,14 @@ import { texts } from "../../messages/texts.ts";
 import { CheckField, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import classes from "./playground-page.module.css";
-import { judgedSettings, NUMBERS, type SettingName, TOOL_CHOICES, type TypedSettings } from "./request-settings.ts";
+import {
+  judgedSettings,
+  NUMBERS,
+  type SettingName,
+  TOOL_CHOICES,
+  type TypedSettings,
+  toolNames,
+} from "./request-settings.ts";
 
 const text = texts("playground", playgroundTexts);
 
@@ -45,9 +52,19 @@ export function SettingsPanel({
         choices={[
           { value: "", label: text("unset") },
           ...TOOL_CHOICES.map((choice) => ({ value: choice, label: choice })),
+          ...toolNames(typed)
+            .filter((name) => !TOOL_CHOICES.some((one) => one === name))
+            .map((name) => ({ value: name, label: text("onlyTool", { name }) })),
         ]}
       />
-      <TextArea label={text("schema")} className={classes["mono"]} spellCheck={false} rows={4} {...field("schema")} />
+      <TextArea
+        label={text("schema")}
+        hint={text("schemaHint")}
+        className={classes["mono"]}
+        spellCheck={false}
+        rows={4}
+        {...field("schema")}
+      />
       <CheckField
         label={text("stream")}
         checked={typed.stream !== "off"}

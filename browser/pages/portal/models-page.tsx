@@ -4,18 +4,19 @@ import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { explainHealth } from "../../explain/explain-health.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { SearchField } from "../../forms/search-field.tsx";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { formatCount, formatText } from "../../ui/format.ts";
-import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
-import { sortedRows, sortFrom, sortParam } from "../../ui/sorted.ts";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { PageHead, Row, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { mainPriceUsd, priceText } from "./model-price.ts";
 import { ownModelsRead } from "./reads.ts";
 
@@ -27,16 +28,25 @@ type Model = Records["Model"];
 
 /** The models that the own tenant may use, what they can do and cost; not where they run. */
 export function PortalModelsPage() {
-  const { q, sort: param } = route.useSearch();
+  const { q } = route.useSearch();
   const navigate = useNavigate({ from: "/portal/models" });
   const models = useQuery(ownModelsRead);
-  const sort = sortFrom(param, SORTS);
-  const rows = useMemo(() => models.data && sortedRows(matching(models.data, q), sort, SORTS), [models.data, q, sort]);
-  const change = (changed: { readonly q?: string | undefined; readonly sort?: string }): void =>
+  const rows = useMemo(() => models.data && matching(models.data, q), [models.data, q]);
+  const view = useListView({ rows, columns: COLUMNS });
+  const change = (changed: { readonly q?: string | undefined }): void =>
     void navigate({ search: (before) => changedSearch(before, changed), replace: true });
   return (
     <Stack>
-      <PageHead title={pageText("portalModels")} question={pageText("portalModelsQuestion")} />
+      <PageHead
+        title={pageText("portalModels")}
+        question={pageText("portalModelsQuestion")}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/models" title={text("modelsCsv")} />
+          </>
+        }
+      />
       <Row>
         <SearchField
           label={text("filter")}
@@ -44,32 +54,24 @@ export function PortalModelsPage() {
           onSearch={(typed) => change({ q: typed === "" ? undefined : typed })}
         />
       </Row>
-      <Panel isFlush>
-        <Loaded state={{ ...models, data: rows }} texts={STATE_TEXTS}>
-          {(shown) => (
-            <Table
-              label={text("models")}
-              columns={COLUMNS}
-              rows={shown}
-              rowKey={({ id }) => id}
-              sort={sort}
-              onSort={(chosen) => change({ sort: sortParam(chosen) })}
-              empty={
-                q === undefined ? (
-                  <Empty title={text("noModels")}>{text("noModelsText")}</Empty>
-                ) : (
-                  <Empty
-                    title={text("noMatch")}
-                    action={<Button onClick={() => change({ q: undefined })}>{commonText("clear")}</Button>}
-                  >
-                    {text("noMatchText")}
-                  </Empty>
-                )
-              }
-            />
-          )}
-        </Loaded>
-      </Panel>
+      <ListTable
+        state={models}
+        view={view}
+        label={text("models")}
+        rowKey={({ id }) => id}
+        empty={
+          q === undefined ? (
+            <Empty title={text("noModels")}>{text("noModelsText")}</Empty>
+          ) : (
+            <Empty
+              title={text("noMatch")}
+              action={<Button onClick={() => change({ q: undefined })}>{commonText("clear")}</Button>}
+            >
+              {text("noMatchText")}
+            </Empty>
+          )
+        }
+      />
     </Stack>
   );
 }
@@ -103,36 +105,35 @@ function State({ enabled, health_status: status }: Pick<Model, "enabled" | "heal
   return <Badge tone={tone}>{title}</Badge>;
 }
 
-const SORTS = {
-  name: ({ model_name }: Model) => model_name,
-  kind: ({ model_type }: Model) => text(`kind_${model_type}`),
-  context: ({ context_window }: Model) => context_window,
-  price: mainPriceUsd,
-};
-const COLUMNS: readonly Column<Model>[] = [
+const COLUMNS: readonly ListColumn<Model>[] = [
   {
     id: "name",
     head: text("model"),
     isWide: true,
-    isSortable: true,
+    sortBy: ({ model_name }) => model_name,
     cell: ({ model_name, description }) => (
       <bdi title={description === "" ? model_name : `${model_name}: ${description}`}>{model_name}</bdi>
     ),
   },
-  { id: "kind", head: text("kind"), isSortable: true, cell: ({ model_type }) => text(`kind_${model_type}`) },
+  {
+    id: "kind",
+    head: text("kind"),
+    sortBy: ({ model_type }) => text(`kind_${model_type}`),
+    cell: ({ model_type }) => text(`kind_${model_type}`),
+  },
   { id: "can", head: text("can"), cell: (model) => formatText(abilities(model)) },
   {
     id: "context",
     head: text("context"),
     align: "right",
-    isSortable: true,
+    sortBy: ({ context_window }) => (context_window > 0 ? context_window : null),
     cell: ({ context_window }) => formatCount(context_window > 0 ? context_window : null),
   },
   {
     id: "price",
     head: text("price"),
     align: "right",
-    isSortable: true,
+    sortBy: mainPriceUsd,
     cell: (model) => priceText(model) ?? <span title={text("noPrice")}>{formatText(null)}</span>,
   },
   { id: "state", head: text("state"), cell: (model) => <State {...model} /> },

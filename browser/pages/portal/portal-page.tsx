@@ -101,7 +101,11 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
             <Tile
               label={text("left")}
               value={budget.data === undefined ? formatShare(null) : leftText(budget.data)}
-              note={budget.data === undefined ? undefined : resetSentence(budget.data, zone, nowMs)}
+              note={
+                budget.data === undefined || budgetLeft(budget.data) === null
+                  ? undefined
+                  : resetSentence(budget.data, zone, nowMs)
+              }
             />
             <Tile
               label={<Link to="/keys">{text("keysTile")}</Link>}

@@ -1,14 +1,18 @@
 /** Search parameters of the portal's pages. */
-import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from "../../data/search-params.ts";
 
 const NAME_MAX = 300;
 
 /** Of the guide, in their order. */
 export const EXAMPLES = ["curl", "python", "typescript", "langchainPython", "langchain", "aiSdk"] as const;
 
-export const portalModelsSearch = searchParams({ q: textParam(200), sort: textParam(30) });
+export const portalModelsSearch = searchParams({ ...LIST_PARAMS, q: textParam(200) });
 
-export const portalUsageSearch = searchParams({ period: textParam(30), sort: textParam(30) });
+export const portalUsageSearch = searchParams({
+  ...listParams("by_model_"),
+  ...listParams("by_key_"),
+  period: textParam(30),
+});
 
 export const guideSearch = searchParams({
   model: textParam(NAME_MAX),

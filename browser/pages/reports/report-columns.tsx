@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import type { ListColumn } from "../../forms/list/use-list-view.tsx";
+import { Cost } from "../../forms/usage/cost.tsx";
 import type { ReportFigures } from "../../forms/usage/report-figures.ts";
 import { rowName } from "../../forms/usage/row-name.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatEnergy, formatMass, formatUsd, usdDecimals } from "../../ui/format.ts";
-import type { SortValues } from "../../ui/sorted.ts";
-import type { Column } from "../../ui/table.tsx";
 import type { ReportRow } from "./report-words.ts";
 import type { ReportGroup } from "./reports-search.ts";
 
@@ -21,19 +21,11 @@ export interface ReportLine {
   readonly figures: ReportFigures;
 }
 
-/** By what the rows can be put in order. */
-export function reportSorts(by: ReportGroup): SortValues<ReportLine> {
-  return {
-    name: ({ row }) => (by === "day" ? row.day : rowName(row, by)),
-    ...Object.fromEntries(FIGURES.map(({ id }) => [id, ({ figures }: ReportLine) => figures[id]] as const)),
-  };
-}
-
 interface FigureColumn {
   readonly id: keyof ReportFigures;
   readonly head: keyof typeof reportsTexts;
-  /** Why it is not known, where it is not. */
-  readonly why?: "noPrice" | "noEnergy";
+  /** It is not known where the energy was not measured. */
+  readonly isMeasured?: boolean;
   readonly format: (amount: number | null) => string;
 }
 
@@ -42,10 +34,10 @@ const FIGURES: readonly FigureColumn[] = [
   { id: "errors", head: "errors", format: formatCount },
   { id: "inputTokens", head: "input", format: formatCount },
   { id: "outputTokens", head: "output", format: formatCount },
-  { id: "costUsd", head: "cost", why: "noPrice", format: formatUsd },
-  { id: "energyWh", head: "energy", why: "noEnergy", format: formatEnergy },
-  { id: "energyCostUsd", head: "energyCost", why: "noEnergy", format: formatUsd },
-  { id: "co2Grams", head: "carbon", why: "noEnergy", format: formatMass },
+  { id: "costUsd", head: "cost", format: formatUsd },
+  { id: "energyWh", head: "energy", isMeasured: true, format: formatEnergy },
+  { id: "energyCostUsd", head: "energyCost", isMeasured: true, format: formatUsd },
+  { id: "co2Grams", head: "carbon", isMeasured: true, format: formatMass },
 ];
 
 interface ColumnsOptions {
@@ -54,46 +46,58 @@ interface ColumnsOptions {
   readonly totals: ReportFigures;
   /** How the name of a row is shown. */
   readonly name: (row: ReportRow) => ReactNode;
-  readonly isSortable: boolean;
   /** Tenants are named in a column of their own. */
   readonly hasTenant: boolean;
+  /** What the power has cost the operator, which is no tenant's. */
+  readonly hasEnergyCost: boolean;
 }
 
 /** The columns; USD has as many decimals as its column needs, so that it adds up. */
-export function reportColumns(options: ColumnsOptions): readonly Column<ReportLine>[] {
-  const { by, lines, totals, name, isSortable, hasTenant } = options;
-  const figures = FIGURES.map((column): Column<ReportLine> => {
-    const { id, head, why } = column;
+export function reportColumns(options: ColumnsOptions): readonly ListColumn<ReportLine>[] {
+  const { by, lines, totals, name, hasTenant, hasEnergyCost } = options;
+  const shownFigures = FIGURES.filter(({ id }) => id !== "energyCostUsd" || hasEnergyCost);
+  const figures = shownFigures.map((column): ListColumn<ReportLine> => {
+    const { id, head, isMeasured } = column;
     const isUsd = id === "costUsd" || id === "energyCostUsd";
     const decimals = isUsd ? usdDecimals([totals[id], ...lines.map((line) => line.figures[id])]) : 0;
     const format = isUsd ? (usd: number | null) => formatUsd(usd, decimals) : column.format;
-    const shown = (amount: number | null): ReactNode =>
-      amount === null && why !== undefined ? <Unknown why={why}>{format(amount)}</Unknown> : format(amount);
+    const shown = (amount: number | null): ReactNode => {
+      if (id === "costUsd") return <Cost usd={amount} decimals={decimals} />;
+      return amount === null && isMeasured ? <NotMeasured>{format(amount)}</NotMeasured> : format(amount);
+    };
     return {
       id,
       head: text(head),
       align: "right",
-      isSortable,
+      sortBy: ({ figures: own }) => own[id],
       cell: (line) => shown(line.figures[id]),
       foot: shown(totals[id]),
     };
   });
-  const tenant: Column<ReportLine> = {
+  const tenant: ListColumn<ReportLine> = {
     id: "tenant",
     head: text("tenant"),
+    sortBy: ({ row }) => row.tenant_name || null,
     cell: ({ row }) => <bdi>{row.tenant_name === "" ? text("unknown") : row.tenant_name}</bdi>,
   };
   return [
-    { id: "name", head: text(by), isWide: by !== "day", isSortable, cell: ({ row }) => name(row), foot: text("total") },
+    {
+      id: "name",
+      head: text(by),
+      isWide: by !== "day",
+      sortBy: ({ row }) => (by === "day" ? row.day : rowName(row, by)),
+      cell: ({ row }) => name(row),
+      foot: text("total"),
+    },
     ...(hasTenant && by === "key" ? [tenant] : []),
     ...figures,
   ];
 }
 
 /** A dash with its reason; settings are named to those who can open them. */
-function Unknown({ why, children }: { readonly why: "noPrice" | "noEnergy"; readonly children: string }) {
+function NotMeasured({ children }: { readonly children: string }) {
   const { role } = useCurrentUser();
-  return <span title={text(why === "noEnergy" && role === "user" ? "noEnergyUser" : why)}>{children}</span>;
+  return <span title={text(role === "user" ? "noEnergyUser" : "noEnergy")}>{children}</span>;
 }
 
 /** The name of a row; a tenant or a model leads to its own report. */

@@ -5,14 +5,15 @@ import { useMemo } from "react";
 import { dayStartMs, QUARTER_MS } from "../../../shared/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import { useCurrentUser } from "../../data/current-user.ts";
-import { addressOf, read } from "../../data/reads.ts";
+import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { useListView } from "../../forms/list/use-list-view.tsx";
 import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { changeOf, type ReportFigures, reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
-import { filterTexts } from "../../messages/en/filters.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
@@ -21,14 +22,12 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import { daysZoneLabel } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
-import { DownloadLink } from "../../ui/download-link.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatEnergy, formatMass, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
-import { sortedRows, sortFrom, sortParam } from "../../ui/sorted.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { RowName, reportColumns, reportSorts } from "./report-columns.tsx";
+import { RowName, reportColumns } from "./report-columns.tsx";
 import { REPORT_PERIODS, reportPeriod } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey } from "./report-words.ts";
 import classes from "./reports.module.css";
@@ -36,7 +35,6 @@ import { REPORT_GROUPS, type ReportGroup, type ReportsChange, type ReportsSearch
 import { Unpriced } from "./unpriced.tsx";
 
 const text = texts("reports", reportsTexts);
-const filterText = texts("filters", filterTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/reports");
 const EVERY_MS = 60_000;
@@ -62,7 +60,7 @@ export function ReportsPage() {
   const tenant = useQuery(
     read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
   );
-  const shown = tenant.data?.id === tenantId ? tenant.data : undefined;
+  const shown = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data : undefined;
   const change = (changed: ReportsChange): void =>
     void navigate({ search: (before) => changedSearch(before, changed), resetScroll: false });
   return (
@@ -134,11 +132,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
             <Button icon={<Printer size={14} aria-hidden />} onClick={() => print()}>
               {text("print")}
             </Button>
-            <DownloadLink
-              href={addressOf(DAILY_PATH, { ...query, format: "csv" })}
-              label={filterText("csv")}
-              title={text("csvHint")}
-            />
+            <CsvLink path={DAILY_PATH} query={query} title={text("csvHint")} />
           </>
         }
       />
@@ -196,6 +190,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
             zone={zone}
             range={range}
             search={search}
+            isAdmin={isAdmin}
             onChange={onChange}
           />
         )}
@@ -204,7 +199,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
   );
 }
 
-interface ReportBodyProps extends Pick<ReportProps, "search" | "onChange"> {
+interface ReportBodyProps extends Pick<ReportProps, "search" | "isAdmin" | "onChange"> {
   readonly rows: readonly ReportRow[];
   readonly by: ReportGroup;
   /** Rows of the days before; undefined: not known. */
@@ -216,11 +211,9 @@ interface ReportBodyProps extends Pick<ReportProps, "search" | "onChange"> {
 }
 
 function ReportBody(props: ReportBodyProps) {
-  const { rows, by, earlier, models, daily, zone, range, search, onChange } = props;
+  const { rows, by, earlier, models, daily, zone, range, search, isAdmin, onChange } = props;
   const lines = useMemo(() => rows.map((row) => ({ row, figures: reportFigures(row) })), [rows]);
   const totals = useMemo(() => reportTotals(lines.map(({ figures }) => figures)), [lines]);
-  const sorts = useMemo(() => reportSorts(by), [by]);
-  const sort = sortFrom(search.sort, sorts);
   const columns = useMemo(
     () =>
       reportColumns({
@@ -228,12 +221,12 @@ function ReportBody(props: ReportBodyProps) {
         lines,
         totals,
         name: (row) => <RowName row={row} by={by} />,
-        isSortable: true,
-        hasTenant: search.tenant_id === undefined,
+        hasTenant: isAdmin && search.tenant_id === undefined,
+        hasEnergyCost: isAdmin,
       }),
-    [by, lines, totals, search.tenant_id],
+    [by, lines, totals, isAdmin, search.tenant_id],
   );
-  const sorted = useMemo(() => sortedRows(lines, sort, sorts), [lines, sort, sorts]);
+  const { choice, ...view } = useListView({ rows: lines, columns });
   const measure = SHOWN.find(({ id }) => id === search.show) ?? SHOWN[0];
   return (
     <>
@@ -253,14 +246,12 @@ function ReportBody(props: ReportBodyProps) {
       >
         <DayChart rows={daily} measure={measure} zone={zone} range={range} />
       </Panel>
-      <Panel isFlush title={text(TITLES[by])}>
+      <Panel isFlush title={text(TITLES[by])} actions={<span data-screen-only>{choice}</span>}>
         <Table
           label={text(TITLES[by])}
-          columns={columns}
-          rows={sorted}
+          {...view}
+          rows={view.rows ?? lines}
           rowKey={lineKey}
-          sort={sort}
-          onSort={(chosen) => onChange({ sort: sortParam(chosen) })}
           empty={<Empty title={text("empty")}>{text("emptyText")}</Empty>}
         />
       </Panel>

@@ -1,5 +1,5 @@
 /** Search parameters of the reports. */
-import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
 
 const NAME_MAX = 300;
 
@@ -8,6 +8,7 @@ export const REPORT_GROUPS = ["tenant", "key", "model", "day"] as const;
 export type ReportGroup = (typeof REPORT_GROUPS)[number];
 
 export const reportsSearch = searchParams({
+  ...LIST_PARAMS,
   /** `7d`, `30d`, `month`, or days: `2026-11-01..2026-11-08`. */
   period: textParam(30),
   zone: choiceParam(["tenant", "browser", "utc"]),
@@ -17,8 +18,6 @@ export const reportsSearch = searchParams({
   model: textParam(NAME_MAX),
   /** What the chart shows. */
   show: choiceParam(["cost", "tokens", "requests", "energy", "carbon"]),
-  /** A column, with `-` before it for the largest first. */
-  sort: textParam(40),
 });
 
 /** What the address of the page says. */

@@ -168,8 +168,8 @@ function StatementRows({ rows, by }: { readonly rows: readonly ReportRow[]; read
         lines,
         totals,
         name: (row) => <bdi>{rowName(row, by)}</bdi>,
-        isSortable: false,
         hasTenant: false,
+        hasEnergyCost: false,
       }),
     [by, lines, totals],
   );

@@ -12,7 +12,7 @@ import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
-import { readsOf, SettingPanel, saveSetting, useSetting } from "./setting-panel.tsx";
+import { readsOf, SettingHistory, SettingPanel, saveSetting, useSetting } from "./setting-panel.tsx";
 import { undoEmail } from "./setting-undo.ts";
 
 const text = texts("settings", settingsTexts);
@@ -35,6 +35,7 @@ export function AlertsTab() {
     <>
       <SettingPanel
         name="alerts"
+        hasHistory={false}
         title={text("alertsChat")}
         effect={text("alertsChatText")}
         specs={CHAT}
@@ -45,6 +46,7 @@ export function AlertsTab() {
       />
       <SettingPanel
         name="alerts"
+        hasHistory={false}
         title={text("alertsEmail")}
         effect={isOn ? text("alertsEmailText") : `${text("alertsEmailText")} ${text("emailOff")}`}
         specs={EMAIL}
@@ -57,15 +59,18 @@ export function AlertsTab() {
         actions={isOn && <TurnOff />}
       />
       {data !== undefined && (
-        <Panel>
-          <Trial
-            label={text("alertsTest")}
-            note={text("alertsTestText")}
-            run={async () => answerValue(await api.POST("/api/v1/settings/alerts/test")).results}
-          >
-            {(results) => results.map((result) => <Channel key={result.channel} {...result} />)}
-          </Trial>
-        </Panel>
+        <>
+          <Panel>
+            <Trial
+              label={text("alertsTest")}
+              note={text("alertsTestText")}
+              run={async () => answerValue(await api.POST("/api/v1/settings/alerts/test")).results}
+            >
+              {(results) => results.map((result) => <Channel key={result.channel} {...result} />)}
+            </Trial>
+          </Panel>
+          <SettingHistory name="alerts" />
+        </>
       )}
     </>
   );

@@ -61,7 +61,7 @@ it("adds up what a restore has done", () => {
     app_settings: { inserted: 0, updated: 5 },
     warnings: [],
     source_exported_at: "2026-11-21T08:00:00.000Z",
-    source_gateway_version: "0.1.0",
+    source_gateway_version: "7.7.7",
   };
   expect(restoredCounts(report)).toEqual({ added: 4, updated: 11 });
 });

@@ -1,6 +1,6 @@
 /** One setting as a form in a panel: what it does, where its values come from, and since when they hold. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import type * as z from "zod";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
@@ -17,6 +17,7 @@ import { Loaded } from "../../ui/states.tsx";
 
 const text = texts("settings", settingsTexts);
 const EVERY_MS = 30_000;
+const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
 
 /** By the part of its address: the name of its row. */
 const ROWS = {
@@ -46,7 +47,7 @@ export async function saveSetting(name: SettingName, body: FieldValues): Answere
 }
 
 /** The reads that show a setting. */
-export const readsOf = (name: SettingName) => [pathOf(name), "/api/v1/settings"] as const;
+export const readsOf = (name: SettingName) => [pathOf(name), "/api/v1/settings", "/api/v1/audit"] as const;
 
 interface SettingPanelProps
   extends Pick<Parameters<typeof RecordForm>[0], "specs" | "schema" | "offered" | "controls" | "note" | "undoOf"> {
@@ -61,6 +62,8 @@ interface SettingPanelProps
   readonly actions?: ReactNode;
   /** Stands below the form. */
   readonly children?: ReactNode;
+  /** False: the tab has another form of the setting, and shows below both what was changed. */
+  readonly hasHistory?: boolean;
 }
 
 export function SettingPanel({
@@ -71,6 +74,7 @@ export function SettingPanel({
   bodyOf,
   actions,
   children,
+  hasHistory = true,
   schema,
   ...form
 }: SettingPanelProps) {
@@ -84,32 +88,45 @@ export function SettingPanel({
       {(answer) =>
         // Drawn when all of it is there: what comes later would move what is below.
         sources.isPending ? null : (
-          <Panel
-            title={title}
-            note={
-              <>
-                {effect} <Source listed={sources.data?.find((one) => one.name === ROWS[name])} />
-              </>
-            }
-            actions={actions}
-          >
-            <RecordForm
-              {...form}
-              what={title}
-              name={text("gateway")}
-              schema={keptIsNoValue(schema)}
-              record={fields(answer)}
-              zone={zone}
-              sends="changed"
-              send={async (body) => await saveSetting(name, bodyOf?.(body) ?? body)}
-              readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
-              touches={readsOf(name)}
-            />
-            {children}
-          </Panel>
+          <>
+            <Panel
+              title={title}
+              note={
+                <>
+                  {effect} <Source listed={sources.data?.find((one) => one.name === ROWS[name])} />
+                </>
+              }
+              actions={actions}
+            >
+              <RecordForm
+                {...form}
+                what={title}
+                name={text("gateway")}
+                schema={keptIsNoValue(schema)}
+                record={fields(answer)}
+                zone={zone}
+                sends="changed"
+                send={async (body) => await saveSetting(name, bodyOf?.(body) ?? body)}
+                readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
+                touches={readsOf(name)}
+              />
+              {children}
+            </Panel>
+            {hasHistory && <SettingHistory name={name} />}
+          </>
         )
       }
     </Loaded>
+  );
+}
+
+/** What was changed of the setting. */
+export function SettingHistory({ name }: { readonly name: SettingName }) {
+  const { zone } = useZone();
+  return (
+    <Suspense fallback={null}>
+      <History of={{ entity_type: "settings", entity_id: ROWS[name] }} zone={zone} />
+    </Suspense>
   );
 }
 

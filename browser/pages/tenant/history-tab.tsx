@@ -3,5 +3,5 @@ import type { TenantTabProps } from "./tenant-tab.ts";
 
 /** What was changed of the tenant. */
 export function HistoryTab({ tenant: { id, timezone } }: TenantTabProps) {
-  return <History entityType="tenant" entityId={id} zone={timezone} />;
+  return <History of={{ entity_type: "tenant", entity_id: id }} zone={timezone} />;
 }

@@ -13,11 +13,14 @@ export function KeysTab({ tenant: { id } }: TenantTabProps) {
     <KeysList
       tenantId={id}
       newFor={id}
-      search={search}
+      search={{ ...search, sort: search.keys_sort }}
+      prefix="keys_"
       onSearch={(change) =>
         void navigate({ search: (before) => changedSearch(before, change), replace: !("key_id" in change) })
       }
-      onClear={() => void navigate({ search: { tab: "keys" } })}
+      onClear={() =>
+        void navigate({ search: (before) => changedSearch(before, { q: undefined, disabled: undefined }) })
+      }
     />
   );
 }

@@ -1,6 +1,6 @@
 /** The policy of a tenant: not set, or set with its fields, which follow from the table of a tenant's fields. */
 import { useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type * as z from "zod";
 import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
@@ -37,6 +37,8 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
   const isReadOnly = useCurrentUser().role === "user";
   const queries = useQueryClient();
   const policy = tenant[field];
+  // a policy that somebody else turns off while it is edited here takes nothing away that was typed
+  const [isEdited, setEdited] = useState(false);
   const doneText = (set: FieldValues | null): string => text(set === null ? "policyRemoved" : "policySet", { name });
   const turning = useAnnouncedWrite<FieldValues | null>({
     send,
@@ -58,7 +60,7 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
         )
       }
     >
-      {policy === null ? (
+      {policy === null && !isEdited ? (
         <Notice>{offText}</Notice>
       ) : (
         <RecordForm
@@ -66,7 +68,8 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
           name={name}
           specs={specs}
           schema={schema}
-          record={policy}
+          record={policy ?? {}}
+          onEdit={setEdited}
           zone={timezone}
           sends="all"
           send={send}

@@ -1,5 +1,5 @@
 /** Search parameters of the page of one tenant. */
-import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, listParams, searchParams, textParam } from "../../data/search-params.ts";
 
 /** The parts of the page, in their order. */
 export const TENANT_TABS = [
@@ -15,12 +15,15 @@ export const TENANT_TABS = [
 ] as const;
 
 export const tenantSearch = searchParams({
+  ...listParams("keys_"),
+  /** Of the usage, by model and by key. */
+  ...listParams("by_model_"),
+  ...listParams("by_key_"),
   tab: choiceParam(TENANT_TABS),
   /** Of the list of keys. */
   q: textParam(200),
   disabled: choiceParam(["true", "false"]),
   key_id: textParam(40),
-  /** Of the usage: `7d`, `30d`, `month`, or days; and the order of its tables. */
+  /** Of the usage: `7d`, `30d`, `month`, or days. */
   period: textParam(30),
-  sort: textParam(30),
 });

@@ -1,7 +1,8 @@
 /** Search parameters of the page `tenants`. */
-import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
 
 export const tenantsSearch = searchParams({
+  ...LIST_PARAMS,
   q: textParam(200),
   status: choiceParam(["active", "suspended", "archived"]),
   group: textParam(200),

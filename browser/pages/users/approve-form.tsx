@@ -1,5 +1,6 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, type Records } from "../../data/api.ts";
+import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
 import { choiceLabel, fieldHint } from "../../forms/record/field-words.ts";
 import { complain, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
@@ -9,17 +10,19 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { Stack } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.ts";
 import { TenantOfUser } from "./tenant-of-user.tsx";
 import { accessWarnings } from "./user-warnings.ts";
 import { USER_READS, type User } from "./user-words.tsx";
 
 const text = texts("users", usersTexts);
 
-/** Lets somebody in who waits, with a role and a tenant. */
+/** Lets somebody in who waits, with a role and a tenant, unless another admin has decided meanwhile. */
 export function ApproveForm({ user }: { readonly user: User }) {
   const { id, email } = user;
   const [role, setRole] = useState<User["role"]>("user");
   const [tenantId, setTenantId] = useState(user.tenant_id);
+  const queries = useQueryClient();
   const [error, setError] = useState<ApiError | null>(null);
   const after = { status: "active", role, tenant_id: tenantId } as const;
   const write = useAnnouncedWrite<Records["UpdateUser"]>({
@@ -34,12 +37,22 @@ export function ApproveForm({ user }: { readonly user: User }) {
       done: text("waitsAgain", { email }),
     }),
   });
+  const approve = async (): Promise<void> => {
+    try {
+      const now = answerValue(await api.GET("/api/v1/users/{id}", { params: { path: { id } } }));
+      if (now.status === "pending") return write.run(after);
+      for (const path of USER_READS) void queries.invalidateQueries({ queryKey: [path] });
+      toast({ title: text("decided", { email, status: choiceLabel(now.status).toLowerCase() }), tone: "warn" });
+    } catch (failure) {
+      complain(text("approveFailed", { email }), failure);
+    }
+  };
   const warnings = accessWarnings({ before: user, after, isSelf: false, otherAdmins: null });
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        write.run(after);
+        void approve();
       }}
     >
       <Stack>

@@ -1,22 +1,21 @@
 /** One user beside the list: approval, access, and everything that was done to the account. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense } from "react";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
 import { updateUserSchema } from "../../../shared/schema/user.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
+import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
-import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { ApproveForm } from "./approve-form.tsx";
@@ -25,6 +24,7 @@ import { accessWarnings } from "./user-warnings.ts";
 import { BREAK_GLASS, USER_READS, type User, UserBadge } from "./user-words.tsx";
 
 const text = texts("users", usersTexts);
+const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
 const EVERY_MS = 20_000;
 const ADMINS_MAX = 1000;
 const SPECS = [...fieldSpecs(["status", "role"], USER_FIELDS), valueSpec("tenant_id")];
@@ -55,6 +55,7 @@ export function UserPanel({ userId, onClose }: { readonly userId: string; readon
 function UserDetails({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
   const { email, name, provider, status, role } = user;
   const tenantName = useTenantName(user.tenant_id);
+  const { zone } = useZone();
   const isChangeable = provider !== BREAK_GLASS;
   return (
     <Stack>
@@ -78,6 +79,9 @@ function UserDetails({ user, onClose }: { readonly user: User; readonly onClose:
       />
       {isChangeable && status !== "pending" && <EditUser user={user} />}
       {isChangeable && <DeleteUser user={user} onDeleted={onClose} />}
+      <Suspense fallback={null}>
+        <History of={{ entity_type: "user", entity_id: user.id }} zone={zone} />
+      </Suspense>
     </Stack>
   );
 }
@@ -131,32 +135,21 @@ function useOtherAdmins({ id, role, status }: User): number | null {
 }
 
 function DeleteUser({ user: { id, email }, onDeleted }: { readonly user: User; readonly onDeleted: () => void }) {
-  const [isAsked, setAsked] = useState(false);
   const isSelf = useCurrentUser().id === id;
-  const write = useAnnouncedWrite<null>({
-    send: async () => await api.DELETE("/api/v1/users/{id}", { params: { path: { id } } }),
-    touches: USER_READS,
-    done: () => text("deleted", { email }),
-    failed: () => text("deleteFailed", { email }),
-    onDone: onDeleted,
-  });
   return (
     <Row isEnd>
-      <Button tone="danger" onClick={() => setAsked(true)}>
-        {text("delete")}
-      </Button>
-      <Confirm
-        isOpen={isAsked}
-        onCancel={() => setAsked(false)}
-        onConfirm={() => write.run(null)}
+      <DeleteButton
+        label={text("delete")}
         title={text("deleteTitle", { email })}
-        confirmLabel={text("delete")}
-        cancelLabel={text("cancel")}
-        isBusy={write.isBusy}
+        send={async () => await api.DELETE("/api/v1/users/{id}", { params: { path: { id } } })}
+        touches={USER_READS}
+        done={text("deleted", { email })}
+        failed={text("deleteFailed", { email })}
+        onDeleted={onDeleted}
       >
         <p>{text("deleteText")}</p>
         {isSelf && <p>{text("deleteSelf")}</p>}
-      </Confirm>
+      </DeleteButton>
     </Row>
   );
 }

@@ -1,21 +1,23 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
-import { read, readPages } from "../../data/reads.ts";
+import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { useList } from "../../data/use-list.ts";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { SearchField } from "../../forms/search-field.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { PageHead, Row, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { type User, UserBadge } from "./user-words.tsx";
 
 const text = texts("users", usersTexts);
@@ -23,30 +25,31 @@ const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/users");
 const UserPanel = lazy(async () => ({ default: (await import("./user-panel.tsx")).UserPanel }));
 const EVERY_MS = 20_000;
-const PAGE_ROWS = "200";
 const NAMES_MAX = "1000";
 const STATUSES = ["pending", "active", "disabled"] as const;
 
 /** People who have signed in, the newest first; who waits for approval stands out. */
 export function UsersPage() {
-  const { user_id: openId, ...filters } = route.useSearch();
+  const { user_id: openId, sort, columns: _columns, ...filters } = route.useSearch();
   const navigate = useNavigate({ from: "/users" });
-  const users = useInfiniteQuery(
-    readPages<User>("/api/v1/users", { ...filters, limit: PAGE_ROWS }, { everyMs: EVERY_MS }),
-  );
-  const rows = useMemo(() => users.data?.pages.flatMap((page) => page.rows), [users.data]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = users;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const users = useList<User>("/api/v1/users", filters, { everyMs: EVERY_MS, readsAll: sort !== undefined });
   const filter = (change: Parameters<typeof changedSearch<typeof filters>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
   const open = (id: string | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { user_id: id }), replace: openId !== undefined });
-  const columns = useColumns(open);
+  const view = useListView({ rows: users.data, columns: useColumns(open) });
   return (
     <Stack>
-      <PageHead title={pageText("users")} question={pageText("usersQuestion")} />
+      <PageHead
+        title={pageText("users")}
+        question={pageText("usersQuestion")}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/users" query={filters} />
+          </>
+        }
+      />
       <Row>
         <SearchField
           label={text("filter")}
@@ -63,33 +66,27 @@ export function UsersPage() {
           ]}
         />
       </Row>
-      <Panel isFlush>
-        <Loaded state={{ ...users, data: rows }} texts={STATE_TEXTS}>
-          {(shown) => (
-            <Table
-              label={text("list")}
-              columns={columns}
-              rows={shown}
-              rowKey={({ id }) => id}
-              onOpen={({ id }) => open(id)}
-              openKey={openId}
-              onEnd={onEnd}
-              empty={
-                Object.keys(filters).length > 0 ? (
-                  <Empty
-                    title={text("noMatch")}
-                    action={<Button onClick={() => void navigate({ search: {} })}>{text("clear")}</Button>}
-                  >
-                    {text("noMatchText")}
-                  </Empty>
-                ) : (
-                  <Empty title={text("empty")}>{text("emptyText")}</Empty>
-                )
-              }
-            />
-          )}
-        </Loaded>
-      </Panel>
+      <ListTable
+        state={users}
+        view={view}
+        label={text("list")}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => open(id)}
+        openKey={openId}
+        onEnd={users.onEnd}
+        empty={
+          Object.keys(filters).length > 0 ? (
+            <Empty
+              title={text("noMatch")}
+              action={<Button onClick={() => filter({ q: undefined, status: undefined })}>{text("clear")}</Button>}
+            >
+              {text("noMatchText")}
+            </Empty>
+          ) : (
+            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+          )
+        }
+      />
       <Suspense fallback={null}>
         {openId !== undefined && <UserPanel key={openId} userId={openId} onClose={() => open(undefined)} />}
       </Suspense>
@@ -97,45 +94,76 @@ export function UsersPage() {
   );
 }
 
-function useColumns(open: (id: string) => void): readonly Column<User>[] {
+function useColumns(open: (id: string) => void): readonly ListColumn<User>[] {
   const { id: ownId } = useCurrentUser();
   const tenants = useQuery(read("/api/v1/tenants", { params: { query: { limit: NAMES_MAX } } }));
   const names = useMemo(() => new Map(tenants.data?.map(({ id, name }) => [id, name])), [tenants.data]);
-  return [
-    {
-      id: "email",
-      head: text("email"),
-      isWide: true,
-      cell: ({ id, email }) => (
-        <bdi title={email}>
-          {email}
-          {id === ownId && ` (${text("self")})`}
-        </bdi>
-      ),
-    },
-    {
-      id: "name",
-      head: text("name"),
-      isWide: true,
-      cell: ({ name }) => <bdi title={name}>{name === "" ? text("unknown") : name}</bdi>,
-    },
-    { id: "provider", head: text("provider"), cell: ({ provider }) => <bdi>{provider}</bdi> },
-    { id: "status", head: text("status"), cell: ({ status }) => <UserBadge status={status} /> },
-    { id: "role", head: text("role"), cell: ({ role }) => choiceLabel(role) },
-    {
-      id: "tenant",
-      head: text("tenant"),
-      isWide: true,
-      cell: ({ tenant_id }) =>
-        tenant_id === null ? (
-          text("unknown")
-        ) : (
-          <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }}>
-            <bdi>{names.get(tenant_id) ?? tenant_id}</bdi>
-          </Link>
+  const columns = useMemo(
+    (): readonly ListColumn<User>[] => [
+      {
+        id: "email",
+        head: text("email"),
+        isWide: true,
+        sortBy: ({ email }) => email,
+        cell: ({ id, email }) => (
+          <bdi title={email}>
+            {email}
+            {id === ownId && ` (${text("self")})`}
+          </bdi>
         ),
-    },
-    { id: "last", head: text("lastSignIn"), cell: ({ last_login_at }) => <Age at={last_login_at} /> },
+      },
+      {
+        id: "name",
+        head: text("name"),
+        isWide: true,
+        sortBy: ({ name }) => (name === "" ? null : name),
+        cell: ({ name }) => <bdi title={name}>{name === "" ? text("unknown") : name}</bdi>,
+      },
+      {
+        id: "provider",
+        head: text("provider"),
+        sortBy: ({ provider }) => provider,
+        cell: ({ provider }) => <bdi>{provider}</bdi>,
+      },
+      {
+        id: "status",
+        head: text("status"),
+        sortBy: ({ status }) => status,
+        cell: ({ status }) => <UserBadge status={status} />,
+      },
+      { id: "role", head: text("role"), sortBy: ({ role }) => role, cell: ({ role }) => choiceLabel(role) },
+      {
+        id: "tenant",
+        head: text("tenant"),
+        isWide: true,
+        sortBy: ({ tenant_id }) => (tenant_id === null ? null : (names.get(tenant_id) ?? tenant_id)),
+        cell: ({ tenant_id }) =>
+          tenant_id === null ? (
+            text("unknown")
+          ) : (
+            <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }}>
+              <bdi>{names.get(tenant_id) ?? tenant_id}</bdi>
+            </Link>
+          ),
+      },
+      {
+        id: "last",
+        head: text("lastSignIn"),
+        sortBy: ({ last_login_at }) => last_login_at,
+        cell: ({ last_login_at }) => <Age at={last_login_at} />,
+      },
+      {
+        id: "first",
+        head: text("firstSignIn"),
+        isExtra: true,
+        sortBy: ({ created_at }) => created_at,
+        cell: ({ created_at }) => <Age at={created_at} />,
+      },
+    ],
+    [ownId, names],
+  );
+  return [
+    ...columns,
     {
       id: "approve",
       head: text("access"),

@@ -1,7 +1,8 @@
 /** Search parameters of the page `users`. */
-import { choiceParam, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
 
 export const usersSearch = searchParams({
+  ...LIST_PARAMS,
   q: textParam(200),
   status: choiceParam(["pending", "active", "disabled"]),
   /** The user who is open beside the list. */

@@ -1,0 +1,60 @@
+import { Columns3 } from "lucide-react";
+import { type ReactNode, useId, useState } from "react";
+import { listTexts } from "../../messages/en/list.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { CheckField } from "../../ui/fields.tsx";
+import classes from "./column-choice.module.css";
+import { columnsParam } from "./list-columns.ts";
+
+const text = texts("list", listTexts);
+
+interface ColumnChoiceProps {
+  /** What the table lists, read out where a page has several. */
+  readonly label?: string;
+  /** All that there are. */
+  readonly columns: readonly { readonly id: string; readonly head: ReactNode; readonly name?: string }[];
+  readonly shown: readonly { readonly id: string }[];
+  /** The columns as they stand in an address; undefined: the usual ones. */
+  readonly onChoose: (param: string | undefined) => void;
+  /** Present: there is something to take back to what is usual. */
+  readonly onReset?: (() => void) | undefined;
+}
+
+/** A button that opens the choice of a table's columns. */
+export function ColumnChoice({ label, columns, shown, onChoose, onReset }: ColumnChoiceProps) {
+  const id = useId();
+  const [isOpen, setIsOpen] = useState(false);
+  const ids = new Set(shown.map((column) => column.id));
+  return (
+    <>
+      <Button
+        icon={<Columns3 size={14} aria-hidden />}
+        popoverTarget={id}
+        aria-label={label === undefined ? undefined : text("columnsOf", { label })}
+      >
+        {text("columns")}
+      </Button>
+      <div
+        id={id}
+        popover="auto"
+        className={classes["columns"]}
+        onToggle={(event) => setIsOpen(event.newState === "open")}
+      >
+        {(isOpen ? columns : []).map((column) => (
+          <CheckField
+            key={column.id}
+            label={column.name ?? column.head}
+            checked={ids.has(column.id)}
+            onChange={() => onChoose(columnsParam(columns, shown, column.id))}
+          />
+        ))}
+        {onReset !== undefined && (
+          <Button tone="quiet" onClick={onReset}>
+            {text("usual")}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}

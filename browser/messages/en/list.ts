@@ -1,0 +1,8 @@
+/** Texts of every list: its columns, its order, its file. */
+export const listTexts = {
+  columns: "Columns",
+  columnsOf: "Columns: {label}",
+  usual: "Usual columns and order",
+  cut: "The order is that of the first {count} rows. Narrow the list to see the others.",
+  csvHint: "All rows that match, as CSV",
+} as const;

@@ -1,0 +1,18 @@
+/**
+ * Has a browser ask for everything that a part needs at the same time as for the part itself (docs/rules/console.md#files), by
+ * a call of `browser/shell/parts-ahead.ts` before the import.
+ */
+
+/** How esbuild writes the import of a part that is loaded later. */
+const LATER = /\bimport\("\.\/([\w.-]+\.js)"\)/g;
+
+/**
+ * The text of a script, with imports of parts that first ask for what the part needs. `neededFor`: the names of the files to
+ * ask for besides the part, given the part's name; none leaves the import as it is.
+ */
+export function askingAhead(script: string, neededFor: (part: string) => readonly string[]): string {
+  return script.replaceAll(LATER, (whole, part: string) => {
+    const needed = neededFor(part);
+    return needed.length === 0 ? whole : `(partsAhead(${needed.map((name) => `"${name}"`).join()}),${whole})`;
+  });
+}
