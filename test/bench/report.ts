@@ -35,7 +35,7 @@ function costLines(all: readonly Priced[]): readonly string[] {
     [
       `  ${concurrency} at once: ${shown(each.objectRequests, 2)} object requests, ${shown(each.rowsWritten, 2)} rows written,`,
       `${shown(each.cpuMs, 2)} ms CPU a request = ${shown(cost.totalUsd, 2)} USD (requests ${shown(cost.requestsUsd, 2)},`,
-      `CPU ${shown(cost.cpuUsd, 2)}, object requests ${shown(cost.objectRequestsUsd, 2)}, rows ${shown(cost.rowsWrittenUsd, 2)},`,
+      `CPU ${shown(cost.cpuUsd, 2)}, object requests ${shown(cost.objectRequestsUsd, 2)}, rows ${shown(cost.rowsWrittenUsd + cost.rowsReadUsd, 2)},`,
       `objects awake ${shown(cost.objectDurationUsd, 2)})`,
     ].join(" "),
   );

@@ -40,7 +40,12 @@ it("shows old and new of a change, narrows to an object, and hands out the same 
     ...entries.map(({ id }) => String(id)),
     "",
   ]);
-  await page.getByLabel("What", { exact: true }).fill("create_tenant");
+  const what = page.getByLabel("What", { exact: true });
+  const before = page.url();
+  await what.fill("dropped");
+  await page.keyboard.press("Escape");
+  expect([await what.inputValue(), page.url()]).toEqual(["", before]);
+  await what.fill("create_tenant");
   await page.keyboard.press("Enter");
   await row.waitFor({ state: "detached" });
   await table.getByRole("row", { name: /create tenant/ }).waitFor();

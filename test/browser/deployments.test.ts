@@ -47,7 +47,9 @@ async function useScheduler(): Promise<SlurmDouble> {
     node_aliases: [{ host: NODE, ip: "127.0.0.1" }],
   });
   onTestFinished(async () => {
-    await fixture.gateway.must("PUT", "/settings/jobsched", { enabled: false });
+    // Pages of other tests would ask an address that answers no more.
+    const none = { enabled: false, url: "", user: "", clear_token: true, node_aliases: [] };
+    await fixture.gateway.must("PUT", "/settings/jobsched", none);
     close();
   });
   return slurm;
@@ -124,7 +126,13 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   await row(3).waitFor({ state: "detached" });
 
   await page.getByRole("tab", { name: "What changed" }).click();
-  await page.getByText("clear lost replicas").waitFor();
+  const changes = page.getByRole("table", { name: "What changed" });
+  await changes.getByRole("row", { name: "clear lost replicas" }).waitFor();
+  const events = page.getByRole("table", { name: "What happened to its replicas" });
+  for (const what of ["create replica", "restart replica", "clear lost replicas"])
+    await events.getByRole("row", { name: what }).first().waitFor();
+  // those that are gone too
+  expect(await events.getByRole("row", { name: "create replica" }).count()).toBeGreaterThanOrEqual(3);
   await page.getByRole("tab", { name: "Spec" }).click();
   await page.getByText("Made from the recipe vLLM.").waitFor();
   expect(visit.problems()).toEqual([]);

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
 import { pino } from "pino";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { BUILT_CONSOLE, ConsoleAssets } from "../../control/dashboard/assets.ts";
 import { remoteManagement } from "../../control/dashboard/remote-management.ts";
@@ -22,7 +22,7 @@ let server: Server;
 let url = "";
 
 beforeAll(async () => {
-  testing = await startConsole();
+  testing = await startConsole({ GATEWAY_GRAFANA_URL: "https://grafana.example.org/x/" });
   await listen(0);
 });
 afterAll(async () => {
@@ -102,6 +102,15 @@ it("a Management API that is slow holds nothing up, and its answer comes", async
   await page.getByText("tenant-slow").waitFor();
 });
 
+it("pages of load lead to Grafana where there is one", async () => {
+  const page = await opened("/");
+  const link = page.getByRole("link", { name: /Grafana/ });
+  await link.waitFor();
+  expect(await link.getAttribute("href")).toBe("https://grafana.example.org/x/d/inference-gateway?from=now-24h&to=now");
+  await page.goto("/fairshare");
+  await link.waitFor();
+});
+
 it("a cell that is down is told by the list of what needs attention", async () => {
   const page = await opened("/logs");
   await testing.control.places.close();
@@ -175,3 +184,99 @@ it("five wrong passwords close the door, and the page says for how long", async 
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("navigation").first().waitFor();
 });
+
+/** Every page of an admin, with what is open on it. */
+const PAGES = [
+  "/",
+  "/fairshare",
+  "/logs",
+  "/models",
+  "/tenants",
+  "/keys",
+  "/users",
+  "/reports",
+  "/reports/statement",
+  "/mcp",
+  "/deployments",
+  "/deployments/new",
+  "/deployments?tab=recipes",
+  "/audit",
+  "/assistant",
+  ...["alerts", "routing", "boons", "energy", "jobsched", "assistant", "retention", "about"].map(
+    (tab) => `/settings?tab=${tab}`,
+  ),
+];
+
+/** Pages of objects, which a test makes. */
+async function pagesOfObjects(): Promise<readonly string[]> {
+  const make = async (path: string, body: object): Promise<{ id: string; key?: { id: string } }> => {
+    const answer = await testing.control.request("POST", `/api/v1${path}`, body);
+    expect(answer.ok).toBe(true);
+    return (await answer.json()) as { id: string; key?: { id: string } };
+  };
+  const mark = Math.random().toString(36).slice(2);
+  const tenant = await make("/tenants", { name: `paged-${mark}` });
+  const { key } = await make(`/tenants/${tenant.id}/keys`, {});
+  const model = await make("/models", { model_name: `paged-${mark}`, health: { checks_enabled: false } });
+  return [
+    ...["profile", "schedule", "budget", "models", "guardrails", "compression", "keys", "usage", "history"].map(
+      (tab) => `/tenants/${tenant.id}?tab=${tab}`,
+    ),
+    ...["connection", "reliability", "capacity", "cache", "boons", "guardrails", "health", "usage", "history"].map(
+      (tab) => `/models/${model.id}?tab=${tab}`,
+    ),
+    `/keys?key_id=${key?.id}`,
+  ];
+}
+
+it("every page whose answers do not come shows that it waits, and then what has come", async () => {
+  const paths = [...PAGES, ...(await pagesOfObjects())];
+  const page = await opened("/logs");
+  const { management } = testing;
+  const main = page.locator("main");
+  const without: string[] = [];
+  for (const path of paths) {
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    testing.management = async (request) => {
+      await go;
+      return await management(request);
+    };
+    await page.goto(path);
+    if (!(await isSoonThere(page, main.locator("[role=status][aria-label], h1")))) without.push(`${path} waits`);
+    release();
+    testing.management = management;
+    if (!(await isSoonThere(page, main.getByRole("heading")))) without.push(`${path} has come`);
+    expect(await page.getByText("This page has a fault").count(), path).toBe(0);
+  }
+  expect(without).toEqual([]);
+}, 300_000);
+
+it("every page says what is missing, and goes on, while what it reads is refused with 502", async () => {
+  const paths = [...PAGES, ...(await pagesOfObjects())];
+  const page = await opened("/logs");
+  const { management } = testing;
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  const error = { message: "the cell does not answer", type: "server_error", code: "cell_unreachable", param: null };
+  testing.management = async (request) =>
+    request.method === "GET" ? Response.json({ error }, { status: 502 }) : await management(request);
+  const without: string[] = [];
+  // a statement is read once its tenant is chosen
+  for (const path of paths.filter((one) => one !== "/reports/statement")) {
+    await page.goto(path);
+    const told = page.locator("main").getByText(/cell_unreachable|could not be|–/);
+    if (!(await isSoonThere(page, told))) without.push(path);
+    expect([path, await page.getByText("This page has a fault").count(), faults]).toEqual([path, 0, []]);
+  }
+  expect(without).toEqual([]);
+}, 300_000);
+
+/** Whether something is there within half a minute of the page's time: a failed read is tried again, and a wait is shown late. */
+async function isSoonThere(page: Page, wanted: Locator): Promise<boolean> {
+  await page.getByRole("navigation").first().waitFor();
+  for (let passedMs = 0; passedMs < 30_000; passedMs += 500) {
+    if ((await wanted.count()) > 0) return true;
+    await page.clock.runFor(500);
+  }
+  return (await wanted.count()) > 0;
+}

@@ -87,6 +87,89 @@ describe("by any path, from a page,", () => {
     expect(own?.status).toBe(200);
   });
 
+  it("a user gets the own tenant's rows alone, by any filter, page, form or spelling", async () => {
+    const { gateway, upstream } = fixture;
+    const { page, tenant } = await fixture.open({ as: "user" });
+    await page.goto("/portal");
+    const theirs = await gateway.mint(upstream.url, "plain");
+    const ownKey = await gateway.must<CreatedKey>("POST", `/tenants/${tenant?.id}/keys`, { name: "ours" });
+    const ours = { ...(await gateway.mint(upstream.url, "plain")), secret: ownKey.secret, key: ownKey.key };
+    await gateway.must("PATCH", `/tenants/${tenant?.id}/allowlist`, { allowed_models: [ours.model.model_name] });
+    const call = async (minted: typeof theirs): Promise<string> => {
+      const answer = await gateway.chat(minted);
+      expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+      return answer.headers.get("x-gateway-request-id") ?? "";
+    };
+    const [theirId, ownId] = [await call(theirs), await call(ours)];
+    const row = await gateway.row(theirs.tenant.id, theirId);
+    await gateway.row(tenant?.id ?? "", ownId);
+    const cursors = await Promise.all(
+      ["/keys?limit=1", `/tenants/${theirs.tenant.id}/keys?limit=1`, "/tenants?limit=1"].map(async (path) => {
+        const { headers } = await gateway.admin("GET", path);
+        return /cursor=([^&>]+)/.exec(headers.get("link") ?? "")?.[1] ?? "e30";
+      }),
+    );
+    const filters = [
+      `tenant_id=${theirs.tenant.id}`,
+      `tenant_id=${theirs.tenant.id}&tenant_id=${tenant?.id}`,
+      `tenant%5Fid=${theirs.tenant.id}`,
+      `tenant_id%5B%5D=${theirs.tenant.id}`,
+      `Tenant_Id=${theirs.tenant.id.toUpperCase()}`,
+      `tenant_id=`,
+      `key_id=${theirs.key.id}`,
+      `model=${theirs.model.model_name}`,
+      `request_id=${theirId}`,
+      `session_id=${row.session_id}`,
+      `before_ms=${row.ts_ms + 1}&before_request_id=${theirId}`,
+      ...cursors.map((cursor) => `cursor=${cursor}`),
+      "include_internal=true",
+      "group_by=tenant",
+      "group_by=key",
+      "group_by=model",
+      "limit=1000",
+    ];
+    const reads = LIVE_RULES.filter(({ method, user }) => method === "GET" && user !== undefined);
+    const asked = reads.flatMap((rule) => {
+      const id = rule.user === "tenant in path" ? tenant?.id : rule.user === "key in path" ? ownKey.key.id : theirId;
+      const { path } = at(id ?? "")(rule);
+      return filters.flatMap((filter) => ["", "&format=csv"].map((form) => `${path}?${filter}${form}`));
+    });
+    asked.push(
+      `/tenants/${theirs.tenant.id}`,
+      `/tenants/${tenant?.id}%2F..%2F${theirs.tenant.id}`,
+      `/tenants/${theirs.tenant.id.toUpperCase()}/keys`,
+      `//tenants/${theirs.tenant.id}`,
+      `/TENANTS/${theirs.tenant.id}`,
+      `/tenants/${theirs.tenant.id}/`,
+      `/tenants/${theirs.tenant.id};/keys`,
+      `/keys/${theirs.key.id}/usage`,
+      `/usage/logs/${theirId}`,
+      `/usage/logs/${theirId}/spans`,
+      `/usage/logs/${theirId.toUpperCase()}`,
+    );
+    const all = await askAll(
+      page,
+      asked.map((path) => ({ method: "GET", path })),
+    );
+    const secret = [theirs.tenant.id, theirs.mark, theirs.key.id, theirs.key.key_prefix, theirId, upstream.url];
+    for (const { path, status, text } of all) {
+      expect([path, status < 500]).toEqual([path, true]);
+      expect([path, secret.filter((one) => text.toLowerCase().includes(one.toLowerCase()))]).toEqual([path, []]);
+    }
+    // That there is something to be found: the same reads have the own rows.
+    expect(all.filter(({ text }) => text.includes(ownId)).length).toBeGreaterThan(5);
+    const body = { tenant_id: theirs.tenant.id, allowed_models: [theirs.model.model_name], name: "moved" };
+    const moved = await page.evaluate(
+      async ([path, json]) =>
+        (await fetch(path ?? "", { method: "PUT", body: json ?? "", headers: { "content-type": "application/json" } }))
+          .status,
+      [`/api/live/keys/${ownKey.key.id}`, JSON.stringify(body)],
+    );
+    expect([200, 400]).toContain(moved);
+    expect(await gateway.must("GET", `/keys/${ownKey.key.id}`)).toMatchObject({ tenant_id: tenant?.id });
+    expect(await gateway.must<object[]>("GET", `/tenants/${theirs.tenant.id}/keys`)).toHaveLength(1);
+  });
+
   it("an admin gets what is listed, and neither the token nor what is not listed", async () => {
     const { page, context } = await fixture.open({ as: "admin" });
     await page.goto("/logs");

@@ -53,7 +53,7 @@ describe("a model", () => {
     await page.getByText("There is no such model").waitFor();
   });
 
-  it("has its endpoints in the order that keys give them, and back", async () => {
+  it("has its endpoints in the order that keys and dragging give them, and back", async () => {
     const model = await newModel();
     for (const name of ["one", "two", "three"])
       await fixture.gateway.must("POST", `/models/${model.id}/endpoints`, { name, api_base: NOWHERE, enabled: false });
@@ -70,7 +70,42 @@ describe("a model", () => {
     await page.getByRole("button", { name: "Undo" }).click();
     await page.getByText("two is where it was").waitFor();
     expect(await order()).toEqual(["one", "three", "two"]);
+
+    const row = (name: string) => page.getByRole("table", { name: "Endpoints" }).getByRole("row", { name });
+    await page.getByRole("button", { name: "Move one: up and down arrow" }).dragTo(row("two"));
+    await page.getByText("one is now number 3").waitFor();
+    expect(await order()).toEqual(["three", "two", "one"]);
+    await page.locator("[data-handle]:not([aria-busy])").first().waitFor();
+    await page.getByRole("button", { name: "Move one: up and down arrow" }).press("ArrowUp");
+    await page.getByText("one is now number 2").waitFor();
+    await page.locator("[data-handle]:not([aria-busy])").first().waitFor();
+    // the handle that was pressed keeps the focus, so that the next press moves the same endpoint
+    await page.keyboard.press("ArrowUp");
+    await page.getByText("one is now number 1").waitFor();
+    expect(await order()).toEqual(["one", "three", "two"]);
     expect(visit.problems()).toEqual([]);
+  });
+
+  it("is not made with a number that was emptied, and tells what the server warns of", async () => {
+    const { page } = await fixture.open({ as: "admin" });
+    await page.goto("/models");
+    await page.getByRole("button", { name: "Create model" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill(`emptied-${randomUUID()}`);
+    await dialog.getByLabel("Address").fill(NOWHERE);
+    await dialog.getByLabel("Input cost per token").fill("");
+    await dialog.getByRole("button", { name: "Create model" }).click();
+    await dialog.getByRole("alert").filter({ hasText: "Needs a value: empty would become the default" }).waitFor();
+
+    const model = await newModel({ api_key: `key-${randomUUID()}` });
+    await page.goto(`/models/${model.id}`);
+    await page.getByLabel("Address").first().fill("http://127.0.0.1:10/v1");
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page
+      .getByText(/key/i)
+      .filter({ hasText: /kept|other|host|origin|moved/i })
+      .first()
+      .waitFor();
   });
 
   it("that two admins edit: the second is shown what the first has saved", async () => {
@@ -116,5 +151,58 @@ describe("a model", () => {
       (max) => max === 4,
     );
     expect(visit.problems()).toEqual([]);
+  });
+
+  it("is tuned: its ladder is drawn, and what was found is set and taken back", async () => {
+    const { gateway, upstream } = fixture;
+    const { model } = await gateway.mint(upstream.url);
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    await page.goto(`/models/${model.id}?tab=capacity`);
+    await page.getByLabel("At most at once").fill("many");
+    await page.getByRole("button", { name: "Find the capacity" }).click();
+    await page.locator("[aria-invalid=true]").waitFor();
+    await page.getByLabel("At most at once").fill("2");
+    await page.getByRole("button", { name: "Find the capacity" }).click();
+    await page.getByText("Under way: each step takes some seconds.").waitFor();
+    const ladder = page.getByRole("table", { name: "Ladder" });
+    await ladder.locator("tbody tr").first().waitFor();
+    expect(await page.locator("svg circle, svg rect, svg path").count()).toBeGreaterThan(0);
+    const apply = page.getByRole("button", { name: /^Set the capacity to/ });
+    const count = Number(/\d+/.exec((await apply.textContent()) ?? "")?.[0]);
+    await apply.click();
+    await page.getByText(`The capacity of ${model.model_name} is ${count}`).waitFor();
+    expect(await gateway.must<Model>("GET", `/models/${model.id}`)).toMatchObject({
+      max_in_flight: count,
+      capacity_mode: "tuned",
+    });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText(`The capacity of ${model.model_name} is as before`).waitFor();
+    expect(await gateway.must<Model>("GET", `/models/${model.id}`)).toMatchObject({
+      max_in_flight: model.max_in_flight,
+      capacity_mode: "static",
+    });
+    expect(visit.problems()).toEqual([]);
+  });
+
+  it("that the gateway runs tells on its page what happened to its replicas, and another one nothing", async () => {
+    const model = await newModel();
+    const spec = { partition: "gpu", launch_command: "exec serve", serving_port: 8000, target_replicas: 0 };
+    await fixture.gateway.must("PUT", `/models/${model.id}/managed`, spec);
+    const replica = await fixture.gateway.must<{ id: string }>("POST", `/models/${model.id}/replicas`, {
+      intent_id: randomUUID(),
+      port_base: 8000,
+    });
+    await fixture.gateway.must("PATCH", `/replicas/${replica.id}`, { state: "lost", message: "node n01 went away" });
+    const { page } = await fixture.open({ as: "admin" });
+    await page.goto(`/models/${model.id}?tab=history`);
+    const events = page.getByRole("table", { name: "What happened to its replicas" });
+    await events.getByText(/node n01 went away/).waitFor();
+    await events.getByText(/pending → lost/).waitFor();
+    await fixture.gateway.must("DELETE", `/models/${model.id}/managed`);
+    await fixture.gateway.must("DELETE", `/replicas/${replica.id}`);
+    await page.goto(`/models/${(await newModel()).id}?tab=history`);
+    await page.getByRole("table", { name: "What changed" }).getByText("create model").waitFor();
+    expect(await events.count()).toBe(0);
   });
 });

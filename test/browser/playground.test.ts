@@ -2,9 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { useConsole } from "../harness/browser/use-console.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { startHttpSink } from "../harness/http-sink.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useConsole();
@@ -85,7 +86,15 @@ describe("the playground", () => {
     expect(JSON.stringify(bodies(other))).not.toContain(mark);
     await page.getByRole("button", { name: "Copy as code" }).click();
     await page.getByText("YOUR_KEY").first().waitFor();
-    expect(await page.getByRole("dialog").textContent()).not.toContain(first.secret);
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.textContent()).not.toContain(first.secret);
+    await dialog.getByLabel("Model").selectOption({ label: second.model.model_name });
+    await dialog.locator("pre", { hasText: `"model":"${second.model.model_name}"` }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
+    await page.getByRole("img", { name: "Image 1" }).last().waitFor();
+    await page.getByRole("button", { name: "Copy as code" }).click();
+    await dialog.locator("pre", { hasText: url }).waitFor();
     await page.keyboard.press("Escape");
     await answer.getByRole("link", { name: "Open in requests" }).click();
     await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
@@ -94,6 +103,73 @@ describe("the playground", () => {
     await page.getByRole("article", { name: first.model.model_name }).waitFor();
     // Of the refusal of the second model the browser tells.
     expect(visit.problems().filter((problem) => !/status of 400/.test(problem))).toEqual([]);
+  });
+
+  it("shows what a request has cost as its row does, to the last digit, by the prices of its parts", async () => {
+    const { gateway } = fixture;
+    const upstream = await startHttpSink();
+    onTestFinished(async () => await upstream.close());
+    const usage = {
+      prompt_tokens: 1003,
+      prompt_tokens_details: { cached_tokens: 800 },
+      completion_tokens: 57,
+      completion_tokens_details: { reasoning_tokens: 33 },
+      total_tokens: 1060,
+    };
+    const choices = [{ index: 0, message: { role: "assistant", content: "counted" }, finish_reason: "stop" }];
+    upstream.answer = () => ({
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ object: "chat.completion", choices, usage }),
+    });
+    const priced = await gateway.mint(upstream.url, "plain", {
+      input_cost_per_token: 0.000_001_234_5,
+      cached_input_cost_per_token: 0.000_000_321,
+      output_cost_per_token: 0.000_004_56,
+      reasoning_output_cost_per_token: 0.000_009_87,
+      cache_enabled: true,
+    });
+    const free = { input_cost_per_token: 0, output_cost_per_token: 0 };
+    const unpriced = await gateway.mint(upstream.url, "plain", free);
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    const figure = async (minted: Minted, name: string) =>
+      await answers(page, minted).locator("dl > div", { hasText: name }).last().locator("dd").textContent();
+    const costs = async (minted: Minted, count: number): Promise<string | null> => {
+      await answers(page, minted)
+        .getByText("1,003 + 57")
+        .nth(count - 1)
+        .waitFor();
+      return await figure(minted, "Cost");
+    };
+    await begin(page, priced);
+    await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
+    await page.getByRole("img", { name: "Image 1" }).waitFor();
+    await say(page, "How much?");
+    const shown = await costs(priced, 1);
+    const [row] = await waitFor(
+      async () => await gateway.rows(priced.tenant.id),
+      (rows) => rows.length === 1,
+    );
+    const exact = 203 * 0.000_001_234_5 + 800 * 0.000_000_321 + 24 * 0.000_004_56 + 33 * 0.000_009_87;
+    expect([shown, row?.cost_usd]).toEqual([`$${exact.toFixed(9)}`, Number(exact.toFixed(9))]);
+    expect([await figure(priced, "from the upstream's cache"), await figure(priced, "for reasoning")]).toEqual([
+      "800",
+      "33",
+    ]);
+    await page.getByRole("button", { name: "New conversation" }).click();
+    await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
+    await page.getByRole("img", { name: "Image 1" }).waitFor();
+    await say(page, "How much?");
+    expect([await costs(priced, 1), await figure(priced, "Cache")]).toEqual(["$0.00", "hit"]);
+    await page.getByRole("link", { name: "Open in requests" }).click();
+    await page.getByRole("complementary", { name: "Request" }).getByText("$0.00").first().waitFor();
+    await page.goBack();
+
+    await page.getByLabel("API key").fill(unpriced.secret);
+    await choose(page, "Model", unpriced);
+    await say(page, "And this?");
+    expect(await costs(unpriced, 1)).toBe("no price");
+    expect(visit.problems()).toEqual([]);
   });
 
   it("stops an answer, and ends the call with it", async () => {

@@ -94,6 +94,11 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   const of = (name: string): string | undefined => row.split(",")[head.split(",").indexOf(name)];
   expect([of("requests"), of("key_name"), rest]).toEqual(["1", "notebooks", []]);
 
+  await page.goto("/reports?by=key");
+  await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
+  const heads = await byKey.getByRole("columnheader").allInnerTexts();
+  expect([heads.includes("Key"), heads.includes("Tenant")]).toEqual([true, false]);
+
   await page.getByRole("link", { name: "Models", exact: true }).click();
   const listed = page.getByRole("row", { name: model });
   await listed.getByText("$1.00 / – a million").waitFor();
@@ -108,6 +113,39 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   expect(await code.textContent()).toContain(model);
   await page.getByLabel("Key", { exact: true }).selectOption("notebooks");
   await page.getByText("Put the secret of notebooks").waitFor();
+  expect(visit.problems()).toEqual([]);
+});
+
+it("a user rotates and disables the own key, and takes it back, which the data plane follows at once", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { page } = visit;
+  const { key, secret } = await newKey(tenant, "own");
+  const statusWith = async (one: string): Promise<number> => (await call(one, model)).status;
+  await page.goto(`/keys?key_id=${key.id}`);
+  await page.getByRole("button", { name: "Rotate" }).click();
+  const asked = page.getByRole("dialog", { name: /another secret/ });
+  await asked.getByLabel("The old secret is still admitted for").selectOption("0");
+  await asked.getByRole("button", { name: "Rotate" }).click();
+  const told = page.getByRole("dialog", { name: /^The secret of/ });
+  await told.getByText("This secret is shown once.").waitFor();
+  const next = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
+  await told.getByRole("button", { name: "I have stored it" }).click();
+  expect([await statusWith(secret), await statusWith(next)]).toEqual([401, 200]);
+  await page.getByRole("button", { name: "Disable", exact: true }).click();
+  await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
+  expect(await statusWith(next)).toBe(403);
+  await page.goto("/portal");
+  await page.getByText("No: every key").waitFor();
+  await page.goBack();
+  await page.getByRole("button", { name: "Enable", exact: true }).click();
+  await page.getByRole("button", { name: "Disable", exact: true }).waitFor();
+  expect(await statusWith(next)).toBe(200);
+  const changes = await fixture.gateway.must<readonly object[]>("GET", `/audit?entity_id=${key.id}`);
+  expect(changes).toMatchObject(
+    ["enable_key", "disable_key", "rotate_key"]
+      .map((action) => ({ action, actor: visit.user?.email }))
+      .concat([{ action: "create_key", actor: "admin" }]),
+  );
   expect(visit.problems()).toEqual([]);
 });
 

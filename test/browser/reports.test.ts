@@ -73,6 +73,53 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
   expect(visit.problems()).toEqual([]);
 });
 
+it("says that use without a price has none, which $0.00 would deny", async () => {
+  const { gateway, upstream } = fixture;
+  const minted = await gateway.mint(upstream.url, "plain", { input_cost_per_token: 0, output_cost_per_token: 0 });
+  await (await gateway.chat(minted)).text();
+  await waitFor(
+    async () => await gateway.must<readonly object[]>("GET", `/usage/breakdown?model=${minted.model.model_name}`),
+    (rows) => rows.length === 1,
+    60_000,
+  );
+  const { page } = await fixture.open({ as: "admin" });
+  for (const [path, table] of [
+    [`/models/${minted.model.id}?tab=usage`, "By key"],
+    [`/tenants/${minted.tenant.id}?tab=usage`, "By model"],
+    [`/reports?tenant_id=${minted.tenant.id}&by=key`, "By key"],
+  ] as const) {
+    await page.goto(path);
+    const cell = page.getByRole("table", { name: table }).locator("tbody").getByText("no price", { exact: true });
+    await cell.waitFor();
+    expect(await cell.getAttribute("title")).toMatch(/^No price was set/);
+  }
+});
+
+it("takes own days and a month that are typed by keys", async () => {
+  const { tenant } = await fixture.gateway.mint(fixture.upstream.url, "plain");
+  const { page, problems } = await fixture.open({ as: "admin" });
+  const search = () => new URL(page.url()).searchParams;
+  await page.goto(`/reports?tenant_id=${tenant.id}&zone=utc`);
+  await page.getByLabel("Period").selectOption("custom");
+  await page.getByLabel("First day").focus();
+  await page.keyboard.type("11022026");
+  await page.getByLabel("Last day").focus();
+  await page.keyboard.type("11082026");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((url) => url.searchParams.get("period") === "2026-11-02..2026-11-08");
+  await page.reload();
+  expect(await page.getByLabel("First day").inputValue()).toBe("2026-11-02");
+  expect(await page.getByLabel("Last day").inputValue()).toBe("2026-11-08");
+
+  await page.getByRole("link", { name: "Month statement" }).click();
+  await page.getByLabel("Month").focus();
+  await page.keyboard.type("September2026");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((url) => url.searchParams.get("month") === "2026-09");
+  expect(search().get("tenant_id")).toBe(tenant.id);
+  expect(problems()).toEqual([]);
+});
+
 it("puts a tenant's month on paper without the page around it, by the tenant's own clock", async () => {
   const { tenant, model } = await tenantInUse();
   const visit = await fixture.open({ as: "admin", colorScheme: "dark" });

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Backup } from "../../shared/schema/backup.ts";
+import type { Assistant } from "../../shared/schema/settings/assistant.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { accessibilityProblems, sidewaysPixels } from "../harness/browser/page-checks.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
@@ -27,6 +28,37 @@ it("shows what is refused at its field, saves, and takes back", async () => {
     { changed: { bench_max_concurrency: [33, 40] } },
     { changed: { bench_max_concurrency: [40, 33] } },
   ]);
+  expect(problems()).toEqual([]);
+});
+
+it("switches tools of the assistant off and on, one by one and by what they are about", async () => {
+  const { gateway } = console_;
+  const kept = async () => (await gateway.must<Assistant>("GET", "/settings/assistant")).tools_enabled;
+  const { page, problems } = await console_.open({ as: "admin" });
+  await page.goto("/settings?tab=assistant");
+  const tools = page.getByRole("group", { name: "Tools of the assistant" });
+  await tools.locator("summary", { hasText: "Recipes" }).click();
+  const all = tools.getByLabel("All of Recipes");
+  await all.uncheck();
+  await tools.getByLabel("List recipes").check();
+  expect(await all.evaluate((input) => (input as HTMLInputElement).indeterminate)).toBe(true);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Assistant of the gateway saved").waitFor();
+  const off = await kept();
+  expect(Object.keys(off).length).toBeGreaterThan(1);
+  expect(Object.keys(off).every((name) => name.includes("recipes"))).toBe(true);
+  expect(Object.values(off)).not.toContain(true);
+  expect(off).not.toHaveProperty("get_recipes");
+  await page.reload();
+  await tools
+    .locator("summary", { hasText: "Recipes" })
+    .getByText(/^1 of \d+ on$/)
+    .waitFor();
+  await tools.locator("summary", { hasText: "Recipes" }).click();
+  await all.check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Assistant of the gateway saved").waitFor();
+  expect(await kept()).toEqual({});
   expect(problems()).toEqual([]);
 });
 
@@ -62,4 +94,35 @@ it("shows what a backup would change, and restores it only after a word was type
   await page.getByText("Restored: 0 added, 1 written.").first().waitFor();
   expect(await weightNow()).toBe(77);
   expect(problems()).toEqual([]);
+});
+
+it.each([
+  ["alerts", "Send a test alert", /sent\.|failed\.|no channel|not configured|no_channel|channel/i],
+  ["energy", "Run the query once", /\d+ W in all|energy_|prometheus|must/i],
+  ["boons", "Test the sidecar", /No sidecar is configured|answers with|does not answer/],
+  ["jobsched", "Test the connection", /The scheduler (answers|does not answer)|jobsched_/],
+  ["retention", "Drop older days now", /Nothing is older than|older than \d+ days dropped/],
+])("the part %s says what came of its test", async (tab, button, words) => {
+  // nobody listens there
+  const scheduler = { enabled: false, url: "http://127.0.0.1:9", api_version: "v0.0.41", user: "u", token: "t" };
+  if (tab === "jobsched") await console_.gateway.must("PUT", "/settings/jobsched", scheduler);
+  const { page } = await console_.open({ as: "admin" });
+  await page.goto(`/settings?tab=${tab}`);
+  const answered = page.waitForResponse((response) => /\/(test|compressor|ping|compact)/.test(response.url()));
+  await page.getByRole("button", { name: button }).first().click();
+  await answered;
+  await page.locator("[data-tone]").filter({ hasText: words }).first().waitFor();
+});
+
+it("a model that a setting names is tested from the form, also before it is saved", async () => {
+  const { gateway, upstream } = console_;
+  const { model } = await gateway.mint(upstream.url);
+  const { page } = await console_.open({ as: "admin" });
+  await page.goto("/settings?tab=routing");
+  await page.getByLabel("Classifier model").fill(model.model_name);
+  await page.getByRole("button", { name: `Test ${model.model_name}` }).click();
+  await page.getByText(`${model.model_name} answered its health check in`).waitFor();
+  await page.getByLabel("Classifier model").fill("nobody-has-this");
+  await page.getByRole("button", { name: "Test nobody-has-this" }).click();
+  await page.getByText("There is no model nobody-has-this").waitFor();
 });

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { APIResponse, BrowserContext } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
 import type { User } from "../../shared/schema/user.ts";
 import { PROVIDER } from "../harness/browser/browser-setup.ts";
 import { tabTo } from "../harness/browser/page-checks.ts";
@@ -63,7 +64,10 @@ describe("signing in", () => {
     await context.setExtraHTTPHeaders(as(person));
     await page.goto("/sign-in");
     await page.getByRole("link", { name: `Sign in with ${PROVIDER.name}` }).click();
-    await page.getByRole("heading", { name: "Your account waits for approval" }).waitFor();
+    const told = page.getByRole("heading", { name: "Your account waits for approval" });
+    await told.waitFor();
+    // in one line: nothing stands beside it
+    expect((await told.boundingBox())?.height).toBeLessThan(40);
     const user = await sessionOf(context);
     expect(user).toMatchObject({ email: person.email, role: "user", status: "pending" });
     const tenant = await fixture.gateway.must<{ id: string }>("POST", "/tenants", { name: person.sub });
@@ -138,6 +142,26 @@ describe("a session", () => {
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
   });
+
+  it.each(["admin", "user"] as const)(
+    "of a person who was %s, and moved on, begins anew with nothing of before",
+    async (role) => {
+      const { gateway } = fixture;
+      const { page, tenant, user } = await fixture.open({ as: "user" });
+      await gateway.must("POST", `/tenants/${tenant?.id}/keys`, { name: "read-before" });
+      await gateway.must("PATCH", `/users/${user?.id}`, { role });
+      const next = await gateway.must<Tenant>("POST", "/tenants", { name: `next-${randomUUID()}` });
+      await page.clock.install();
+      await page.goto(`/keys?q=read-before`);
+      await page.getByRole("cell", { name: "read-before" }).first().waitFor();
+      await page.evaluate(() => Object.assign(globalThis, { isFirst: true }));
+      await gateway.must("PATCH", `/users/${user?.id}`, { role: "user", tenant_id: next.id });
+      await page.clock.fastForward(61_000);
+      await page.waitForFunction(() => !("isFirst" in globalThis));
+      await page.getByRole("heading", { level: 1, name: next.name }).waitFor();
+      expect(await page.content()).not.toContain("read-before");
+    },
+  );
 
   it("of another person begins anew, with nothing of the one before", async () => {
     const { page, context } = await fixture.open({ as: "admin" });

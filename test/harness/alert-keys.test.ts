@@ -47,6 +47,7 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
 /** Keys that are made where they are raised. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "control/alerts/expiry-watch.ts": ["tenant_expiry"],
+  "control/backup/backup-schedule.ts": ["backup_failed"],
   "control/energy/power-poll.ts": ["energy_power_poll_failed"],
   "control/alerts/outbox-watch.ts": ["redis_sync_failed"],
   "edge/domain/budget/alerts.ts": [

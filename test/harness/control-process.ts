@@ -11,6 +11,8 @@ export const PROCESS_TOKEN = "token";
 
 export interface ControlProcess {
   readonly admin: string;
+  /** The address of its metrics. */
+  readonly metrics: string;
   /** The lines of its log so far. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
   request(method: string, path: string, body?: string | object): Promise<Response>;
@@ -24,6 +26,8 @@ interface ProcessOptions {
   readonly storeUrl: string;
   /** The address of its cell; without one, no server listens there. */
   readonly cellUrl?: string;
+  /** Further variables. */
+  readonly more?: Readonly<Record<string, string>>;
   /** The maximum size of its heap, in MiB. */
   readonly heapMib?: number;
 }
@@ -34,6 +38,7 @@ export async function startControlProcess({
   storeUrl,
   cellUrl = "http://127.0.0.1:9",
   heapMib,
+  more = {},
 }: ProcessOptions): Promise<ControlProcess> {
   const flags = heapMib === undefined ? [] : [`--max-old-space-size=${heapMib}`];
   const child = spawn(process.execPath, [...flags, ...CONTROL_ARGS], {
@@ -47,6 +52,7 @@ export async function startControlProcess({
       GATEWAY_REDIS_TOKEN: PROCESS_TOKEN,
       GATEWAY_CLICKHOUSE_URL: "http://127.0.0.1:9",
       GATEWAY_EDGE_BASE_URL: cellUrl,
+      ...more,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -56,10 +62,11 @@ export async function startControlProcess({
   const ended = once(child, "exit").then(() => {
     throw new Error(`ended instead of listening: ${lines.slice(-3).join(" | ")}`);
   });
-  const { admin } = JSON.parse(await Promise.race([first, ended])) as { admin: string };
+  const { admin, metrics } = JSON.parse(await Promise.race([first, ended])) as { admin: string; metrics: string };
   ended.catch(() => undefined);
   return {
     admin,
+    metrics,
     get log() {
       return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
     },

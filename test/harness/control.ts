@@ -19,6 +19,7 @@ import type { Prober } from "../../control/health/prober.ts";
 import { HotStore } from "../../control/hot-store/hot-store.ts";
 import { ProvisionerCounters } from "../../control/jobsched/provisioner-counters.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";
+import { TrustedProxies } from "../../control/kernel/trusted-proxies.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
 import { BenchmarkRuns } from "../../control/services/benchmarks/benchmark-runs.ts";
@@ -161,6 +162,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     log,
     sink: { take: async (taken) => void refused.push(...taken) },
     cell: "local",
+    proxies: new TrustedProxies([]),
     now: Date.now,
     sleep: async () => undefined,
   });
@@ -169,6 +171,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     adminToken: ADMIN_TOKEN,
     internalToken: INTERNAL_TOKEN,
     refusals,
+    proxies: new TrustedProxies([]),
     context,
     analytics,
     cells,

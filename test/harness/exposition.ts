@@ -4,9 +4,8 @@
  * never fall.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
 import { getMetricsFromIterator, type PromData, type PromHistogramData, type PromMetrics } from "prom2javascript";
+import { programPath } from "./program-path.ts";
 
 /** The content of a scrape. */
 export interface Exposition {
@@ -89,8 +88,7 @@ const PROMTOOL_ADVICE = 3;
 
 /** The output of Prometheus' own checker, on a machine that has it. */
 function faultsByPromtool(text: string): readonly string[] {
-  const found = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "promtool"));
-  const promtool = found.find((path) => existsSync(path));
+  const promtool = programPath("promtool");
   if (promtool === undefined) return [];
   try {
     execFileSync(promtool, ["check", "metrics"], { input: text, stdio: ["pipe", "pipe", "pipe"] });

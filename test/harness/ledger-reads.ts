@@ -117,6 +117,8 @@ function sums({ name, since, sums: budget, scan }: Asked, fill: Fill, rollupRows
     read("usage/keys/summary of a tenant", `/usage/keys/summary?${tenant}`, budget + rollupRows + last),
     read("keys/id/usage, busy", `/keys/${filledKey(fill, 0, 0)}/usage`, budget + rollupRows + last),
     read("keys/id/usage, quiet", `/keys/${quiet(fill)}/usage`, budget + rollupRows + last),
+    read("usage/logs/totals", "/usage/logs/totals"),
+    read("usage/logs/totals of a tenant", `/usage/logs/totals?${tenant}`),
     read("costs", "/costs"),
     read("costs of a tenant", `/costs?${tenant}`),
   ];
@@ -134,7 +136,6 @@ function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
     "usage/breakdown": "/usage/breakdown?",
     "usage/breakdown of a model": `/usage/breakdown?${model}&`,
     "usage/cache": "/usage/cache?",
-    "usage/logs/totals": "/usage/logs/totals?",
     "usage/logs/totals of what failed": `/usage/logs/totals?status=error&${tenant}&`,
     "overview/summary": "/overview/summary?",
   };

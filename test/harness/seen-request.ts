@@ -10,4 +10,7 @@ export interface SeenRequest {
   /** The gateway closed the connection before the answer was complete. */
   cutOff: boolean;
   done: boolean;
+  /** When it had arrived whole, and when its answer was completely written or its connection had ended; epoch ms. */
+  readonly fromMs: number;
+  untilMs: number;
 }

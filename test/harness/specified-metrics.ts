@@ -56,8 +56,11 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("cell", "counter", "gateway_jwt_verify_total", ["result"], 4),
   metric("cell", "counter", "gateway_jwks_refresh_total", ["issuer_index", "result"], 0),
   metric("cell", "counter", "gateway_otel_spans_dropped_total", ["reason"], 2),
-  // the control service has one more series of it
+  // the control service has one more series of these two
+  metric("cell", "gauge", "gateway_build_info", ["version"]),
   metric("cell", "counter", "gateway_auth_failures_total", ["plane"]),
+  metric("control", "gauge", "gateway_backup_interval_seconds"),
+  metric("control", "gauge", "gateway_backup_last_success_timestamp_seconds"),
   metric("control", "gauge", "gateway_cell_up"),
   metric("control", "counter", "gateway_job_runs_total", ["name", "outcome"]),
   metric("control", "gauge", "gateway_model_replicas", ["state"]),
@@ -67,6 +70,7 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("control", "counter", "gateway_provisioner_restarts_total"),
   metric("control", "counter", "gateway_provisioner_submits_total"),
   metric("control", "counter", "gateway_provisioner_ticks_total", ["outcome"]),
+  metric("control", "gauge", "gateway_tls_expires_at"),
 ];
 
 /** Name, type, label names in order, and the number of series of each cell; sorted by name. */

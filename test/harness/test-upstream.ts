@@ -43,6 +43,8 @@ export async function startTestUpstream(): Promise<TestUpstream> {
         chunksWritten: 0,
         cutOff: false,
         done: false,
+        fromMs: Date.now(),
+        untilMs: Number.POSITIVE_INFINITY,
       };
       const mark = /mark-[0-9a-z-]+/.exec(text)?.[0] ?? "";
       const earlier = requests.filter((entry) => entry.name === name && entry.text.includes(mark)).length;
@@ -55,7 +57,9 @@ export async function startTestUpstream(): Promise<TestUpstream> {
       load.peak = Math.max(load.peak, load.now.size);
       response.on("close", () => {
         load.now.delete(seen);
-        if (!seen.done) seen.cutOff = true;
+        if (seen.done) return;
+        seen.cutOff = true;
+        seen.untilMs = Date.now();
       });
       void answer(behaviourNow(behaviourOf(words), earlier), seen, response);
     });

@@ -52,6 +52,7 @@ function fail(behaviour: Behaviour, status: number, seen: SeenRequest, response:
 
 function end(seen: SeenRequest, response: ServerResponse, status: number, body: object): void {
   seen.done = true;
+  seen.untilMs = Date.now();
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
@@ -62,6 +63,7 @@ function half(text: string, response: ServerResponse): void {
 
 function zipped(text: string, seen: SeenRequest, response: ServerResponse): void {
   seen.done = true;
+  seen.untilMs = Date.now();
   response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(gzipSync(text));
 }
 
@@ -70,6 +72,7 @@ async function stream(behaviour: Behaviour, seen: SeenRequest, response: ServerR
   response.writeHead(200, { "content-type": "text/event-stream" });
   if (words.has("garbage")) {
     seen.done = true;
+    seen.untilMs = Date.now();
     return void response.end(garbage());
   }
   const paceMs = behaviour.number("pace", 0);
@@ -85,6 +88,7 @@ async function stream(behaviour: Behaviour, seen: SeenRequest, response: ServerR
     if (paceMs > 0) await pause(paceMs);
   }
   seen.done = true;
+  seen.untilMs = Date.now();
   response.end();
 }
 

@@ -16,9 +16,11 @@ const READERS = [
   "edge/env.ts",
   "control/env.ts",
   "control/provisioner/provisioner-env.ts",
+  "control/backup/backup-env.ts",
   "control/dashboard/env.ts",
   "infra/local/env.ts",
-  "control/deps.ts",
+  "infra/local/cluster.ts",
+  "control/kernel/build-info.ts",
   "control/cli/session.ts",
 ];
 
@@ -52,4 +54,9 @@ it("says of every alert what it means and what to do", () => {
 
 it("says of every metric what it shows", () => {
   expect(namesUnder("### Metrics").toSorted()).toEqual(SPECIFIED_METRICS.map(({ name }) => name).toSorted());
+});
+
+it("says of every label how many values it has", () => {
+  const labels = new Set(["cell", ...SPECIFIED_METRICS.flatMap((metric) => metric.labels)]);
+  expect(namesUnder("### Cardinality").toSorted()).toEqual([...labels].toSorted());
 });

@@ -10,6 +10,7 @@ import {
   SECRET_VARIABLE,
   typescriptExample,
 } from "../../browser/forms/keys/call-examples.ts";
+import { typescriptCode } from "../../browser/pages/playground/code-of.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 
@@ -50,6 +51,30 @@ describe("the guide's code", () => {
   ])("for %s prints the answer", { tags: ["long"] }, async (_, example) => {
     await printsTheAnswer(example);
   });
+});
+
+it("the code that the playground copies makes the request that was seen, with whatever is in it", async () => {
+  const minted = await mint();
+  const tool = { type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } };
+  const called = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+  const body = {
+    model: minted.model.model_name,
+    messages: [
+      { role: "system", content: `'''"""\\ $HOME \u202e` },
+      { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }] },
+      { role: "assistant", content: "", tool_calls: [called] },
+      { role: "tool", tool_call_id: "c", content: minted.mark },
+    ],
+    temperature: 0.5,
+    stop: ["\n"],
+    tools: [tool],
+    tool_choice: { type: "function", function: { name: "f" } },
+    response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema: { type: "object" } } },
+  };
+  const code = typescriptCode({ baseUrl: fixture.gateway.proxyUrl, body }).replace("YOUR_KEY", minted.secret);
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", code], { cwd: ROOT });
+  expect(stdout).toContain("hello world");
+  expect(fixture.upstream.seen(minted.mark)[0]?.body).toEqual({ ...body, model: "plain" });
 });
 
 async function printsTheAnswer(example: typeof typescriptExample): Promise<void> {

@@ -158,6 +158,9 @@ describe("the other reads", () => {
         fairshare_group: "default",
         key_name: minted.key.name,
         key_prefix: minted.key.key_prefix,
+        success_requests: 3,
+        error_requests: 0,
+        cache_hits: 2,
         ...spent,
       },
     ]);

@@ -12,6 +12,7 @@ export const PRICES = {
   cpuMsPerMillion: 0.02,
   objectRequestsPerMillion: 0.15,
   rowsWrittenPerMillion: 1,
+  rowsReadPerMillion: 0.001,
   objectGbSecondsPerMillion: 12.5,
   gbPerObject: 0.128,
 } as const;
@@ -21,6 +22,7 @@ export interface Cost {
   readonly cpuUsd: number;
   readonly objectRequestsUsd: number;
   readonly rowsWrittenUsd: number;
+  readonly rowsReadUsd: number;
   readonly objectDurationUsd: number;
   readonly totalUsd: number;
 }
@@ -29,14 +31,20 @@ export interface Cost {
 export interface PerRequest {
   readonly objectRequests: number;
   readonly rowsWritten: number;
+  readonly rowsRead: number;
   /** The CPU time of the whole runtime. This is more than Cloudflare bills, which is only that of the Worker's script. */
   readonly cpuMs: number;
 }
 
-/** The calls to objects and the written rows of one request. */
-export function perRequest({ requests, objectCalls, rowsWritten }: Operations, cpuMs: number): PerRequest {
+/** The calls to objects and the rows of one request. */
+export function perRequest({ requests, objectCalls, rowsWritten, rowsRead }: Operations, cpuMs: number): PerRequest {
   const calls = Object.values(objectCalls).reduce((sum, count) => sum + count, 0);
-  return { objectRequests: calls / requests, rowsWritten: rowsWritten / requests, cpuMs };
+  return {
+    objectRequests: calls / requests,
+    rowsWritten: rowsWritten / requests,
+    rowsRead: rowsRead / requests,
+    cpuMs,
+  };
 }
 
 /** The cost of a million requests that come at `rps` a second, while `objects` objects stay awake for them. */
@@ -46,7 +54,8 @@ export function costOfMillion(each: PerRequest, objects: number, rps: number): C
   const cpuUsd = each.cpuMs * PRICES.cpuMsPerMillion;
   const objectRequestsUsd = each.objectRequests * PRICES.objectRequestsPerMillion;
   const rowsWrittenUsd = each.rowsWritten * PRICES.rowsWrittenPerMillion;
+  const rowsReadUsd = each.rowsRead * PRICES.rowsReadPerMillion;
   const objectDurationUsd = (objects * seconds * PRICES.gbPerObject * PRICES.objectGbSecondsPerMillion) / 1_000_000;
-  const totalUsd = requestsUsd + cpuUsd + objectRequestsUsd + rowsWrittenUsd + objectDurationUsd;
-  return { requestsUsd, cpuUsd, objectRequestsUsd, rowsWrittenUsd, objectDurationUsd, totalUsd };
+  const totalUsd = requestsUsd + cpuUsd + objectRequestsUsd + rowsWrittenUsd + rowsReadUsd + objectDurationUsd;
+  return { requestsUsd, cpuUsd, objectRequestsUsd, rowsWrittenUsd, rowsReadUsd, objectDurationUsd, totalUsd };
 }

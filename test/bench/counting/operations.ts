@@ -1,13 +1,16 @@
 /** Operations that Cloudflare bills, as the counting Worker counts them. Pure. */
 
 export interface Operations {
-  /** Requests to the Worker from outside. */
+  /** Requests of applications. */
   readonly requests: number;
   /** Calls to objects, by class and method. */
   readonly objectCalls: Readonly<Record<string, number>>;
   /** Calls on permits, by method; each belongs to the session of the call that returned the permit. */
   readonly permitCalls: Readonly<Record<string, number>>;
   readonly rowsWritten: number;
+  readonly rowsRead: number;
+  /** Requests that the Worker or an object sends to somebody outside: upstreams and stores. The platform limits them, and bills none. */
+  readonly subrequests: number;
   /** The number of objects that have been woken so far. */
   readonly objects: number;
 }
@@ -19,6 +22,8 @@ export function lessOf(after: Operations, before: Operations): Operations {
     objectCalls: callsLess(after.objectCalls, before.objectCalls),
     permitCalls: callsLess(after.permitCalls, before.permitCalls),
     rowsWritten: after.rowsWritten - before.rowsWritten,
+    rowsRead: after.rowsRead - before.rowsRead,
+    subrequests: after.subrequests - before.subrequests,
     objects: after.objects,
   };
 }

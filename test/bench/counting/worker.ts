@@ -1,6 +1,7 @@
 /**
  * The Worker with counters for its billed operations: calls to objects (one per method call from outside, alarms included;
- * a call on a returned stub belongs to the same session) and rows written (setting an alarm counts as one). Only the bench
+ * a call on a returned stub belongs to the same session), rows written (setting an alarm counts as one) and rows read. Also its
+ * subrequests. Only the bench
  * bundles it, for a separate run; the measured gateway is the real one.
  */
 import { CellObject } from "../../../edge/objects/cell/cell.ts";
@@ -13,10 +14,11 @@ import type { Operations } from "./operations.ts";
 /** The path at which the counts are read. */
 const COUNTS_PATH = "/bench/operations";
 
-let [requests, rowsWritten, objects] = [0, 0, 0];
+let [requests, rowsWritten, rowsRead, subrequests, objects] = [0, 0, 0, 0, 0];
 const objectCalls: Record<string, number> = {};
 const permitCalls: Record<string, number> = {};
 
+type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 const patched = new WeakSet<object>();
 
@@ -34,12 +36,30 @@ function countStorage(storage: DurableObjectStorage): void {
   const [sql, objectStorage] = [Object.getPrototypeOf(storage.sql) as object, Object.getPrototypeOf(storage) as object];
   if (patched.has(sql)) return;
   patched.add(sql);
-  onCall(sql, "exec", (cursor) => {
-    rowsWritten += (cursor as SqlStorageCursor<Record<string, SqlStorageValue>>).rowsWritten;
+  onCall(sql, "exec", (answer) => {
+    const cursor = answer as Cursor;
+    rowsWritten += cursor.rowsWritten;
+    rowsRead += cursor.rowsRead;
+    countReads(Object.getPrototypeOf(cursor) as object);
   });
   onCall(objectStorage, "setAlarm", () => {
     rowsWritten += 1;
   });
+}
+
+/** Rows are read while a cursor is consumed, which the objects do with these two methods alone. */
+function countReads(cursors: object): void {
+  if (patched.has(cursors)) return;
+  patched.add(cursors);
+  for (const name of ["toArray", "one"]) {
+    const method = Reflect.get(cursors, name) as Method;
+    Reflect.set(cursors, name, function counted(this: Cursor, ...args: unknown[]): unknown {
+      const before = this.rowsRead;
+      const answer = method.apply(this, args);
+      rowsRead += this.rowsRead - before;
+      return answer;
+    });
+  }
 }
 
 function countCalls(kind: string, prototype: object, calls = objectCalls): void {
@@ -55,6 +75,12 @@ countCalls("Cell", CellObject.prototype);
 countCalls("Ledger", LedgerObject.prototype);
 countCalls("TenantBudget", TenantBudgetObject.prototype);
 countCalls("Permit", Permit.prototype, permitCalls);
+
+const fetchOutside = globalThis.fetch;
+globalThis.fetch = async (...args: Parameters<typeof fetch>): Promise<Response> => {
+  subrequests += 1;
+  return await fetchOutside(...args);
+};
 
 /** A class that counts its objects when they wake. */
 const counted = <Class extends new (state: DurableObjectState, env: never) => object>(Base: Class): Class =>
@@ -72,11 +98,21 @@ export { CountedBudget as TenantBudget, CountedCell as Cell, CountedLedger as Le
 
 export default {
   fetch: (request: Request, env: never, context: ExecutionContext): Response | Promise<Response> => {
-    if (new URL(request.url).pathname === COUNTS_PATH) {
-      const operations: Operations = { requests, objectCalls, permitCalls, rowsWritten, objects };
+    const { pathname } = new URL(request.url);
+    if (pathname === COUNTS_PATH) {
+      const operations: Operations = {
+        requests,
+        objectCalls,
+        permitCalls,
+        rowsWritten,
+        rowsRead,
+        subrequests,
+        objects,
+      };
       return Response.json(operations);
     }
-    requests += 1;
+    // Health checks and what the control service asks come at their own times, however many requests there are.
+    if (pathname.startsWith("/v1/")) requests += 1;
     return worker.fetch(request, env, context);
   },
 };

@@ -61,6 +61,6 @@ export async function walkAsOperator({ walk, page, access, model, tenantName }: 
   walk.note(OPERATOR, "runs the line in a terminal, and has the first token");
   await click("link", "See the request");
   await page.getByRole("complementary", { name: "Request" }).waitFor();
-  await walk.see("The request, with what it cost and where its time went", page);
+  await walk.see("The request, and where its time went", page);
   return stdout;
 }

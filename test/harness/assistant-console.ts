@@ -1,0 +1,70 @@
+/** The console's assistant for tests: questions, proposals and their runs, by a browser in which the admin has signed in. */
+import type { AssistantEvent, AssistantProposal } from "../../shared/assistant.ts";
+import { EventReader } from "../../shared/sse/event-reader.ts";
+import { startConsole, type TestConsole } from "./console.ts";
+import type { ConsoleBrowser } from "./console-browser.ts";
+
+const EVENT_MAX_CHARACTERS = 10_000_000;
+
+export interface AssistantConsole {
+  readonly testing: TestConsole;
+  readonly admin: ConsoleBrowser;
+  /** The Management API itself. Throws for a refusal. */
+  readonly api: <T>(method: string, path: string, body?: object) => Promise<T>;
+  /** The events of an answer. Throws when there is none. */
+  readonly ask: (
+    text: string,
+    history?: readonly unknown[],
+    browser?: ConsoleBrowser,
+  ) => Promise<readonly AssistantEvent[]>;
+  /** A change that the model proposes when it is asked for it. Throws when it does not. */
+  readonly proposed: (change: string, parameters: object, body?: object) => Promise<AssistantProposal>;
+  readonly run: (token: string, browser?: ConsoleBrowser) => Promise<Response>;
+}
+
+/** Starts a console whose assistant asks the model at `url`, which ends with `/v1`. */
+export async function startAssistantConsole(url: string): Promise<AssistantConsole> {
+  const testing = await startConsole({ GATEWAY_PROXY_BASE_URL: url.replace(/\/v1$/, "") });
+  const admin = await testing.admin();
+  const api: AssistantConsole["api"] = async <T>(method: string, path: string, body?: object) => {
+    const response = await testing.control.request(method, `/api/v1${path}`, body);
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return (response.status === 204 ? null : await response.json()) as T;
+  };
+  await api("POST", "/models", { model_name: "brain", api_base: "http://127.0.0.1:9" });
+  await api("PUT", "/settings/assistant", { brain_model: "brain" });
+  const ask: AssistantConsole["ask"] = async (text, history = [], browser = admin) => {
+    const response = await browser.send("POST", "/api/assistant/ask", { text, history });
+    if (response.headers.get("content-type") !== "text/event-stream")
+      throw new Error(`no answer: ${response.status} ${await response.text()}`);
+    return eventsIn(new Uint8Array(await response.arrayBuffer()));
+  };
+  return {
+    testing,
+    admin,
+    api,
+    ask,
+    proposed: async (change, parameters, body) => {
+      const events = await ask(calling({ propose_change: { change, parameters, body } }));
+      const [proposal] = proposalsOf(events);
+      if (proposal === undefined) throw new Error(JSON.stringify(events));
+      return proposal;
+    },
+    run: async (token, browser = admin) => await browser.send("POST", "/api/assistant/run", { token }),
+  };
+}
+
+/** A question that makes the scripted model call these tools, one after the other. */
+export function calling(...calls: readonly object[]): string {
+  return ["question", ...calls.map((one) => `call ${JSON.stringify(one)}`)].join("\n");
+}
+
+/** The events of an answer that has been read to its end. */
+export function eventsIn(bytes: Uint8Array): readonly AssistantEvent[] {
+  const reader = new EventReader(EVENT_MAX_CHARACTERS);
+  return [...reader.push(bytes), ...reader.finish()].map((data) => JSON.parse(data) as AssistantEvent);
+}
+
+export function proposalsOf(events: readonly AssistantEvent[]): readonly AssistantProposal[] {
+  return events.flatMap((event) => (event.kind === "proposal" ? [event.proposal] : []));
+}

@@ -1,0 +1,176 @@
+/**
+ * A gateway whose planes are processes of their own, as in containers: a control service, a data plane, and the stores that both
+ * share: PostgreSQL, a store behind the Redis protocol, and a ClickHouse engine.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type InnerAddress, innerOf, startFrontProxy } from "../../infra/local/front.ts";
+import { jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { Gateway } from "./gateway.ts";
+import { startPostgres } from "./postgres.ts";
+import { startRedisServer } from "./redis-protocol.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PASSWORD = "password-of-the-stores";
+const ADMIN_TOKEN = "admin-token-of-the-planes";
+const INTERNAL_TOKEN = "token-between-the-planes";
+
+/** How a plane is started: a command, its arguments, and the variables that it needs besides those of every place. */
+export interface PlaneCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A process of a plane. */
+interface Plane {
+  /** What it has written. */
+  readonly lines: readonly string[];
+  /** Sends SIGTERM; resolves with the exit code, null when it was killed. */
+  stop(): Promise<number | null>;
+}
+
+/** A gateway in two planes. */
+interface Planes {
+  readonly gateway: Gateway;
+  readonly metricsUrl: string;
+  readonly control: Plane;
+  readonly edge: Plane;
+  /** Starts a further data plane with its own folder; the address at which it serves. */
+  join(dataDir: string, more: Readonly<Record<string, string>>): Promise<string>;
+  /** Stops what still runs, and the stores. */
+  close(): Promise<void>;
+}
+
+/** Starts the stores and both planes, the data plane with variables of its own. Rejects with the last lines of a plane that does not start. */
+export async function startPlanes(
+  commands: Readonly<Record<"control" | "edge", PlaneCommand>>,
+  dataDir: string,
+  ofEdge: Readonly<Record<string, string>> = {},
+): Promise<Planes> {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-planes-"));
+  const guard = startGuard();
+  const backend = memoryBackend();
+  // The control service starts before the data plane has an address, so it gets one that leads there.
+  let edgeAddress: InnerAddress | undefined;
+  const [postgres, redis, toEdge] = await Promise.all([
+    startPostgres(),
+    startRedisServer(backend, PASSWORD),
+    startFrontProxy("127.0.0.1", 0, () => (edgeAddress === undefined ? [] : [edgeAddress])),
+  ]);
+  const clickhouse = await startChild(
+    {
+      name: "clickhouse",
+      unwanted: new AbortController().signal,
+      command: process.execPath,
+      args: [join(ROOT, "infra/local/clickhouse/main.ts")],
+      env: {
+        PATH: process.env["PATH"],
+        GATEWAY_CLICKHOUSE_FOLDER: join(folder, "clickhouse"),
+        GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
+      },
+      readyFrom: "stdout",
+      readReady: jsonLine,
+      log: () => undefined,
+    },
+    guard,
+  );
+  const stores = {
+    GATEWAY_REDIS_URL: redis.url,
+    GATEWAY_CLICKHOUSE_URL: String((await clickhouse.ready)["url"]),
+    GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
+    GATEWAY_INTERNAL_TOKEN: INTERNAL_TOKEN,
+  };
+  const running: Plane[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(running.map(async (plane) => await plane.stop()));
+    await toEdge.close();
+    await clickhouse.stop(2_000);
+    guard.close();
+    await redis.close();
+    await backend.close();
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const start = async (command: PlaneCommand, env: Readonly<Record<string, string>>, event: string) => {
+    const [plane, ready] = startPlane(command, { ...env, ...stores }, event);
+    running.push(plane);
+    const message = await ready;
+    if (message === null) throw new Error(`a plane did not start: ${plane.lines.slice(-5).join(" | ")}`);
+    return { plane, message };
+  };
+  try {
+    const control = await start(
+      commands.control,
+      {
+        GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
+        GATEWAY_METRICS_LISTEN: "127.0.0.1:0",
+        GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN,
+        GATEWAY_DATABASE_URL: postgres.url("postgres"),
+        GATEWAY_MODEL_HEALTH_ENABLED: "0",
+        GATEWAY_EDGE_BASE_URL: toEdge.url,
+      },
+      "listening",
+    );
+    const adminUrl = new URL(String(control.message["admin"])).origin;
+    const startEdge = async (folderOfIts: string, more: Readonly<Record<string, string>>) => {
+      const own = {
+        GATEWAY_DATA_DIR: folderOfIts,
+        GATEWAY_PROXY_LISTEN: "127.0.0.1:0",
+        GATEWAY_INTERNAL_BASE_URL: adminUrl,
+      };
+      const { plane, message } = await start(commands.edge, { ...own, ...more }, "ready");
+      return { plane, proxyUrl: new URL(String(message["data_plane"])).origin };
+    };
+    const { plane: edge, proxyUrl } = await startEdge(dataDir, ofEdge);
+    edgeAddress = innerOf(proxyUrl);
+    const metricsUrl = String(control.message["metrics"]);
+    return {
+      gateway: new Gateway({ proxyUrl, adminUrl, adminToken: ADMIN_TOKEN, metricsUrl }),
+      metricsUrl,
+      control: control.plane,
+      edge,
+      join: async (folderOfIts, more) => (await startEdge(folderOfIts, more)).proxyUrl,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * Starts a process; `ready` resolves with the line of its output that has the event, or with null when it ends before that.
+ */
+export function startPlane(
+  { command, args, env: own = {} }: PlaneCommand,
+  env: Readonly<Record<string, string>>,
+  event: string,
+): [plane: Plane, ready: Promise<Record<string, unknown> | null>] {
+  const child: ChildProcess = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"], ...env, ...own },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const lines: string[] = [];
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const { promise: ready, resolve } = Promise.withResolvers<Record<string, unknown> | null>();
+  void ended.then(() => resolve(null));
+  for (const stream of [child.stdout, child.stderr])
+    if (stream !== null)
+      createInterface({ input: stream }).on("line", (line) => {
+        lines.push(line);
+        const message = jsonLine(line);
+        if (message?.["event"] === event) resolve(message);
+      });
+  const stop = async (): Promise<number | null> => {
+    child.kill("SIGTERM");
+    return await ended;
+  };
+  return [{ lines, stop }, ready];
+}

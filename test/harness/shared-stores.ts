@@ -1,0 +1,69 @@
+/** The three stores as servers of their own, for tests in which more than one stack, or something beside it, uses them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { startPostgres } from "./postgres.ts";
+
+const PASSWORD = "password-of-the-test";
+const TOKEN = "token-of-the-test";
+
+/** Running stores. */
+export interface SharedStores {
+  /** The variables that lead a stack to them. */
+  readonly env: Readonly<
+    Record<
+      | "GATEWAY_DATABASE_URL"
+      | "GATEWAY_REDIS_URL"
+      | "GATEWAY_REDIS_TOKEN"
+      | "GATEWAY_CLICKHOUSE_URL"
+      | "GATEWAY_CLICKHOUSE_PASSWORD",
+      string
+    >
+  >;
+  close(): Promise<void>;
+}
+
+/** Starts a PostgreSQL, the key-value store behind its protocol, and a ClickHouse engine. */
+export async function startSharedStores(): Promise<SharedStores> {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-stores-"));
+  const guard = startGuard();
+  const [postgres, redis, clickhouse] = await Promise.all([
+    startPostgres(),
+    startRedisBridge({ backend: memoryBackend(), token: TOKEN }),
+    startChild(
+      {
+        name: "clickhouse",
+        unwanted: new AbortController().signal,
+        command: process.execPath,
+        args: [join(import.meta.dirname, "../../infra/local/clickhouse/main.ts")],
+        env: {
+          PATH: process.env["PATH"],
+          GATEWAY_CLICKHOUSE_FOLDER: join(folder, "clickhouse"),
+          GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
+        },
+        readyFrom: "stdout",
+        readReady: jsonLine,
+        log: () => undefined,
+      },
+      guard,
+    ),
+  ]);
+  return {
+    env: {
+      GATEWAY_DATABASE_URL: postgres.url("postgres"),
+      GATEWAY_REDIS_URL: redis.url,
+      GATEWAY_REDIS_TOKEN: TOKEN,
+      GATEWAY_CLICKHOUSE_URL: String((await clickhouse.ready)["url"]),
+      GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
+    },
+    close: async () => {
+      await clickhouse.stop(2_000);
+      guard.close();
+      await Promise.all([postgres.stop(), redis.close()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,18 @@
+/**
+ * The Worker as the platform runs it, where each version has an id. A request says in a header which version the platform has
+ * chosen for it.
+ */
+import type { Bindings } from "../../../edge/env.ts";
+import worker from "../../../edge/worker.ts";
+
+export { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
+
+/** The header with the version that the platform has chosen. */
+const CHOSEN = "x-test-version";
+
+export default {
+  async fetch(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
+    const id = request.headers.get(CHOSEN);
+    return await worker.fetch(request, id === null ? bindings : { ...bindings, VERSION: { id } }, context);
+  },
+};
