@@ -17,6 +17,9 @@ const FAULTS = ["test/faults/**/*.test.ts"];
 /** Measures throughput, so it needs the machine for itself, which it does not have within `npm test`. */
 const SATURATION = "test/faults/saturation.test.ts";
 
+/** Needs a program that neither npm nor Debian brings: `npm run test:envoy`. */
+const ENVOY = "test/fronts/envoy.test.ts";
+
 /** Test files whose text matches. */
 function filesWith(text: RegExp, patterns: readonly string[]): string[] {
   const files = globSync(patterns, { cwd: import.meta.dirname });
@@ -80,6 +83,7 @@ const DRIVER_TESTS = filesNamed("control", [
   "get-attention",
   "audit",
   "backup",
+  "backup-schedule",
   "budgets",
   "expiry-watch",
   "fairshare",
@@ -114,8 +118,10 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
  * files at a time, one fault of each kind.
  * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
  * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
- * `neon` run what depends on the database driver. `browser` opens the console in Chromium. `slurm` needs a machine that can
- * bring a Slurm up: `npm run test:slurm`.
+ * `neon` run what depends on the database driver. `cluster` starts several instances over one bucket. `fronts` puts Caddy and
+ * nginx before a stack. `upgrades` starts this version on the data of released ones. `browser` opens the console in Chromium.
+ * `slurm` needs a machine that can bring a Slurm up: `npm run test:slurm`. `containers` needs images that
+ * `npm run test:containers` builds; `compose` an engine that `npm run test:compose` starts, and `envoy` an Envoy on the path.
  */
 export default defineConfig({
   test: {
@@ -213,6 +219,63 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 180_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "cluster",
+          include: ["test/cluster/**/*.test.ts"],
+          globalSetup: ["./test/harness/fault-table.ts"],
+          fileParallelism: false,
+          testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "fronts",
+          include: ["test/fronts/**/*.test.ts"],
+          exclude: [ENVOY],
+          globalSetup: ["./test/fronts/setup.ts"],
+          fileParallelism: false,
+          testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "envoy",
+          include: [ENVOY],
+          globalSetup: ["./test/fronts/setup.ts"],
+          testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "containers",
+          include: ["test/containers/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "compose",
+          include: ["test/containers/compose/*.test.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "upgrades",
+          include: ["test/upgrades/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 180_000,
         },
       },
       { test: { ...node, name: "properties", include: SIZED_PROPERTIES, env: { PROPERTY_RUNS: "full" } } },

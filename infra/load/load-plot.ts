@@ -110,10 +110,13 @@ function timeTicks(lastedMs: number, x: (ms: number) => number): readonly string
   );
 }
 
+/** Numbers are shown with two decimals. */
+const LEAST_SHOWN = 0.01;
+
 /** The least of 1, 2, 5 times a power of ten that a value does not pass; 1 for what is no number. */
 function niceTop(value: number): number {
   if (!Number.isFinite(value) || value <= 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, LEAST_SHOWN)));
   return (([1, 2, 5, 10] as const).find((step) => step * power >= value) ?? 10) * power;
 }
 

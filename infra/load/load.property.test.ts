@@ -29,6 +29,14 @@ const run = fc
 
 const anyText = fc.array(fc.nat({ max: 0xffff })).map((codes) => String.fromCharCode(...codes));
 
+const AT_ONCE = {
+  startMs: 0,
+  firstMs: Number.MIN_VALUE,
+  endMs: Number.MIN_VALUE,
+  outcome: "ok" as const,
+  outputTokens: 0,
+};
+
 describe("the figures of a load", () => {
   it("count every request once, in all and by time", () => {
     fc.assert(
@@ -68,6 +76,8 @@ describe("the figures of a load", () => {
         expect(/NaN|Infinity|undefined|<b>/.exec(svg)).toBeNull();
         expect(svg.endsWith("</svg>\n")).toBe(true);
       }),
+      // the least time that is none
+      { examples: [[{ samples: [AT_ONCE], notSent: 0, lastedMs: Number.MIN_VALUE }, ""]] },
     );
   });
 });
