@@ -17,12 +17,14 @@ interface WriteOptions<T, V> {
   ) => Promise<{ readonly data?: T; readonly error?: unknown; readonly response: Response }>;
   /** Paths of reads that show what is changed. */
   readonly touches: readonly ReadPath[];
+  /** The read of what is deleted: once that is done, the page that is being left does not ask for it, or for what is under it. */
+  readonly ends?: ReadPath;
   readonly onDone?: (written: Written<T>, variables: V) => void;
   readonly onFailed?: (error: ApiError, variables: V) => void;
 }
 
 /** A write; never tried again by itself, because it may have been done. */
-export function useWrite<T, V = void>({ send, touches, onDone, onFailed }: WriteOptions<T, V>) {
+export function useWrite<T, V = void>({ send, touches, ends, onDone, onFailed }: WriteOptions<T, V>) {
   const queries = useQueryClient();
   return useMutation<Written<T>, ApiError, V>({
     mutationFn: async (variables) => {
@@ -33,8 +35,15 @@ export function useWrite<T, V = void>({ send, touches, onDone, onFailed }: Write
     onSuccess: (written, variables) => onDone?.(written, variables),
     onError: (error, variables) => onFailed?.(error, variables),
     // A write that failed may have been stored all the same.
-    onSettled: async () => {
-      await Promise.all(touches.map(async (path) => await queries.invalidateQueries({ queryKey: [path] })));
+    onSettled: async (written) => {
+      const isEnded = (path: ReadPath): boolean =>
+        written !== undefined && ends !== undefined && `${path}/`.startsWith(`${ends}/`);
+      await Promise.all(
+        touches.map(
+          async (path) =>
+            await queries.invalidateQueries({ queryKey: [path], refetchType: isEnded(path) ? "none" : "active" }),
+        ),
+      );
     },
   });
 }

@@ -195,18 +195,18 @@ describe.each<Deleted>([
     await page.clock.install();
     await page.goto(path);
     await shows(page);
-    if (kept !== undefined) await page.getByLabel(kept, { exact: true }).first().fill("typed before");
+    if (kept !== undefined) await page.getByLabel(kept, { exact: true }).first().fill("typed-before");
     await must("DELETE", api);
     await page.clock.fastForward(LATER_MS);
     await page.getByText(words).first().waitFor();
     if (kept !== undefined) {
-      expect(await page.getByLabel(kept, { exact: true }).first().inputValue()).toBe("typed before");
+      expect(await page.getByLabel(kept, { exact: true }).first().inputValue()).toBe("typed-before");
       await page.getByRole("button", { name: "Save" }).first().click();
       await page
         .getByText(/ was not saved$/)
         .first()
         .waitFor();
-      expect(await page.getByLabel(kept, { exact: true }).first().inputValue()).toBe("typed before");
+      expect(await page.getByLabel(kept, { exact: true }).first().inputValue()).toBe("typed-before");
     }
     expect(faultsOf(visit)).toEqual([]);
   });

@@ -11,6 +11,8 @@ interface DeleteButtonProps {
   readonly title: string;
   readonly send: () => Answered;
   readonly touches: readonly ReadPath[];
+  /** The read of what is deleted, where it has one. */
+  readonly ends?: ReadPath;
   /** That it is gone, in words. */
   readonly done: string;
   /** That it is still there; why is added. */
@@ -21,11 +23,12 @@ interface DeleteButtonProps {
 }
 
 /** Deletes something for good after a question, which stays open when it fails. */
-export function DeleteButton({ label, title, send, touches, done, failed, onDeleted, children }: DeleteButtonProps) {
+export function DeleteButton({ label, title, send, touches, ends, done, failed, onDeleted, children }: DeleteButtonProps) {
   const [isAsked, setAsked] = useState(false);
   const write = useAnnouncedWrite<null>({
     send,
     touches,
+    ...(ends === undefined ? {} : { ends }),
     done: () => done,
     failed: () => failed,
     onDone: onDeleted,

@@ -15,6 +15,8 @@ export type Answered = Promise<{ readonly data?: unknown; readonly error?: unkno
 interface AnnouncedWriteOptions<V> {
   readonly send: (variables: V) => Answered;
   readonly touches: readonly ReadPath[];
+  /** The read of what is deleted, which is not asked again once it is. */
+  readonly ends?: ReadPath;
   /** What has happened, in words. */
   readonly done: (variables: V) => string;
   /** That it has not happened, in words; why is added. */
@@ -30,6 +32,7 @@ interface AnnouncedWriteOptions<V> {
 export function useAnnouncedWrite<V>({
   send,
   touches,
+  ends,
   done,
   failed,
   onFailed,
@@ -45,6 +48,7 @@ export function useAnnouncedWrite<V>({
   const write = useWrite<unknown, V>({
     send,
     touches,
+    ...(ends === undefined ? {} : { ends }),
     onDone: (written, variables) => {
       const back = inverse?.(variables) ?? null;
       announce(

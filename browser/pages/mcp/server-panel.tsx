@@ -94,6 +94,7 @@ function Actions({ server, onDeleted }: ServerProps & { readonly onDeleted: () =
         title={text("deleteTitle", { name })}
         send={async () => await api.DELETE("/api/v1/mcp-servers/{id}", path)}
         touches={SERVER_READS}
+        ends="/api/v1/mcp-servers/{id}"
         done={text("deleted", { name })}
         failed={text("deleteFailed", { name })}
         onDeleted={onDeleted}

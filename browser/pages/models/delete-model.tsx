@@ -29,6 +29,7 @@ export function DeleteModel({
   const write = useAnnouncedWrite<null>({
     send: async () => await api.DELETE("/api/v1/models/{id}", { params: { path: { id } } }),
     touches: MODEL_READS,
+    ends: "/api/v1/models/{id}",
     done: () => text("deleted", { name }),
     failed: () => text("deleteFailed", { name }),
     onDone: () => void navigate({ to: "/models" }),

@@ -23,6 +23,7 @@ export function DeleteTenant({ tenant: { id, name }, onClose }: DeleteTenantProp
   const write = useAnnouncedWrite<null>({
     send: async () => await api.DELETE("/api/v1/tenants/{id}", { params: { path: { id } } }),
     touches: TENANT_READS,
+    ends: "/api/v1/tenants/{id}",
     done: () => text("deleted", { name }),
     failed: () => text("deleteFailed", { name }),
     onDone: () => void navigate({ to: "/tenants" }),

@@ -143,6 +143,7 @@ function DeleteUser({ user: { id, email }, onDeleted }: { readonly user: User; r
         title={text("deleteTitle", { email })}
         send={async () => await api.DELETE("/api/v1/users/{id}", { params: { path: { id } } })}
         touches={USER_READS}
+        ends="/api/v1/users/{id}"
         done={text("deleted", { email })}
         failed={text("deleteFailed", { email })}
         onDeleted={onDeleted}
