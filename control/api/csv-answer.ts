@@ -5,8 +5,9 @@
  */
 import type { Context } from "hono";
 import { accepts } from "hono/accepts";
+import { CSV_TYPE, csvLine } from "../../shared/csv.ts";
 import type { Page } from "../kernel/context.ts";
-import { CSV_TYPE, csvHeaders, csvLine, csvLines, isCsvFormat } from "../kernel/csv.ts";
+import { csvHeaders, csvLines, isCsvFormat } from "../kernel/csv.ts";
 import type { ApiTypes } from "./types.ts";
 
 const JSON_TYPE = "application/json";

@@ -1,5 +1,6 @@
 /** Lists as CSV, over HTTP, against the real engine (docs/rules/management-api.md#csv). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { csvLine } from "../../shared/csv.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
@@ -8,7 +9,7 @@ import { dayStartMs } from "../../shared/zone-days.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 import { users } from "../db/schema/users.ts";
-import { csvLine, csvLines } from "../kernel/csv.ts";
+import { csvLines } from "../kernel/csv.ts";
 import { listPages } from "./csv-answer.ts";
 
 const ledger = new TestLedger();

@@ -6,9 +6,10 @@
  */
 import type { Context } from "hono";
 import { z } from "zod";
+import { CSV_TYPE } from "../../shared/csv.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Page, VerbContext, Written } from "../kernel/context.ts";
-import { CSV_TYPE, FORMATS } from "../kernel/csv.ts";
+import { FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { csvAnswer, listPages, wantsCsv } from "./csv-answer.ts";

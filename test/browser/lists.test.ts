@@ -1,6 +1,9 @@
 /** How a list is looked at stands in the address: order and columns are the same after a reload. */
 import { randomUUID } from "node:crypto";
+import { text } from "node:stream/consumers";
+import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -77,4 +80,92 @@ it.each([
   await page.reload();
   await page.getByRole("button", { name: "Columns" }).first().click();
   expect(await page.locator("[popover]:popover-open").getByLabel(column, { exact: true }).isChecked()).toBe(false);
+});
+
+/** The file that a press stores: its name, and its lines. */
+async function stored(page: Page, press: Locator): Promise<{ name: string; lines: readonly string[] }> {
+  const [download] = await Promise.all([page.waitForEvent("download"), press.click()]);
+  return { name: download.suggestedFilename(), lines: (await text(await download.createReadStream())).split("\r\n") };
+}
+
+it("endpoints keep their order by a column over a reload, are stored as they are shown, and move in their own order", async () => {
+  const { gateway } = console_;
+  const model = await gateway.must<Model>("POST", "/models", {
+    model_name: `m-${randomUUID()}`,
+    api_base: "http://127.0.0.1:9/v1",
+    health: { checks_enabled: false },
+  });
+  for (const [name, weight] of [
+    ["=light", 1],
+    ["heavy", 9],
+    ["middle", 5],
+  ] as const)
+    await gateway.must("POST", `/models/${model.id}/endpoints`, {
+      name,
+      weight,
+      api_base: `http://127.0.0.1:9/${weight}`,
+      enabled: false,
+    });
+  const { page, problems } = await console_.open({ as: "admin" });
+  await page.goto(`/models/${model.id}`);
+  const table = page.getByRole("table", { name: "Endpoints" });
+  const weights = async (): Promise<readonly string[]> =>
+    await table.locator("tbody tr[data-index] td:nth-child(5)").allInnerTexts();
+  await table.getByRole("button", { name: "Weight" }).click();
+  await waitFor(weights, (seen) => seen.join() === "9,5,1");
+  await page.getByRole("button", { name: "Columns: Endpoints" }).click();
+  await page.locator("[popover]:popover-open").getByLabel("Last check", { exact: true }).uncheck();
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await waitFor(weights, (seen) => seen.join() === "9,5,1");
+  expect(await table.getByRole("button", { name: /can be moved in the usual order/ }).count()).toBe(3);
+  const { lines } = await stored(page, page.getByRole("button", { name: "CSV: Endpoints" }));
+  expect(lines.map((line) => line.split(",").slice(0, 2).join())).toEqual([
+    "Endpoint,Address",
+    "heavy,http://127.0.0.1:9/9",
+    "middle,http://127.0.0.1:9/5",
+    "'=light,http://127.0.0.1:9/1",
+    "",
+  ]);
+  expect(lines[0]).not.toContain("Last check");
+  await page.getByRole("button", { name: "Columns: Endpoints" }).click();
+  await page.locator("[popover]:popover-open").getByRole("button", { name: "Usual columns and order" }).click();
+  await table
+    .getByRole("button", { name: /up and down arrow/ })
+    .first()
+    .waitFor();
+  expect(problems()).toEqual([]);
+});
+
+it.each([
+  ["/", "CSV", "cells.csv", "Cell,State"],
+  ["/fairshare", "CSV: Models", "models.csv", "Model,"],
+  ["/fairshare", "CSV: Waiting", "waiting.csv", "Tenant,"],
+  ["/assistant?tab=benchmark", "CSV", "benchmarks.csv", "Model,"],
+])("at %s the button %s stores rows as they are shown", async (path, press, file, heads) => {
+  const { page, problems } = await console_.open({ as: "admin" });
+  await page.goto(path);
+  const { name, lines } = await stored(page, page.getByRole("button", { name: press, exact: true }));
+  expect(name).toBe(file);
+  expect(lines[0]).toContain(heads);
+  expect(problems()).toEqual([]);
+});
+
+it("what was changed of an object has its columns in the address and its CSV", async () => {
+  const { id, name } = await console_.gateway.must<Tenant>("POST", "/tenants", { name: `t ${randomUUID()}` });
+  const { page, problems } = await console_.open({ as: "admin" });
+  await page.goto(`/tenants/${id}?tab=history`);
+  const table = page.getByRole("table", { name: "What changed" });
+  await table.getByRole("columnheader", { name: "Who" }).waitFor();
+  await page.getByRole("button", { name: "Columns: What changed" }).click();
+  await page.locator("[popover]:popover-open").getByLabel("Who", { exact: true }).uncheck();
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await table.getByRole("columnheader", { name: "Time" }).waitFor();
+  expect(await table.getByRole("columnheader", { name: "Who" }).count()).toBe(0);
+  const { lines } = await stored(page, page.getByRole("link", { name: "CSV" }));
+  expect(lines[0]).toContain("entity_id");
+  expect(lines.slice(1).every((line) => line === "" || line.includes(id))).toBe(true);
+  expect(lines.join()).toContain(name);
+  expect(problems()).toEqual([]);
 });

@@ -2,15 +2,15 @@ import { useMemo } from "react";
 import type { AuditEntity } from "../../../shared/audit-entities.ts";
 import type { Records } from "../../data/api.ts";
 import { useList } from "../../data/use-list.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { historyTexts } from "../../messages/en/history.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
 import { serverNowMs } from "../../time/server-time.ts";
 import { zoneLabel } from "../../time/zones.ts";
-import { Panel } from "../../ui/layout.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { CsvLink } from "../list/csv-link.tsx";
+import { ListTable } from "../list/list-table.tsx";
+import { type ListColumn, useListView } from "../list/use-list-view.tsx";
 import { changesText } from "./changes.ts";
 
 const text = texts("history", historyTexts);
@@ -32,32 +32,44 @@ interface HistoryProps {
   readonly isOptional?: boolean;
 }
 
-/** What was changed of an object, by whom, the newest first (docs/rules/management-api.md#audit-log). For admins. */
+/**
+ * What was changed of an object, by whom, the newest first (docs/rules/management-api.md#audit-log). For admins. The route of the
+ * page has to know `changes_columns`, and `replicas_columns` where it is about replicas.
+ */
 export function History({ of, zone, title = text("title"), isOptional = false }: HistoryProps) {
   const entries = useList<AuditEntry>("/api/v1/audit", of, { everyMs: EVERY_MS });
   const isOfReplicas = "replicas_of" in of;
   const columns = useMemo(() => columnsOf(zone, isOfReplicas), [zone, isOfReplicas]);
+  const view = useListView({
+    rows: entries.data,
+    columns,
+    prefix: isOfReplicas ? "replicas_" : "changes_",
+    label: title,
+  });
   if (isOptional && (entries.data === undefined || entries.data.length === 0)) return null;
   return (
-    <Panel isFlush title={title} note={zoneLabel(zone, serverNowMs())}>
-      <Loaded state={entries} texts={{ ...STATE_TEXTS, failed: text("failed") }}>
-        {(shown) => (
-          <Table
-            label={title}
-            columns={columns}
-            rows={shown}
-            rowKey={(entry) => String(entry.id)}
-            onEnd={entries.onEnd}
-            empty={<Empty title={text("empty")} />}
-          />
-        )}
-      </Loaded>
-    </Panel>
+    <ListTable
+      state={entries}
+      view={view}
+      failed={text("failed")}
+      title={title}
+      note={zoneLabel(zone, serverNowMs())}
+      actions={
+        <>
+          {view.choice}
+          <CsvLink path="/api/v1/audit" query={of} />
+        </>
+      }
+      label={title}
+      rowKey={(entry) => String(entry.id)}
+      onEnd={entries.onEnd}
+      empty={<Empty title={text("empty")} />}
+    />
   );
 }
 
-function columnsOf(zone: string, isOfReplicas: boolean): readonly Column<AuditEntry>[] {
-  const replica: Column<AuditEntry> = {
+function columnsOf(zone: string, isOfReplicas: boolean): readonly ListColumn<AuditEntry>[] {
+  const replica: ListColumn<AuditEntry> = {
     id: "replica",
     head: text("replica"),
     cell: ({ entity_type, entity_id }) => (entity_type === "model_replica" ? entity_id.slice(0, 8) : text("all")),

@@ -9,6 +9,7 @@ import { type SortValue, sortedRows, sortFrom, sortParam } from "../../ui/sorted
 import type { Column, TableProps } from "../../ui/table.tsx";
 import { ColumnChoice } from "./column-choice.tsx";
 import { shownColumns } from "./list-columns.ts";
+import { ShownCsvButton } from "./shown-csv-button.tsx";
 
 /** A column that can be hidden. */
 export interface ListColumn<T> extends Omit<Column<T>, "isSortable"> {
@@ -18,6 +19,8 @@ export interface ListColumn<T> extends Omit<Column<T>, "isSortable"> {
   readonly isExtra?: boolean;
   /** By what rows are put in the order of this column; absent: there is no such order. Rows are put in order anew when it is another function. */
   readonly sortBy?: (row: T) => SortValue;
+  /** What stands in a file of the rows as they are shown; absent: what the column is ordered by. */
+  readonly csv?: (row: T) => SortValue;
 }
 
 interface ListViewOptions<T> {
@@ -30,16 +33,18 @@ interface ListViewOptions<T> {
   readonly prefix?: string;
   /** What the table lists, on a page with several. */
   readonly label?: string;
+  /** The name of a file of the rows as they are shown; absent: the list has its CSV elsewhere (CsvLink). */
+  readonly file?: string;
 }
 
-/** What a table takes, and the button that chooses its columns. */
+/** What a table takes, and the buttons that choose its columns and store its rows. */
 export interface ListView<T> extends Required<Pick<TableProps<T>, "columns" | "onSort">>, Pick<TableProps<T>, "sort"> {
   readonly rows: readonly T[] | undefined;
   readonly choice: ReactNode;
 }
 
 /** Rows and columns as the address of the page says. The route has to know the parameters (LIST_PARAMS, listParams). */
-export function useListView<T>({ rows, columns, usual, prefix = "", label }: ListViewOptions<T>): ListView<T> {
+export function useListView<T>({ rows, columns, usual, prefix = "", label, file }: ListViewOptions<T>): ListView<T> {
   const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
   const navigate = useNavigate();
   const [sortName, columnsName] = [`${prefix}sort`, `${prefix}columns`];
@@ -69,17 +74,20 @@ export function useListView<T>({ rows, columns, usual, prefix = "", label }: Lis
     sort,
     onSort: (order) => change({ [sortName]: sortParam(order) }),
     choice: (
-      <ColumnChoice
-        {...(label === undefined ? {} : { label })}
-        columns={columns}
-        shown={shown}
-        onChoose={(param) => change({ [columnsName]: param })}
-        onReset={
-          chosenSort === undefined && chosenColumns === undefined
-            ? undefined
-            : () => change({ [sortName]: undefined, [columnsName]: undefined })
-        }
-      />
+      <>
+        <ColumnChoice
+          {...(label === undefined ? {} : { label })}
+          columns={columns}
+          shown={shown}
+          onChoose={(param) => change({ [columnsName]: param })}
+          onReset={
+            chosenSort === undefined && chosenColumns === undefined
+              ? undefined
+              : () => change({ [sortName]: undefined, [columnsName]: undefined })
+          }
+        />
+        {file !== undefined && <ShownCsvButton file={file} label={label} columns={shown} rows={sorted ?? []} />}
+      </>
     ),
   };
 }

@@ -23,7 +23,17 @@ interface DeleteButtonProps {
 }
 
 /** Deletes something for good after a question, which stays open when it fails. */
-export function DeleteButton({ label, title, send, touches, ends, done, failed, onDeleted, children }: DeleteButtonProps) {
+export function DeleteButton({
+  label,
+  title,
+  send,
+  touches,
+  ends,
+  done,
+  failed,
+  onDeleted,
+  children,
+}: DeleteButtonProps) {
   const [isAsked, setAsked] = useState(false);
   const write = useAnnouncedWrite<null>({
     send,

@@ -4,5 +4,7 @@ export const listTexts = {
   columnsOf: "Columns: {label}",
   usual: "Usual columns and order",
   cut: "The order is that of the first {count} rows. Narrow the list to see the others.",
+  csvOf: "CSV: {label}",
+  csvShown: "The rows as they are shown, as CSV",
   csvHint: "All rows that match, as CSV",
 } as const;

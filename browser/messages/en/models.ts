@@ -104,6 +104,7 @@ export const modelsTexts = {
   endpointDeleted: "Endpoint {name} deleted",
   endpointDeleteFailed: "The endpoint {name} was not deleted",
   endpointMove: "Move {name}: up and down arrow",
+  endpointMoveNot: "{name} can be moved in the usual order of the table",
   endpointMoved: "{name} is now number {place}",
   endpointMovedBack: "{name} is where it was",
   endpointMoveFailed: "The order was not changed",

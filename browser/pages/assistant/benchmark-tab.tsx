@@ -42,7 +42,7 @@ export function BenchmarkTab({
 }) {
   const list = useQuery(read("/api/v1/benchmarks", undefined, { everyMs: LIST_EVERY_MS }));
   const models = useQuery(read("/api/v1/models", { params: { query: { limit: "1000" } } }));
-  const view = useListView({ rows: list.data, columns: COLUMNS });
+  const view = useListView({ rows: list.data, columns: COLUMNS, file: "benchmarks" });
   const [nth, setNth] = useState(0);
   const shown = chosen ?? list.data?.[0]?.id ?? null;
   const names = models.data?.filter((one) => ["chat", "embedding"].includes(one.model_type) && one.enabled) ?? [];

@@ -25,6 +25,9 @@ export const newDeploymentSearch = searchParams({
 
 export const deploymentSearch = searchParams({
   ...LIST_PARAMS,
+  /** Of what was changed. */
+  changes_columns: LIST_PARAMS.columns,
+  replicas_columns: LIST_PARAMS.columns,
   tab: choiceParam(DEPLOYMENT_TABS),
   /** The replica that is open. */
   replica: textParam(40),

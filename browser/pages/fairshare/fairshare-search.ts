@@ -1,5 +1,5 @@
 /** Search parameters of the page `fairshare`. */
-import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, listParams, searchParams, textParam } from "../../data/search-params.ts";
 
 export const fairshareSearch = searchParams({
   /** The cell that is shown; absent: the gateway's own, with the queues of all. */
@@ -12,11 +12,10 @@ export const fairshareSearch = searchParams({
   tenant_id: textParam(40),
   /** Text that a queue's tenant, model or group has. */
   q: textParam(200),
-  /** Of the queues, and of the models. */
-  waiting_sort: LIST_PARAMS.sort,
-  waiting_columns: LIST_PARAMS.columns,
-  models_sort: LIST_PARAMS.sort,
-  models_columns: LIST_PARAMS.columns,
+  ...listParams("waiting_"),
+  ...listParams("models_"),
+  ...listParams("groups_"),
+  ...listParams("tenants_"),
   /** What is open over the page: a queue (`queueId`), or `capacity`. */
   open: textParam(600),
 });

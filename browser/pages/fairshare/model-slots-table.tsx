@@ -51,7 +51,13 @@ const COLUMNS: readonly ListColumn<ModelSlots>[] = [
 /** The slots that each model has in use, the most first until the address says otherwise. */
 export function ModelSlotsTable({ live }: { readonly live: FairshareLive }) {
   const slots = useMemo(() => modelSlots(live), [live]);
-  const { choice, ...view } = useListView({ rows: slots, columns: COLUMNS, prefix: "models_", label: text("models") });
+  const { choice, ...view } = useListView({
+    rows: slots,
+    columns: COLUMNS,
+    prefix: "models_",
+    label: text("models"),
+    file: "models",
+  });
   return (
     <Panel title={text("models")} isFlush actions={choice}>
       <Table

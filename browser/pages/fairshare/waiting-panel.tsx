@@ -106,7 +106,13 @@ export function WaitingPanel({
     },
   ];
   const rows = useMemo(() => listedQueues(matchingQueues(waiting, filter)), [waiting, filter]);
-  const { choice, ...view } = useListView({ rows, columns, prefix: "waiting_", label: text("waitingTitle") });
+  const { choice, ...view } = useListView({
+    rows,
+    columns,
+    prefix: "waiting_",
+    label: text("waitingTitle"),
+    file: "waiting",
+  });
   const count = waiting.reduce((sum, { queued }) => sum + queued, 0);
   const opened = rows.find((queue) => queueId(queue) === open);
   return (

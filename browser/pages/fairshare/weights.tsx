@@ -1,13 +1,14 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import { type WhatIf, whatIf } from "../../explain/what-if.ts";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount, formatShare } from "../../ui/format.ts";
 import { Row } from "../../ui/layout.tsx";
 import { Empty, Notice } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
 import classes from "./fairshare-page.module.css";
 import { useWeightWrites } from "./use-weight-writes.ts";
 import {
@@ -55,20 +56,34 @@ export function Weights({
     onTyped((now) => new Map([...now].filter(([key, one]) => refused.has(key) || sent.get(key) !== one)));
   };
   const type = (owner: WeightOwner, one: string): void => onTyped((now) => withTyped(now, owner, one));
-  const columns = (head: string): readonly Column<Member>[] => [
-    { id: "name", head, isWide: true, cell: ({ name }) => <bdi title={name}>{name}</bdi> },
+  const columns = (head: string): readonly ListColumn<Member>[] => [
+    {
+      id: "name",
+      head,
+      isWide: true,
+      sortBy: ({ name }) => name,
+      cell: ({ name }) => <bdi title={name}>{name}</bdi>,
+    },
     {
       id: "weight",
       head: text("weight"),
       align: "right",
+      sortBy: savedWeight,
       cell: (member) => <WeightField owner={member} typed={typed} refusals={refusals} onType={type} />,
     },
-    { id: "inFlight", head: text("inFlight"), align: "right", cell: ({ inFlight }) => formatCount(inFlight) },
-    { id: "queued", head: text("queued"), align: "right", cell: ({ queued }) => formatCount(queued) },
+    {
+      id: "inFlight",
+      head: text("inFlight"),
+      align: "right",
+      sortBy: inFlightOf,
+      cell: ({ inFlight }) => formatCount(inFlight),
+    },
+    { id: "queued", head: text("queued"), align: "right", sortBy: queuedOf, cell: ({ queued }) => formatCount(queued) },
     {
       id: "share",
       head: text("share"),
       align: "right",
+      sortBy: shareOf,
       cell: ({ before, after }) => (
         <Becomes before={formatShare(before.weightShare)} after={formatShare(after.weightShare)} />
       ),
@@ -80,6 +95,7 @@ export function Weights({
             id: "entitled",
             head: text("entitled"),
             align: "right" as const,
+            sortBy: entitledOf,
             cell: ({ before, after }: Member) => <Becomes before={slotsOf(before)} after={slotsOf(after)} />,
           },
         ]),
@@ -102,21 +118,53 @@ export function Weights({
         )}
       </div>
       {refusals.size > 0 && <Notice tone="bad">{[...new Set(refusals.values())].join(" · ")}</Notice>}
-      <Table
-        label={text("groups")}
+      <Members
+        kind="groups"
         columns={columns(text("group"))}
-        rows={members.groups}
-        rowKey={weightKey}
+        members={members.groups}
         empty={<Empty title={text("noGroups")} />}
       />
-      <Table
-        label={text("tenants")}
+      <Members
+        kind="tenants"
         columns={columns(text("tenant"))}
-        rows={members.tenants}
-        rowKey={weightKey}
+        members={members.tenants}
         empty={<Empty title={text("noTenants")}>{text("tenantsNote")}</Empty>}
       />
     </form>
+  );
+}
+
+const savedWeight = ({ weight }: Member): number => weight;
+const inFlightOf = ({ inFlight }: Member): number => inFlight;
+const queuedOf = ({ queued }: Member): number => queued;
+const shareOf = ({ before }: Member): number => before.weightShare;
+const entitledOf = ({ before }: Member): number | null => (before.weightShare > 0 ? before.slotCap : null);
+
+/** The groups, or who competes; in the order of what is in force, so that no row moves while a weight is typed. */
+function Members({
+  kind,
+  columns,
+  members,
+  empty,
+}: {
+  readonly kind: "groups" | "tenants";
+  readonly columns: readonly ListColumn<Member>[];
+  readonly members: readonly Member[];
+  readonly empty: ReactNode;
+}) {
+  const label = text(kind);
+  const { choice, ...view } = useListView({
+    rows: members,
+    columns,
+    prefix: `${kind}_`,
+    label,
+    file: kind === "groups" ? "groups" : "shares",
+  });
+  return (
+    <>
+      <Row isEnd>{choice}</Row>
+      <Table label={label} {...view} rows={view.rows ?? members} rowKey={weightKey} empty={empty} />
+    </>
   );
 }
 

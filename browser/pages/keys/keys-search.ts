@@ -3,6 +3,8 @@ import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/se
 
 export const keysSearch = searchParams({
   ...LIST_PARAMS,
+  /** Of what was changed. */
+  changes_columns: LIST_PARAMS.columns,
   q: textParam(200),
   disabled: choiceParam(["true", "false"]),
   tenant_id: textParam(40),

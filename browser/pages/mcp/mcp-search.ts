@@ -3,6 +3,8 @@ import { LIST_PARAMS, searchParams, textParam } from "../../data/search-params.t
 
 export const mcpSearch = searchParams({
   ...LIST_PARAMS,
+  /** Of what was changed. */
+  changes_columns: LIST_PARAMS.columns,
   q: textParam(200),
   /** The server that is open beside the list. */
   server_id: textParam(40),

@@ -2,6 +2,7 @@ import "../../forms/record/no-code-from-texts.ts";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { autotuneSchema } from "../../../shared/schema/autotune.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { errorsOf, type FieldErrors } from "../../forms/record/drafts.ts";
 import { complain, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -11,7 +12,7 @@ import { TextField } from "../../ui/fields.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
 import { LadderPlot } from "./ladder-plot.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import type { ModelTabProps } from "./model-tab.ts";
@@ -126,6 +127,13 @@ function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
       done: text("tuneBack", { name }),
     }),
   });
+  const ladder = useListView({
+    rows: steps,
+    columns: COLUMNS,
+    prefix: "ladder_",
+    label: text("ladder"),
+    file: "ladder",
+  });
   return (
     <Stack>
       <Notice tone={knee_reason === "no_data" ? "bad" : "good"}>
@@ -146,24 +154,38 @@ function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
         </Row>
       )}
       <LadderPlot steps={steps} chosen={count} targetMs={target_p99_ms} />
-      <Table label={text("ladder")} columns={COLUMNS} rows={steps} rowKey={({ concurrency }) => String(concurrency)} />
+      <Row isEnd>{ladder.choice}</Row>
+      <Table
+        label={text("ladder")}
+        columns={ladder.columns}
+        rows={ladder.rows ?? steps}
+        sort={ladder.sort}
+        onSort={ladder.onSort}
+        rowKey={({ concurrency }) => String(concurrency)}
+      />
     </Stack>
   );
 }
 
 const rate = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-const formatRate = (perSecond: number): string => rate.format(perSecond);
+const formatRate = (perSecond: number | null): string =>
+  perSecond === null ? formatCount(null) : rate.format(perSecond);
 
-const COLUMNS: readonly Column<Step>[] = [
-  { id: "at", head: text("concurrency"), align: "right", cell: ({ concurrency }) => formatCount(concurrency) },
-  {
-    id: "throughput",
-    head: text("throughput"),
+const COLUMNS = (
+  [
+    ["at", "concurrency", "concurrency", formatCount],
+    ["throughput", "throughput", "throughput_rps", formatRate],
+    ["p50", "p50", "p50_ms", formatMs],
+    ["p99", "p99", "p99_ms", formatMs],
+    ["requests", "requests", "requests", formatCount],
+    ["errors", "errors", "errors", formatCount],
+  ] as const
+).map(
+  ([id, head, field, format]): ListColumn<Step> => ({
+    id,
+    head: text(head),
     align: "right",
-    cell: ({ throughput_rps }) => formatRate(throughput_rps),
-  },
-  { id: "p50", head: text("p50"), align: "right", cell: ({ p50_ms }) => formatMs(p50_ms) },
-  { id: "p99", head: text("p99"), align: "right", cell: ({ p99_ms }) => formatMs(p99_ms) },
-  { id: "requests", head: text("requests"), align: "right", cell: ({ requests }) => formatCount(requests) },
-  { id: "errors", head: text("errors"), align: "right", cell: ({ errors }) => formatCount(errors) },
-];
+    sortBy: (step) => step[field],
+    cell: (step) => format(step[field]),
+  }),
+);

@@ -6,6 +6,7 @@ import type { Records } from "../../data/api.ts";
 import { api } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { type Answered, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -15,7 +16,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
-import { Panel } from "../../ui/layout.tsx";
+import { Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { orderChanges, type PriorityChange } from "./endpoint-order.ts";
@@ -117,6 +118,14 @@ function OrderedTable({
     setDragged(null);
   };
   const columns = useMemo(() => columnsOf(), []);
+  const { choice, ...view } = useListView({
+    rows: endpoints,
+    columns,
+    prefix: "endpoints_",
+    label: text("endpoints"),
+    file: "endpoints",
+  });
+  const isInOrder = view.sort === undefined;
   const handle: Column<Endpoint> = {
     id: "order",
     head: text("order"),
@@ -131,9 +140,10 @@ function OrderedTable({
       };
       return (
         <IconButton
-          label={text("endpointMove", { name: endpoint.name })}
+          label={text(isInOrder ? "endpointMove" : "endpointMoveNot", { name: endpoint.name })}
           data-handle={endpoint.id}
-          draggable
+          disabled={!isInOrder}
+          draggable={isInOrder}
           aria-busy={write.isBusy || undefined}
           onDragStart={() => setDragged(at)}
           onDragEnd={() => setDragged(null)}
@@ -148,10 +158,12 @@ function OrderedTable({
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: takes what is dropped on a row; keys go to the handle of the row
     <div ref={box} onDragOver={(event) => dragged !== null && event.preventDefault()} onDrop={onDrop}>
+      <Row isEnd>{choice}</Row>
       <Table
         label={text("endpoints")}
-        columns={[handle, ...columns]}
-        rows={endpoints}
+        {...view}
+        columns={[handle, ...view.columns]}
+        rows={view.rows ?? endpoints}
         rowKey={({ id }) => id}
         onOpen={onOpen}
         empty={<Empty title={text("endpointsEmpty")}>{text("endpointsEmptyText")}</Empty>}
@@ -171,39 +183,50 @@ async function sendAll(id: string, changes: readonly PriorityChange[]): Promise<
   return rest.length === 0 || !answered.response.ok ? answered : await sendAll(id, rest);
 }
 
-function columnsOf(): readonly Column<Endpoint>[] {
+function columnsOf(): readonly ListColumn<Endpoint>[] {
   return [
     {
       id: "name",
       head: text("endpoint"),
+      sortBy: ({ name }) => name,
       cell: ({ name }) => <bdi title={name}>{name.length > NAME_MAX ? `${name.slice(0, NAME_MAX)}…` : name}</bdi>,
     },
     {
       id: "address",
       head: text("address"),
       isWide: true,
+      sortBy: ({ api_base }) => api_base,
       cell: ({ api_base }) => <bdi title={api_base}>{api_base}</bdi>,
     },
     {
       id: "health",
       head: text("health"),
+      sortBy: ({ enabled, health_status }) => (enabled ? health_status : text("off")),
       cell: ({ enabled, health_status, last_message }) => (
         <span title={last_message ?? undefined}>
           {enabled ? <HealthBadge status={health_status} /> : <Badge>{text("off")}</Badge>}
         </span>
       ),
     },
-    { id: "weight", head: text("weight"), align: "right", cell: ({ weight }) => formatCount(weight) },
+    {
+      id: "weight",
+      head: text("weight"),
+      align: "right",
+      sortBy: ({ weight }) => weight,
+      cell: ({ weight }) => formatCount(weight),
+    },
     {
       id: "latency",
       head: text("latency"),
       align: "right",
+      sortBy: ({ last_latency_ms }) => last_latency_ms,
       cell: ({ last_latency_ms }) => formatMs(last_latency_ms),
     },
     {
       id: "checked",
       head: text("lastCheck"),
       align: "right",
+      sortBy: ({ last_checked_at }) => last_checked_at,
       cell: ({ last_checked_at }) => <Age at={last_checked_at} />,
     },
   ];

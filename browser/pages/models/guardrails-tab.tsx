@@ -29,7 +29,7 @@ export function ModelGuardrailsTab({ model: { model_name } }: ModelTabProps) {
     [tenants.data, model_name],
   );
   const columns = useMemo(() => columnsOf(model_name), [model_name]);
-  const view = useListView({ rows, columns, prefix: "guardrails_" });
+  const view = useListView({ rows, columns, prefix: "guardrails_", file: "guardrails" });
   return (
     <ListTable
       state={tenants}
@@ -65,11 +65,22 @@ function columnsOf(modelName: string): readonly ListColumn<Tenant>[] {
       sortBy: ({ guardrails_policy: policy }) => (policy === null ? null : choiceLabel(policy.action)),
       cell: ({ guardrails_policy: policy }) => formatText(policy === null ? null : choiceLabel(policy.action)),
     },
-    { id: "input", head: text("guardInput"), cell: ({ guardrails_policy: policy }) => said(policy?.input_scanners) },
-    { id: "output", head: text("guardOutput"), cell: ({ guardrails_policy: policy }) => said(policy?.output_scanners) },
+    {
+      id: "input",
+      head: text("guardInput"),
+      csv: ({ guardrails_policy: policy }) => said(policy?.input_scanners),
+      cell: ({ guardrails_policy: policy }) => said(policy?.input_scanners),
+    },
+    {
+      id: "output",
+      head: text("guardOutput"),
+      csv: ({ guardrails_policy: policy }) => said(policy?.output_scanners),
+      cell: ({ guardrails_policy: policy }) => said(policy?.output_scanners),
+    },
     {
       id: "judge",
       head: text("guardJudge"),
+      csv: ({ guardrails_policy: policy }) => policy?.guard_model ?? null,
       cell: ({ guardrails_policy: policy }) =>
         policy?.guard_model === modelName ? text("guardThis") : <bdi>{formatText(policy?.guard_model)}</bdi>,
     },

@@ -100,7 +100,7 @@ function Checks({ detail }: { readonly detail: Records["ModelHealthDetail"] }) {
   const rows = useMemo(() => checkRows(detail), [detail]);
   const chart = useMemo(() => checkLatencies(rows), [rows]);
   const columns = useMemo(() => columnsOf(zone), [zone]);
-  const { choice, ...view } = useListView({ rows, columns, prefix: "checks_" });
+  const { choice, ...view } = useListView({ rows, columns, prefix: "checks_", label: text("checks"), file: "checks" });
   return (
     <>
       {rows.length > 1 && (
@@ -154,6 +154,7 @@ function columnsOf(zone: string): readonly ListColumn<CheckRow>[] {
       id: "message",
       head: text("message"),
       isWide: true,
+      csv: ({ message }) => message,
       cell: ({ message, response_excerpt }) => (
         <bdi title={response_excerpt ?? message ?? undefined}>{formatText(message)}</bdi>
       ),

@@ -30,6 +30,11 @@ export const modelSearch = searchParams({
   ...listParams("guardrails_"),
   ...listParams("checks_"),
   ...listParams("by_key_"),
+  ...listParams("endpoints_"),
+  ...listParams("ladder_"),
+  /** Of what was changed. */
+  changes_columns: LIST_PARAMS.columns,
+  replicas_columns: LIST_PARAMS.columns,
   tab: choiceParam(MODEL_TABS),
   /** Of the usage. */
   period: textParam(30),

@@ -27,6 +27,7 @@ const COLUMNS: readonly ListColumn<CellRow>[] = [
     id: "state",
     head: text("cellState"),
     sortBy: ({ isGone }) => Number(isGone),
+    csv: ({ isGone }) => text(isGone ? "cellGone" : "cellHere"),
     cell: ({ isGone }) => <Badge tone={isGone ? "bad" : "good"}>{text(isGone ? "cellGone" : "cellHere")}</Badge>,
   },
   {
@@ -55,6 +56,7 @@ const COLUMNS: readonly ListColumn<CellRow>[] = [
     head: text("cellSeen"),
     align: "right",
     sortBy: ({ lastSeenMs }) => lastSeenMs,
+    csv: ({ lastSeenMs }) => (lastSeenMs === null ? null : new Date(lastSeenMs).toISOString()),
     cell: ({ lastSeenMs }) => (lastSeenMs === null ? text("never") : <Age at={lastSeenMs} />),
   },
 ];
@@ -67,7 +69,7 @@ export function CellsPanel() {
     () => stats.data && cellRows(stats.data.cells ?? [], attention.data ?? [], stats.dataUpdatedAt),
     [stats.data, attention.data, stats.dataUpdatedAt],
   );
-  const view = useListView({ rows, columns: COLUMNS });
+  const view = useListView({ rows, columns: COLUMNS, file: "cells" });
   return (
     <ListTable
       state={stats}

@@ -11,6 +11,7 @@ import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { useListView } from "../../forms/list/use-list-view.tsx";
 import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
 import { rowName } from "../../forms/usage/row-name.ts";
@@ -174,6 +175,13 @@ function StatementRows({ rows, by }: { readonly rows: readonly ReportRow[]; read
     [by, lines, totals],
   );
   const title = text(by === "model" ? "byModel" : "byKey");
+  const { choice, ...view } = useListView({
+    rows: lines,
+    columns,
+    prefix: `by_${by}_`,
+    label: title,
+    file: `statement-${by}`,
+  });
   return (
     <>
       {by === "model" && (
@@ -189,12 +197,12 @@ function StatementRows({ rows, by }: { readonly rows: readonly ReportRow[]; read
           {totals.energyWh === null && <p className={classes["notes"]}>{text("energyNone")}</p>}
         </>
       )}
-      <Panel isFlush title={title}>
+      <Panel isFlush title={title} actions={<span data-screen-only>{choice}</span>}>
         <Table
           isWhole
           label={title}
-          columns={columns}
-          rows={lines}
+          {...view}
+          rows={view.rows ?? lines}
           rowKey={keyOfLine}
           empty={<Empty title={text("empty")} />}
         />

@@ -1,10 +1,12 @@
 /** Search parameters of a month's statement. */
-import { searchParams, textParam } from "../../data/search-params.ts";
+import { listParams, searchParams, textParam } from "../../data/search-params.ts";
 
 export const statementSearch = searchParams({
   tenant_id: textParam(40),
   /** YYYY-MM; absent: the last whole month. */
   month: textParam(7),
+  ...listParams("by_model_"),
+  ...listParams("by_key_"),
 });
 
 /** Years that a person means: `0002` stands in the field while `2026` is typed. */

@@ -1,4 +1,6 @@
+import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { fieldLabel, valueText } from "../../forms/record/field-words.ts";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
@@ -6,28 +8,38 @@ import { formatInstant, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";
+import { Row } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
 import { type ChangedObject, changedObjects, type Differences, type Kind, kindsOf } from "./backup-file.ts";
 
 const text = texts("settings", settingsTexts);
 
 type KindRow = Differences[Kind] & { readonly kind: Kind };
 
-const KINDS: readonly Column<KindRow>[] = [
-  { id: "kind", head: text("kind"), isWide: true, cell: ({ kind }) => text(`kind_${kind}`) },
+const KINDS: readonly ListColumn<KindRow>[] = [
+  {
+    id: "kind",
+    head: text("kind"),
+    isWide: true,
+    sortBy: ({ kind }) => text(`kind_${kind}`),
+    cell: ({ kind }) => text(`kind_${kind}`),
+  },
   ...(["added", "changed", "unchanged"] as const).map(
-    (id): Column<KindRow> => ({
+    (id): ListColumn<KindRow> => ({
       id,
       head: text(id),
       align: "right",
+      sortBy: (row) => row[id],
       cell: (row) => formatCount(row[id]),
     }),
   ),
   {
     id: "only_here",
     head: <span title={text("onlyHereNote")}>{text("onlyHere")}</span>,
+    name: text("onlyHere"),
     align: "right",
+    sortBy: ({ only_here }) => only_here,
     cell: ({ only_here }) => formatCount(only_here),
   },
 ];
@@ -47,13 +59,33 @@ export function RestorePreview({ report }: { readonly report: Records["RestoreRe
         })}
       </p>
       <Warnings warnings={warnings} />
-      <Table label={text("differences")} columns={KINDS} rows={kindsOf(differences)} rowKey={({ kind }) => kind} />
-      {objects.length === 0 ? (
-        <Notice>{text("previewNone")}</Notice>
-      ) : (
-        <Table label={text("changed")} columns={columnsOf(zone)} rows={objects} rowKey={({ key }) => key} />
-      )}
+      <Kinds differences={differences} />
+      {objects.length === 0 ? <Notice>{text("previewNone")}</Notice> : <Objects objects={objects} zone={zone} />}
       {unlisted > 0 && <p>{text("more", { count: unlisted })}</p>}
+    </>
+  );
+}
+
+function Kinds({ differences }: { readonly differences: Differences }) {
+  const rows = useMemo(() => kindsOf(differences), [differences]);
+  const label = text("differences");
+  const { choice, ...view } = useListView({ rows, columns: KINDS, prefix: "kinds_", label, file: "restore" });
+  return (
+    <>
+      <Row isEnd>{choice}</Row>
+      <Table label={label} {...view} rows={view.rows ?? rows} rowKey={({ kind }) => kind} />
+    </>
+  );
+}
+
+function Objects({ objects, zone }: { readonly objects: readonly ChangedObject[]; readonly zone: string }) {
+  const columns = useMemo(() => columnsOf(zone), [zone]);
+  const label = text("changed");
+  const { choice, ...view } = useListView({ rows: objects, columns, prefix: "objects_", label, file: "restored" });
+  return (
+    <>
+      <Row isEnd>{choice}</Row>
+      <Table label={label} {...view} rows={view.rows ?? objects} rowKey={({ key }) => key} />
     </>
   );
 }
@@ -73,28 +105,43 @@ export function Warnings({ warnings }: { readonly warnings: readonly string[] })
   );
 }
 
-function columnsOf(zone: string): readonly Column<ChangedObject>[] {
+function columnsOf(zone: string): readonly ListColumn<ChangedObject>[] {
+  const fieldsOf = ({ fields }: ChangedObject): string =>
+    Object.entries(fields)
+      .map(([name, change]) => {
+        const field = fieldLabel(name);
+        if (!Array.isArray(change)) return text("fieldSecret", { field });
+        const [before, after] = change.map((value) => valueText(value, zone));
+        return text("fieldChange", { field, before: before ?? "", after: after ?? "" });
+      })
+      .join("; ");
   return [
-    { id: "kind", head: text("kind"), cell: ({ kind }) => text(`kind_${kind}`) },
-    { id: "name", head: text("object"), isWide: true, cell: ({ name }) => <bdi title={name}>{name}</bdi> },
+    {
+      id: "kind",
+      head: text("kind"),
+      sortBy: ({ kind }) => text(`kind_${kind}`),
+      cell: ({ kind }) => text(`kind_${kind}`),
+    },
+    {
+      id: "name",
+      head: text("object"),
+      isWide: true,
+      sortBy: ({ name }) => name,
+      cell: ({ name }) => <bdi title={name}>{name}</bdi>,
+    },
     {
       id: "change",
       head: text("change"),
+      sortBy: ({ change }) => text(change),
       cell: ({ change }) => <Badge tone={change === "added" ? "good" : "accent"}>{text(change)}</Badge>,
     },
     {
       id: "fields",
       head: text("fields"),
       isWide: true,
-      cell: ({ fields }) => {
-        const said = Object.entries(fields)
-          .map(([name, change]) => {
-            const field = fieldLabel(name);
-            if (!Array.isArray(change)) return text("fieldSecret", { field });
-            const [before, after] = change.map((value) => valueText(value, zone));
-            return text("fieldChange", { field, before: before ?? "", after: after ?? "" });
-          })
-          .join("; ");
+      csv: fieldsOf,
+      cell: (object) => {
+        const said = fieldsOf(object);
         return <bdi title={said}>{said}</bdi>;
       },
     },

@@ -1,5 +1,5 @@
 /** Search parameters of the page of one tenant. */
-import { choiceParam, listParams, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from "../../data/search-params.ts";
 
 /** The parts of the page, in their order. */
 export const TENANT_TABS = [
@@ -19,6 +19,8 @@ export const tenantSearch = searchParams({
   /** Of the usage, by model and by key. */
   ...listParams("by_model_"),
   ...listParams("by_key_"),
+  /** Of what was changed. */
+  changes_columns: LIST_PARAMS.columns,
   tab: choiceParam(TENANT_TABS),
   /** Of the list of keys. */
   q: textParam(200),

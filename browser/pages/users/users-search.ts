@@ -3,6 +3,8 @@ import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/se
 
 export const usersSearch = searchParams({
   ...LIST_PARAMS,
+  /** Of what was changed. */
+  changes_columns: LIST_PARAMS.columns,
   q: textParam(200),
   status: choiceParam(["pending", "active", "disabled"]),
   /** The user who is open beside the list. */

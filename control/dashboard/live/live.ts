@@ -6,11 +6,12 @@
 import { Buffer } from "node:buffer";
 import { eq } from "drizzle-orm";
 import { isModelPermitted } from "../../../shared/access-window.ts";
+import { csvLine } from "../../../shared/csv.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Database } from "../../db/connect.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { UserRow } from "../../db/schema/users.ts";
-import { csvHeaders, csvLine, csvLines, isCsvFormat } from "../../kernel/csv.ts";
+import { csvHeaders, csvLines, isCsvFormat } from "../../kernel/csv.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { refuseRepeated, UUID } from "../../kernel/parse.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
