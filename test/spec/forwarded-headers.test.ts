@@ -24,6 +24,8 @@ const DROPPED = [
   "x-real-ip",
   "true-client-ip",
   "cf-connecting-ip",
+  "x-envoy-external-address",
+  "x-envoy-upstream-rq-timeout-ms",
   "x-original-url",
   "x-rewrite-url",
   "x-http-method",

@@ -50,6 +50,7 @@ describe("headers", () => {
       "upgrade",
       "proxy-authorization",
       "cf-ray",
+      "x-envoy-retry-on",
       "x-forwarded-for",
       "x-real-ip",
       "cookie",

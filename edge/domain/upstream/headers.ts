@@ -30,7 +30,7 @@ const DROPPED = new Set([
   "openai-organization",
   "openai-project",
 ]);
-const DROPPED_PREFIX = /^(?:proxy|cf|x-forwarded|x-gateway)-/;
+const DROPPED_PREFIX = /^(?:proxy|cf|x-forwarded|x-gateway|x-envoy)-/;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
