@@ -42,7 +42,7 @@ describe("who waits, and why", () => {
     const { first, second, answers } = await saturated();
     const { page, problems } = await fixture.open({ as: "admin" });
     await page.goto("/fairshare");
-    const row = page.getByRole("row").filter({ hasText: second.tenant.name });
+    const row = page.getByRole("table", { name: "Waiting" }).getByRole("row").filter({ hasText: second.tenant.name });
     await row.waitFor();
     expect(await row.getByRole("cell").allInnerTexts()).toEqual([
       second.tenant.name,
