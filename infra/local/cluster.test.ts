@@ -56,7 +56,11 @@ describe("a cluster", () => {
     ["GATEWAY_CLICKHOUSE_URL", undefined, /^GATEWAY_CLICKHOUSE_URL is needed in a cluster/],
     ["GATEWAY_ADMIN_TOKEN", undefined, /^GATEWAY_ADMIN_TOKEN is needed in a cluster/],
     ["GATEWAY_DASHBOARD", "1", /^DASHBOARD_PASSWORD is needed in a cluster.*; DASHBOARD_SESSION_SECRET is needed/],
-    ["GATEWAY_ADMISSION_PATIENCE_SECS", "0", /^GATEWAY_ADMISSION_PATIENCE_SECS must be more than 20 in a cluster, or unset/],
+    [
+      "GATEWAY_ADMISSION_PATIENCE_SECS",
+      "0",
+      /^GATEWAY_ADMISSION_PATIENCE_SECS must be more than 20 in a cluster, or unset/,
+    ],
     ["GATEWAY_ADMISSION_PATIENCE_SECS", "20", /^GATEWAY_ADMISSION_PATIENCE_SECS must be more than 20 in a cluster/],
     ["GATEWAY_WORKERS", "2", /^GATEWAY_WORKERS must be 1 in a cluster/],
     ["GATEWAY_DEMO", "1", /^GATEWAY_DEMO must be off in a cluster/],

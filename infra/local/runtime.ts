@@ -50,7 +50,6 @@ const PASSED_ON = [
   "GATEWAY_COMPRESSOR_TIMEOUT_MS",
 ] as const;
 
-
 /**
  * A member of a cluster ends itself when it has not reached the bucket for a lease, and cannot start before it reaches it again:
  * it is started for about ten minutes, so that a bucket that is away for some minutes does not end every machine.
