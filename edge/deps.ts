@@ -32,6 +32,7 @@ import { timerSleep } from "./adapters/timer-sleep.ts";
 import { JoseVerifier } from "./adapters/token-verifier.ts";
 import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
+import { holderLeaseMs } from "./domain/admission/holder-lease.ts";
 import type { LedgerApi } from "./domain/admission/rpc.ts";
 import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
 import { RecentFailures } from "./domain/upstream/recent-failures.ts";
@@ -100,9 +101,11 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const pausesMs = isPatient ? PATIENT_LEDGER_PAUSES_MS : undefined;
     const watched = (cell: string): AdmissionStubs => {
       const holder = uuid();
-      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder), clock);
+      const leaseMs = holderLeaseMs(env.admissionPatienceMs);
+      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder), clock, leaseMs);
       return {
         holder,
+        leases: lives,
         cell: (name) => lives.watched(stubs.cell(name)),
         ledger: (name) => lives.watched(stubs.ledger(name)),
       };

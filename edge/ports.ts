@@ -76,6 +76,27 @@ export type AdmissionOutcome = Admitted<PermitHandle> & {
   readonly placeLost?: boolean;
 };
 
+/**
+ * The lease under which one request holds a slot of a Cell in a cluster, or a place in its queue
+ * (docs/rules/admission.md#leases-of-isolates), in the context of its request.
+ */
+export interface SlotLease {
+  /**
+   * Renews it from now on. `onEnd` is called when the Cell could not be reached for as long as the lease: nothing may be done with
+   * the slot any more. A later call replaces `onEnd`.
+   */
+  watch(onEnd: () => void): void;
+  /** Whether it has not ended, as it is known after a pause of the whole isolate. */
+  isHeld(): Promise<boolean>;
+  /** The slot was given back. */
+  release(): void;
+}
+
+export interface SlotLeases {
+  /** Call it before the request is sent to the Cell. */
+  begin(): SlotLease;
+}
+
 /** The Cell's verdict on an answer that needs no slot. */
 export interface CacheHitVerdict {
   /** Newer records than those that the answer rests on: it must not be given, and has no row. */
@@ -94,6 +115,8 @@ export interface Admission {
   readonly cell: string;
   /** The name of this isolate in admission requests; undefined: it needs none. */
   readonly holder?: string | undefined;
+  /** Undefined: slots need no lease. */
+  readonly leases?: SlotLeases | undefined;
   /** `again`: this request has found the Cell away before, which is reported once. */
   admit(request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome>;
   /**

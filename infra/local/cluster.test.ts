@@ -56,10 +56,25 @@ describe("a cluster", () => {
     ["GATEWAY_CLICKHOUSE_URL", undefined, /^GATEWAY_CLICKHOUSE_URL is needed in a cluster/],
     ["GATEWAY_ADMIN_TOKEN", undefined, /^GATEWAY_ADMIN_TOKEN is needed in a cluster/],
     ["GATEWAY_DASHBOARD", "1", /^DASHBOARD_PASSWORD is needed in a cluster.*; DASHBOARD_SESSION_SECRET is needed/],
+    [
+      "GATEWAY_ADMISSION_PATIENCE_SECS",
+      "0",
+      /^GATEWAY_ADMISSION_PATIENCE_SECS must be more than 20 in a cluster, or unset/,
+    ],
+    ["GATEWAY_ADMISSION_PATIENCE_SECS", "20", /^GATEWAY_ADMISSION_PATIENCE_SECS must be more than 20 in a cluster/],
     ["GATEWAY_WORKERS", "2", /^GATEWAY_WORKERS must be 1 in a cluster/],
     ["GATEWAY_DEMO", "1", /^GATEWAY_DEMO must be off in a cluster/],
   ])("is refused by name: %s=%s", (name, value, message) => {
     expect(() => read({ [name]: value })).toThrow(message);
+  });
+
+  it("has requests wait for longer than an object may have no owner, by the lease that a test shortens too", () => {
+    const patience = (secs: string, ...more: [boolean?, number?]) =>
+      readStackEnv({ ...CLUSTER, GATEWAY_ADMISSION_PATIENCE_SECS: secs }, "/srv", ...more);
+    expect(patience("21").cluster).not.toBeNull();
+    expect(patience("8", true, 5).cluster).not.toBeNull();
+    expect(() => patience("4", true, 5)).toThrow(/must be more than 4 in a cluster/);
+    expect(readStackEnv({ GATEWAY_ADMISSION_PATIENCE_SECS: "5" }, "/srv").cluster).toBeNull();
   });
 
   it("is in the runtime's configuration, without the credentials of the bucket", () => {

@@ -23,6 +23,11 @@ export interface ClusterConfig {
 
 const KEY_BYTES_MIN = 32;
 
+/** How long the runtime's lease on its objects lasts, s. An object whose machine is lost has no owner for up to this long. */
+const RUNTIME_LEASE_SECS = 20;
+/** How long a request waits for an owner when no variable says so, s. */
+export const CLUSTER_PATIENCE_SECS = "25";
+
 /** A setting of an S3 bucket that is a secret -> the variable from which the runtime reads it. */
 const CREDENTIALS: Readonly<Partial<Record<BucketSetting, string>>> = {
   aws_access_key_id: "AWS_ACCESS_KEY_ID",
@@ -93,7 +98,11 @@ const NEEDED_BY_CONSOLE: Readonly<Record<string, string>> = {
  */
 export function readCluster(
   variables: Readonly<Record<string, string>>,
-  { hasControl, hasConsole }: { readonly hasControl: boolean; readonly hasConsole: boolean },
+  {
+    hasControl,
+    hasConsole,
+    clusterTimeDivisor = 1,
+  }: { readonly hasControl: boolean; readonly hasConsole: boolean; readonly clusterTimeDivisor?: number },
 ): ClusterConfig | null | { readonly problems: readonly string[] } {
   if (!Object.keys(variables).some((name) => name.startsWith("GATEWAY_CLUSTER_"))) return null;
   const parsed = schema.safeParse(variables);
@@ -110,6 +119,12 @@ export function readCluster(
   };
   for (const [name, what] of Object.entries(needed))
     if (variables[name] === undefined) problems.push(`${name} is needed in a cluster: ${what}`);
+  // A request that waits for less is refused whenever a machine is lost. Whether it is a number at all, the Worker judges.
+  const leaseSecs = RUNTIME_LEASE_SECS / clusterTimeDivisor;
+  if (Number(variables["GATEWAY_ADMISSION_PATIENCE_SECS"] ?? CLUSTER_PATIENCE_SECS) <= leaseSecs)
+    problems.push(
+      `GATEWAY_ADMISSION_PATIENCE_SECS must be more than ${leaseSecs} in a cluster, or unset for ${CLUSTER_PATIENCE_SECS}: the scheduler of a machine that is lost has no owner for ${leaseSecs} s`,
+    );
   if (variables["GATEWAY_DATABASE_URL"]?.startsWith("pglite:") === true)
     problems.push(
       "GATEWAY_DATABASE_URL must be a postgres:// URL in a cluster: one process alone can open a pglite folder",

@@ -170,12 +170,13 @@ function present(env: Readonly<Record<string, string | undefined>>): Record<stri
 
 /**
  * Reads the launcher's variables. Throws StackEnvError, which names every malformed variable. `hasControl`: whether a control
- * service is among the parts.
+ * service is among the parts. `clusterTimeDivisor`: by how much a test divides the runtime's lease.
  */
 export function readStackEnv(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
   hasControl = true,
+  clusterTimeDivisor = 1,
 ): StackConfig {
   const variables = present(env);
   const parsed = schema.safeParse(variables);
@@ -183,7 +184,7 @@ export function readStackEnv(
     throw new StackEnvError(parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
   }
   const value = parsed.data;
-  const cluster = placeInCluster(variables, value, hasControl);
+  const cluster = placeInCluster(variables, value, { hasControl, clusterTimeDivisor });
   const dataDir = resolve(cwd, value.GATEWAY_DATA_DIR);
   // A generated token is known to everyone who can read this machine's files
   // (docs/rules/configuration.md#generated-admin-token).
@@ -220,9 +221,9 @@ export function readStackEnv(
 function placeInCluster(
   variables: Readonly<Record<string, string>>,
   value: z.infer<typeof schema>,
-  hasControl: boolean,
+  how: { readonly hasControl: boolean; readonly clusterTimeDivisor: number },
 ): ClusterConfig | null {
-  const found = readCluster(variables, { hasControl, hasConsole: value.GATEWAY_DASHBOARD });
+  const found = readCluster(variables, { ...how, hasConsole: value.GATEWAY_DASHBOARD });
   if (found === null) return null;
   const problems = "problems" in found ? [...found.problems] : [];
   if (value.GATEWAY_WORKERS > 1) problems.push("GATEWAY_WORKERS must be 1 in a cluster, which grows by instances");

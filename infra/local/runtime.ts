@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { envCells } from "../../shared/cells.ts";
+import { CLUSTER_PATIENCE_SECS } from "./cluster.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { StackEnvError } from "./env.ts";
 import { RUNTIME_LIVENESS } from "./process/liveness.ts";
@@ -48,9 +49,6 @@ const PASSED_ON = [
   "GATEWAY_COMPRESSOR_URL",
   "GATEWAY_COMPRESSOR_TIMEOUT_MS",
 ] as const;
-
-/** Longer than the runtime's lease of 20 s, after which a Cell has an owner again. */
-const CLUSTER_PATIENCE_SECS = "25";
 
 /**
  * A member of a cluster ends itself when it has not reached the bucket for a lease, and cannot start before it reaches it again:

@@ -129,7 +129,7 @@ async function lockFolders(config: StackConfig, undo: Undo): Promise<readonly [d
 }
 
 async function start(options: StackOptions, undo: Undo, giveUp: (part: string, reason: string) => void) {
-  let config = readStackEnv(options.env, process.cwd());
+  let config = readStackEnv(options.env, process.cwd(), true, options.clusterTimeDivisor);
   if (options.runtime === "wrangler" && config.workers > 1)
     throw new StackEnvError("GATEWAY_WORKERS must be 1 with npm run dev, whose Worker runs in one process");
   if (options.runtime === "wrangler" && config.cluster !== null)

@@ -5,6 +5,7 @@
  */
 import { connect, createServer, type Socket } from "node:net";
 import { listen } from "../../infra/local/http/listen.ts";
+import { passOn } from "./held-bytes.ts";
 
 /** What a way does with what an instance sends: pass it on, hold it until another state is set, or reset the connection. */
 type WayState = "open" | "silent" | "refuses";
@@ -27,24 +28,6 @@ export async function openBucketWay(bucketUrl: string): Promise<BucketWay> {
   let opened = Promise.withResolvers<void>();
   opened.resolve();
 
-  const pass = (from: Socket, to: Socket, ms: () => number): void => {
-    let earlier = Promise.resolve();
-    const later = (work: () => void): void => {
-      const due = ms() === 0 ? undefined : new Promise((resolve) => setTimeout(resolve, ms()));
-      earlier = earlier.then(async () => {
-        await due;
-        await opened.promise;
-        if (!to.destroyed) work();
-      });
-    };
-    from.on("data", (chunk: Buffer) => later(() => to.write(chunk)));
-    from.on("end", () => later(() => to.end()));
-    from.on("error", () => to.destroy());
-    from.on("close", () => {
-      sockets.delete(from);
-      later(() => to.destroySoon());
-    });
-  };
   const server = createServer({ allowHalfOpen: true }, (instance) => {
     if (state === "refuses") return void instance.resetAndDestroy();
     const bucket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -52,8 +35,9 @@ export async function openBucketWay(bucketUrl: string): Promise<BucketWay> {
       socket.setNoDelay();
       sockets.add(socket);
     }
-    pass(instance, bucket, () => delayMs);
-    pass(bucket, instance, () => 0);
+    const open = async (): Promise<void> => await opened.promise;
+    passOn(instance, bucket, { open, delayMs: () => delayMs, closed: () => void sockets.delete(instance) });
+    passOn(bucket, instance, { open, delayMs: () => 0, closed: () => void sockets.delete(bucket) });
   });
   const listening = await listen(server, "127.0.0.1", 0);
   return {

@@ -17,6 +17,7 @@ import { bucketOptions, startBucketServer } from "./bucket-server.ts";
 import { type BucketWay, openBucketWay } from "./bucket-way.ts";
 import { skewedClock } from "./clock-skew.ts";
 import { cellOwner } from "./object-owner.ts";
+import { PeerWays } from "./peer-ways.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** By how much the runtime's lease and takeover times are shortened: a lease of 20 s takes 4. */
@@ -29,6 +30,10 @@ export interface Instance {
   readonly metricsUrl: string;
   /** Its own way to the bucket. */
   readonly bucket: BucketWay;
+  /** Cuts it off from the other instances, and from nothing else. */
+  cutOff(): void;
+  /** Ends that. */
+  rejoin(): void;
   /** What it has printed. */
   readonly lines: readonly string[];
   /** Sends SIGTERM and resolves with the exit code. */
@@ -65,6 +70,7 @@ export async function startCluster(): Promise<Cluster> {
   const [stores, bucket] = await Promise.all([startSharedStores(), startBucketServer()]);
   const running = new Set<ChildProcess>();
   const instances = new Map<string, Instance>();
+  const ways = new PeerWays();
   let count = 0;
 
   return {
@@ -73,7 +79,9 @@ export async function startCluster(): Promise<Cluster> {
       const probe = await listen(createServer(), "127.0.0.1", 0);
       await probe.close();
       const way = await openBucketWay(bucket.url);
-      const address = `127.0.0.1:${new URL(probe.url).port}`;
+      const port = Number(new URL(probe.url).port);
+      const peers = await ways.open(port);
+      const { address } = peers;
       const env = {
         PATH: process.env["PATH"],
         NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
@@ -89,7 +97,8 @@ export async function startCluster(): Promise<Cluster> {
         GATEWAY_ADMISSION_PATIENCE_SECS: "8",
         GATEWAY_CLUSTER_BUCKET: "s3://gateway/objects",
         GATEWAY_CLUSTER_OPTIONS: bucketOptions(way.url),
-        GATEWAY_CLUSTER_LISTEN: address,
+        GATEWAY_CLUSTER_LISTEN: `127.0.0.1:${port}`,
+        GATEWAY_CLUSTER_ADVERTISE: address,
         GATEWAY_CLUSTER_KEY: SECRET,
         ...(clockAheadSecs === 0 ? {} : skewedClock(folder, clockAheadSecs)),
         ...more,
@@ -102,10 +111,11 @@ export async function startCluster(): Promise<Cluster> {
         detached: true,
       });
       running.add(child);
+      peers.of(child.pid as number);
       const exited = once(child, "exit").then(async ([code]) => {
         running.delete(child);
         instances.delete(address);
-        await way.close();
+        await Promise.all([way.close(), peers.close()]);
         return code as number | null;
       });
       const lines: string[] = [];
@@ -125,6 +135,8 @@ export async function startCluster(): Promise<Cluster> {
         gateway: new Gateway(at),
         metricsUrl: at.metricsUrl,
         bucket: way,
+        cutOff: () => peers.cut(),
+        rejoin: () => peers.heal(),
         lines,
         stop: async () => {
           child.kill("SIGTERM");

@@ -7,6 +7,7 @@ import { isPromised } from "../harness/ledger-load.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type Cluster, type Instance, startCluster } from "./cluster.ts";
+import { holdWhileCutOff } from "./cut-off.ts";
 import { hasRuntimeEnded, lose } from "./lose.ts";
 
 let cluster: Cluster;
@@ -108,3 +109,30 @@ it.each([
   expect(statuses.filter((status) => status !== 0 || !hasRuntimeEnded(others(lost)))).toEqual([]);
   await back(lost);
 });
+
+it.each(["owner", "another"] as const)(
+  "%s is cut off from the others alone, and no slot is held twice",
+  async (who) => {
+    const cut = one(who);
+    // The owner of the Cell goes on, whichever side it is on.
+    const going = who === "owner" ? [cut] : others(cut);
+    const [other] = going as [Instance];
+    const holder = who === "owner" ? (others(cut)[0] as Instance) : cut;
+    const how = async (answered: Answered): Promise<void> => {
+      const seen = await holdWhileCutOff({ holder, other }, upstream, () => cut.cutOff());
+      expect(seen.givenAfterMs).toBeGreaterThan(seen.endedAfterMs);
+      await answered(40);
+      cut.rejoin();
+    };
+    const fault = `${who}, cut off from the others`;
+    const { statuses } = await lose({ fault, upstream, others: going, lost: holder, how });
+    expect(statuses).toEqual([]);
+    // It serves again.
+    const minted = await other.gateway.mint(upstream.url);
+    await waitFor(
+      async () => (await holder.gateway.chat(minted)).status,
+      (status) => status === 200,
+      60_000,
+    );
+  },
+);

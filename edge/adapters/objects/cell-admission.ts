@@ -23,7 +23,7 @@ import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Admission, Alerts, CacheHitVerdict, Log } from "../../ports.ts";
+import type { Admission, Alerts, CacheHitVerdict, Log, SlotLeases } from "../../ports.ts";
 
 /**
  * Pauses between attempts at the Ledger. Their sum is well below the time that the platform grants to work after an
@@ -39,6 +39,8 @@ const HELD_MAX = 1000;
 export interface AdmissionStubs {
   /** See Admission. */
   readonly holder?: string;
+  /** See Admission. */
+  readonly leases?: SlotLeases;
   cell(name: string): CellApi & ExchangeApi;
   ledger(name: string): LedgerApi;
 }
@@ -46,6 +48,7 @@ export interface AdmissionStubs {
 export class CellAdmission implements Admission {
   readonly cell: string;
   readonly holder: string | undefined;
+  readonly leases: SlotLeases | undefined;
   readonly #stubs: AdmissionStubs;
   readonly #shards: number;
   readonly #alerts: Alerts;
@@ -65,6 +68,7 @@ export class CellAdmission implements Admission {
     this.#stubs = stubs;
     this.cell = cell;
     this.holder = stubs.holder;
+    this.leases = stubs.leases;
     this.#shards = shards;
     this.#alerts = alerts;
     this.#log = log;

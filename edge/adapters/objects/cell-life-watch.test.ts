@@ -2,16 +2,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CellLifeWatch } from "./cell-life-watch.ts";
 
+const LEASE_MS = 25_000;
 const never = async (): Promise<never> => await new Promise<never>(() => undefined);
 const pass = async (ms: number): Promise<unknown> => await vi.advanceTimersByTimeAsync(ms);
 
 /** `ask` answers with `life`, or never while that is null. */
 function isolate() {
   const cell = { life: "first" as string | null, asked: 0 };
-  const lives = new CellLifeWatch(async () => {
-    cell.asked += 1;
-    return cell.life ?? (await never());
-  }, Date.now);
+  const lives = new CellLifeWatch(
+    async () => {
+      cell.asked += 1;
+      return cell.life ?? (await never());
+    },
+    Date.now,
+    LEASE_MS,
+  );
   return { cell, lives };
 }
 
@@ -121,3 +126,71 @@ it("watches the permits, sessions and receipts in an answer, and disposes them",
   for (const stub of [got.permit, got.session, got.receipt]) stub[Symbol.dispose]();
   expect(disposed).toEqual(["permit", "session", "receipt"]);
 });
+
+describe("a Cell that is out of reach, with nobody else in its place", () => {
+  it("fails every call after a lease, not as retryable, and gets back what a late answer holds", async () => {
+    const { cell, lives } = isolate();
+    const answer = Promise.withResolvers<object>();
+    const waiting = outcome(lives.watched({ admit: async () => await answer.promise }).admit());
+    await pass(1_000);
+    cell.life = null;
+    await pass(LEASE_MS - 400);
+    expect(waiting.now).toBe("waits");
+    await pass(400);
+    expect(waiting.now).toEqual(new Error("the Cell is out of reach"));
+    const disposed = vi.fn();
+    answer.resolve({ verdict: "granted", permit: { [Symbol.dispose]: disposed } });
+    await pass(0);
+    expect(disposed).toHaveBeenCalledOnce();
+  });
+
+  it("ends the leases of running requests, and none while it answers, whatever the clock shows", async () => {
+    const { cell, lives } = isolate();
+    const ended = vi.fn();
+    const lease = lives.begin();
+    lease.watch(ended);
+    for (const stepMs of [3_600_000, -7_200_000, 0]) {
+      await pass(60_000);
+      vi.setSystemTime(Date.now() + stepMs);
+      expect([ended.mock.calls.length, await isHeld(lease)]).toEqual([0, true]);
+    }
+    cell.life = null;
+    vi.setSystemTime(Date.now() + 3_600_000);
+    await pass(LEASE_MS - 400);
+    vi.setSystemTime(Date.now() - 7_200_000);
+    expect(ended).not.toHaveBeenCalled();
+    await pass(400);
+    expect([ended.mock.calls.length, await isHeld(lease)]).toEqual([1, false]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("asks again soon after a connection broke, though the clock is set back", async () => {
+    const { cell, lives } = isolate();
+    await expect(
+      lives
+        .watched({ admit: async () => await Promise.reject(Object.assign(new Error(), { retryable: true })) })
+        .admit(),
+    ).rejects.toThrow();
+    vi.setSystemTime(Date.now() - 3_600_000);
+    const asked = cell.asked;
+    lives.begin().watch(() => undefined);
+    await pass(1_000);
+    expect(cell.asked - asked).toBe(5);
+  });
+
+  it("costs a lease one timer until it lasts, and none after it", async () => {
+    const { lives } = isolate();
+    const lease = lives.begin();
+    expect(vi.getTimerCount()).toBe(1);
+    lease.watch(() => undefined);
+    await pass(10_000);
+    lease.release();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+/** What the lease answers, once the timer that is due for the answer has run. */
+async function isHeld(lease: { isHeld(): Promise<boolean> }): Promise<boolean> {
+  const [held] = await Promise.all([lease.isHeld(), pass(0)]);
+  return held;
+}

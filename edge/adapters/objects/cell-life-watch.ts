@@ -2,10 +2,12 @@
  * Notices that a Cell lives elsewhere now (docs/rules/admission.md#between-owners). In a cluster an owner that is paused, or cut
  * off, answers nothing and closes no connection: calls to it wait without end, while its lease ends and the next owner serves
  * new calls. So the life of the Cell is asked for when a call begins and while it lasts, each time by a new call, a few times a
- * second for all calls together; when it is another one, what waits for the earlier life fails.
+ * second for all calls together; when it is another one, what waits for the earlier life fails. An answer also renews the leases
+ * on which this isolate holds slots (docs/rules/admission.md#leases-of-isolates).
  */
 import { sleep } from "../../../shared/sleep.ts";
-import type { Clock } from "../../ports.ts";
+import { HolderLease, type LeaseTimers } from "../../domain/admission/holder-lease.ts";
+import type { Clock, SlotLease, SlotLeases } from "../../ports.ts";
 
 /** Well below the time for which a new life of a Cell grants nothing (compose-cell.ts). */
 const LOOK_EVERY_MS = 200;
@@ -16,15 +18,20 @@ const LOOK_EVERY_MS = 200;
  */
 const QUIET_MS = 250;
 
+type Timer = ReturnType<typeof setTimeout>;
+
+const TIMERS: LeaseTimers<Timer> = { start: (ms, run) => setTimeout(run, ms), cancel: (timer) => clearTimeout(timer) };
+
 /** The parts of an answer that are stubs themselves. */
 const STUBS = ["permit", "session", "receipt"];
 
 type Methods = Readonly<Record<string | symbol, (...args: readonly unknown[]) => Promise<unknown>>>;
 
 /** One isolate's view of one Cell. Its answers are shared by all requests; each request has timers of its own. */
-export class CellLifeWatch {
+export class CellLifeWatch implements SlotLeases {
   readonly #ask: () => Promise<string>;
   readonly #clock: Clock;
+  readonly #leaseMs: number;
   /** How often the life was seen to change. */
   #count = 0;
   #seen: string | null = null;
@@ -33,10 +40,49 @@ export class CellLifeWatch {
   #askedMs = 0;
   #quietUntilMs = 0;
 
-  /** `ask`: asks the Cell for its life, on a fresh stub. */
-  constructor(ask: () => Promise<string>, clock: Clock) {
+  /** `ask`: asks the Cell for its life, on a fresh stub. `leaseMs`: how long this isolate keeps slots that it cannot renew. */
+  constructor(ask: () => Promise<string>, clock: Clock, leaseMs: number) {
     this.#ask = ask;
     this.#clock = clock;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** How many questions were asked. */
+  get asked(): number {
+    return this.#asked;
+  }
+
+  /** The last question that was answered. */
+  get answered(): number {
+    return this.#answered;
+  }
+
+  /** A lease on what the caller asks the Cell for from now on. It runs in the caller's context. */
+  begin(): SlotLease {
+    const lease = new HolderLease(this.#leaseMs, this, TIMERS);
+    const begunMs = this.#clock();
+    let timer: Timer | null = null;
+    return {
+      watch: (onEnd) => {
+        lease.atEnd(() => {
+          if (timer !== null) clearInterval(timer);
+          onEnd();
+        });
+        timer ??= setInterval(() => {
+          lease.renew();
+          this.#look();
+        }, LOOK_EVERY_MS);
+      },
+      isHeld: async () => {
+        // An isolate that was paused may read an old answer before its own timers have run.
+        if (Math.abs(this.#clock() - begunMs) >= LOOK_EVERY_MS) await sleep(0);
+        return !lease.hasEnded;
+      },
+      release: () => {
+        if (timer !== null) clearInterval(timer);
+        lease.release();
+      },
+    };
   }
 
   /** The stub, with calls that fail as retryable when its life is over. So do calls of the stubs in its answers. */
@@ -60,30 +106,44 @@ export class CellLifeWatch {
     return { ...answer, ...Object.fromEntries(found.map(([name, stub]) => [name, this.watched(stub, life)])) };
   }
 
+  /** Fails as well when the Cell was out of reach for as long as a lease: what the answer gives is not held any more. */
   async #during(work: unknown, life: number): Promise<unknown> {
     const lost = Promise.withResolvers<never>();
+    // Most calls are over before anybody looks again.
+    let lease: HolderLease<Timer> | undefined;
     const look = (): void => {
       if (this.#count !== life) lost.reject(Object.assign(new Error("the Cell lives elsewhere"), { retryable: true }));
       else this.#look();
     };
-    const timer = setInterval(look, LOOK_EVERY_MS);
+    const timer = setInterval(() => {
+      if (lease === undefined) {
+        lease = new HolderLease(this.#leaseMs, this, TIMERS);
+        lease.atEnd(() => lost.reject(new Error("the Cell is out of reach")));
+      }
+      lease.renew();
+      look();
+    }, LOOK_EVERY_MS);
     // Also when every call is short: the Cell takes an isolate that does not ask to be gone (silent-holders.ts).
     look();
     try {
       return await Promise.race([work, lost.promise]);
     } catch (error) {
+      dropLate(work);
       // A life that is over broke no connection.
       if (this.#count === life) this.#broken(error);
       throw error;
     } finally {
       clearInterval(timer);
+      lease?.release();
     }
   }
 
   /** Asks, unless another request has just done so. An answer to an earlier question than the last answered one is old. */
   #look(): void {
     const nowMs = this.#clock();
-    if (Math.abs(nowMs - this.#askedMs) < LOOK_EVERY_MS / 2 || nowMs < this.#quietUntilMs) return;
+    const quietMs = this.#quietUntilMs - nowMs;
+    // A clock that was set back does not make it quiet for longer.
+    if (Math.abs(nowMs - this.#askedMs) < LOOK_EVERY_MS / 2 || (quietMs > 0 && quietMs <= QUIET_MS)) return;
     this.#askedMs = nowMs;
     this.#asked += 1;
     const place = this.#asked;
@@ -100,4 +160,13 @@ export class CellLifeWatch {
   #broken(error: unknown): void {
     if ((error as { retryable?: unknown } | null)?.retryable === true) this.#quietUntilMs = this.#clock() + QUIET_MS;
   }
+}
+
+/** Gives back what comes with an answer for which nobody waits any more. */
+function dropLate(work: unknown): void {
+  const drop = (answer: unknown): void => {
+    if (typeof answer !== "object" || answer === null) return;
+    for (const [name, stub] of Object.entries(answer)) if (STUBS.includes(name)) (stub as Disposable)[Symbol.dispose]();
+  };
+  void Promise.resolve(work).then(drop, () => undefined);
 }

@@ -19,7 +19,7 @@ import { type PendingAdmission, SessionQueue } from "../../domain/admission/sess
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log } from "../../ports.ts";
+import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, SlotLeases } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { ExchangeTransport } from "./exchange-transport.ts";
@@ -46,6 +46,7 @@ interface ExchangeOptions {
 export class ExchangeAdmission implements Admission {
   readonly cell: string;
   readonly holder: string | undefined;
+  readonly leases: SlotLeases | undefined;
   readonly #options: ExchangeOptions;
   readonly #direct: CellAdmission;
   readonly #transports = new Set<ExchangeTransport>();
@@ -57,6 +58,7 @@ export class ExchangeAdmission implements Admission {
     this.#direct = options.direct;
     this.cell = options.direct.cell;
     this.holder = options.direct.holder;
+    this.leases = options.direct.leases;
   }
 
   async admit(request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome> {

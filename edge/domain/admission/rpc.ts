@@ -165,7 +165,10 @@ export interface LedgerBatch {
 
 /** RPC surface of the Cell object. */
 export interface CellApi {
-  /** A name for this life of the object: what is kept in memory only is of this life. `holder`: the isolate that calls. */
+  /**
+   * A name for this life of the object: what is kept in memory only is of this life. `holder`: the isolate that calls; for it
+   * another life begins too when what it held was taken back.
+   */
   life(holder: string): Promise<string>;
   admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>>;
   /** The permit of a request that was admitted in an exchange; null: the request has no place (any more). */

@@ -12,12 +12,19 @@ export class AdmissionEntries implements GrantCheck {
   readonly #entries = new Map<string, AdmissionEntry>();
   readonly #revisions: Pick<Revisions, "generation" | "staleAmong">;
   readonly #now: () => number;
+  readonly #heard: (holder: string | undefined) => void;
   /** The request that arrives in this turn: its records were compared a moment ago. */
   #arriving: AdmissionEntry | null = null;
 
-  constructor(revisions: Pick<Revisions, "generation" | "staleAmong">, now: () => number) {
+  /** `heard` is called with the isolate of each entry that is put, because a message of it has led to that. */
+  constructor(
+    revisions: Pick<Revisions, "generation" | "staleAmong">,
+    now: () => number,
+    heard: (holder: string | undefined) => void = () => undefined,
+  ) {
     this.#revisions = revisions;
     this.#now = now;
+    this.#heard = heard;
   }
 
   get size(): number {
@@ -31,6 +38,7 @@ export class AdmissionEntries implements GrantCheck {
   /** Adds an entry; it replaces an earlier one of the same request. */
   put(entry: AdmissionEntry): void {
     this.#entries.set(entry.request.requestId, entry);
+    this.#heard(entry.request.holder);
   }
 
   remove(entry: AdmissionEntry): void {

@@ -43,8 +43,9 @@ export class CellObject extends DurableObject<Bindings> {
   }
 
   async life(holder: string): Promise<string> {
-    this.#parts.holders.heard(holder);
-    return this.#life;
+    const { holders } = this.#parts;
+    holders.heard(holder);
+    return holders.lifeFor(holder, this.#life);
   }
 
   /** Answers at once: stale, granted, refused, or waiting with a place that the permit holds. */

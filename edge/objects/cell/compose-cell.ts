@@ -3,8 +3,9 @@
  * that is made after it: the scheduler and the budgets return decisions, which the admission controller applies; later
  * decisions of the budgets go through LateDecisions.
  */
+import { regrantAfterMs } from "../../domain/admission/holder-lease.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
-import { History } from "../../domain/cell/history.ts";
+import { History, SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
 import { Revisions } from "../../domain/cell/revisions.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";
@@ -75,7 +76,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const eventCounters = new EventCounters();
   eventCounters.restore(store.eventCounts);
 
-  const entries = new AdmissionEntries(revisions, now);
+  const entries = new AdmissionEntries(revisions, now, (holder) => holders.heard(holder));
   const scheduler = createScheduler({
     algorithm: settings.fairshareAlgorithm,
     maxInFlight: store.capacity ?? settings.globalMaxInFlight,
@@ -87,8 +88,8 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     sample: () => {
       const nowMs = now();
       history.add(scheduler.snapshot(nowMs), nowMs);
-      holders.sweep();
     },
+    passed: () => holders.sweep(),
     report: async () => {
       const { inFlight, queued, maxInFlight } = scheduler;
       const state = { in_flight: inFlight, queued, max_in_flight: maxInFlight, last_seen_ms: now() };
@@ -146,8 +147,8 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     activity,
   });
   const holders = new SilentHolders({
-    silentMs: settings.admissionPatienceMs,
-    now,
+    silentMs: regrantAfterMs(settings.admissionPatienceMs),
+    everyMs: SAMPLE_EVERY_MS,
     entries,
     abandon: (entry) => admission.abandon(entry, true),
   });

@@ -8,7 +8,7 @@ import { Heartbeat } from "./heartbeat.ts";
 function beating() {
   const waiting: (() => void)[] = [];
   const did: string[] = [];
-  const state = { seated: 0, diskFails: false, failures: 0 };
+  const state = { seated: 0, diskFails: false, failures: 0, passed: 0 };
   const write = (what: string) => {
     if (state.diskFails) throw new Error("the disk is full");
     did.push(what);
@@ -16,6 +16,9 @@ function beating() {
   const heartbeat = new Heartbeat({
     later: (_delayMs, run) => waiting.push(run),
     sample: () => did.push("sample"),
+    passed: () => {
+      state.passed += 1;
+    },
     report: async () => {
       did.push("report");
     },
@@ -38,11 +41,12 @@ function beating() {
 
 describe("the heartbeat of a Cell", () => {
   it("samples at once and at every beat, saves and reports with the fifth, and ends when no request is entered", async () => {
-    const { heartbeat, waiting, did, beats } = beating();
+    const { heartbeat, waiting, did, state, beats } = beating();
     heartbeat.wake();
     heartbeat.wake();
-    expect(did).toEqual(["sample"]);
+    expect([did, state.passed]).toEqual([["sample"], 0]);
     await beats(5);
+    expect(state.passed).toBe(5);
     expect(did).toEqual([...Array.from({ length: 6 }, () => "sample"), "save", "report", "save", "rest"]);
     expect(waiting).toHaveLength(0);
   });

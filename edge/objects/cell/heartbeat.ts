@@ -16,6 +16,8 @@ const SAMPLES_PER_REPORT = 5;
 interface HeartbeatParts {
   readonly later: (delayMs: number, run: () => void) => void;
   readonly sample: () => void;
+  /** Called when the time between two samples has passed, and not for the first sample. */
+  readonly passed: () => void;
   readonly report: () => Promise<void>;
   readonly save: () => void;
   readonly entryCount: () => number;
@@ -46,6 +48,7 @@ export class Heartbeat {
   }
 
   async #beat(count: number): Promise<void> {
+    this.#parts.passed();
     this.#parts.sample();
     if (count % SAMPLES_PER_REPORT !== 0) return this.#next(count + 1);
     try {

@@ -1,46 +1,52 @@
 /**
  * Takes back what isolates hold that are not heard any more. A machine that lost its power, or is paused, closes no connection,
  * so the runtime disposes none of its permits. In a cluster each isolate with open requests calls for the Cell's life
- * (cell-lives.ts); one that was silent for longer than a request waits for an owner has left the cluster by then, because its
- * lease has ended.
+ * (cell-life-watch.ts); one that was silent for longer than its lease has ended its requests itself, or cannot go on with them
+ * (docs/rules/admission.md#leases-of-isolates). No clock is read: one that is set changes nothing.
  */
+import { HolderSilence } from "../../domain/admission/holder-lease.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 
 interface SilentHoldersOptions {
-  /** An isolate that was silent for longer is gone, ms. */
+  /** An isolate that was silent for longer holds nothing any more, ms. */
   readonly silentMs: number;
-  readonly now: () => number;
+  /** The least time between two sweeps, ms. */
+  readonly everyMs: number;
   readonly entries: { all(): readonly AdmissionEntry[] };
   readonly abandon: (entry: AdmissionEntry) => void;
 }
 
 export class SilentHolders {
-  readonly #options: SilentHoldersOptions;
-  readonly #heardMs = new Map<string, number>();
-  #sweptMs = 0;
+  readonly #silence: HolderSilence;
+  readonly #entries: SilentHoldersOptions["entries"];
+  readonly #abandon: SilentHoldersOptions["abandon"];
 
-  constructor(options: SilentHoldersOptions) {
-    this.#options = options;
+  constructor({ silentMs, everyMs, entries, abandon }: SilentHoldersOptions) {
+    this.#silence = new HolderSilence(silentMs, everyMs);
+    this.#entries = entries;
+    this.#abandon = abandon;
   }
 
-  /** The isolate is alive. */
-  heard(holder: string): void {
-    this.#heardMs.set(holder, this.#options.now());
+  /** The isolate is alive. Undefined: the request's isolate needs no lease. */
+  heard(holder: string | undefined): void {
+    if (holder !== undefined) this.#silence.heard(holder);
   }
 
-  /** Ends the requests of silent isolates; call it every few seconds. An isolate that was never heard is left alone. */
+  /**
+   * The Cell's life as the isolate has to see it: another one after its slots were taken back, so that it queues and claims again
+   * what it still takes to be its own.
+   */
+  lifeFor(holder: string, life: string): string {
+    const losses = this.#silence.takenBack(holder);
+    return losses === 0 ? life : `${life}/${losses}`;
+  }
+
+  /** Ends the requests of silent isolates; call it when the interval has passed, and never earlier. */
   sweep(): void {
-    const { silentMs, now, entries, abandon } = this.#options;
-    const nowMs = now();
-    // After a pause of this object itself, or a step of its clock, nobody is known to have been silent.
-    const isLate = Math.abs(nowMs - this.#sweptMs) >= silentMs / 2;
-    this.#sweptMs = nowMs;
-    for (const [holder, heardMs] of this.#heardMs) {
-      if (isLate) this.#heardMs.set(holder, nowMs);
-      else if (nowMs - heardMs > silentMs) {
-        this.#heardMs.delete(holder);
-        for (const entry of entries.all()) if (entry.request.holder === holder) abandon(entry);
-      }
+    for (const holder of this.#silence.pass()) {
+      const held = this.#entries.all().filter(({ request }) => request.holder === holder);
+      if (held.length > 0) this.#silence.tookBack(holder);
+      for (const entry of held) this.#abandon(entry);
     }
   }
 }

@@ -13,10 +13,12 @@ import { type AdmittedRequest, admissionMessage } from "./admit.ts";
 export async function admitSubCall(call: Call, request: Prepared): Promise<AdmittedRequest> {
   const row = usageRowOf(call, request, { statusCode: 499, admission: "boon" });
   const message = { ...admissionMessage(call, request), need: NO_AMOUNTS, row };
+  call.slotHold.begin();
   try {
     const permit = await call.ports.admission.adopt(message);
     return { ...request, message, permit, admission: "boon", atOnce: true, sessionLost: null };
   } catch (error) {
+    call.slotHold.release();
     // The Cell may have the sub-call all the same.
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }

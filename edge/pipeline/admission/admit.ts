@@ -51,7 +51,10 @@ export async function admit(
 ): Promise<AdmittedRequest> {
   return await withSpan(call, "admission", async (span) => {
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
-    const admitted = await seekSlot(call, request, reload);
+    const admitted = await seekSlot(call, request, reload).catch((error: unknown) => {
+      call.slotHold.release();
+      throw error;
+    });
     const { admission, queueWaitMs } = admitted;
     span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
     return admitted;
@@ -110,6 +113,11 @@ async function seekSlot(
     waiting.permit?.[Symbol.dispose]();
     waiting.permit = null;
     const { permit } = answer;
+    if (answer.verdict === "granted" && !(await call.slotHold.isHeld())) {
+      current = await queuesAgain(call, current, permit, waiting, reload);
+      resets += 1;
+      continue;
+    }
     if (answer.verdict !== "waiting") {
       if (await budgetsAway(call, current, answer, { permit, waiting, patience })) {
         current = await judgedAgain(call, [], { ...current, queueEntryUnknown: true }, waiting, reload);
@@ -119,16 +127,11 @@ async function seekSlot(
       return admittedBy(call, current, { message, permit, atOnce: true, sessionLost }, answer);
     }
     waiting.sinceMs ??= call.ports.clock();
+    call.slotHold.keepPlace();
     const decision = await waitForDecision(call, current, permit, waiting);
-    if (decision === null) {
-      // The Cell was reset while the request waited. A request is not dropped for that, so it queues again. In case
-      // only the call failed, the place is kept until it is taken over: giving it up would write a row of a request
-      // that goes on.
-      waiting.permit = permit;
-      current = { ...current, queueEntryUnknown: true };
+    if (decision === null || (decision.verdict === "granted" && !(await call.slotHold.isHeld()))) {
+      current = await queuesAgain(call, current, permit, waiting, reload);
       resets += 1;
-      // The next life of the Cell knows recent changes, but not since when this request waits.
-      current = await judgedAgain(call, [], current, waiting, reload);
     } else if (decision.verdict === "stale") {
       waiting.permit = permit;
       current = await judgedAgain(call, decision.items, current, waiting, reload);
@@ -144,6 +147,23 @@ async function seekSlot(
   const { alerts, admission } = call.ports;
   alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again and again while a request waited"));
   throw new StageFailure(new GatewayError("scheduler_unavailable"), current);
+}
+
+/**
+ * The Cell was reset while the request waited, or its isolate was cut off for too long. A request is not dropped for that, so it
+ * queues again. In case only the call failed, the place is kept until it is taken over: giving it up would write a row of a request
+ * that goes on. The next life of the Cell knows recent changes, but not since when this request waits.
+ */
+async function queuesAgain(
+  call: Call,
+  request: Prepared,
+  permit: PermitHandle,
+  waiting: Waiting,
+  reload: (request: Prepared) => Promise<Prepared>,
+): Promise<Prepared> {
+  waiting.sinceMs ??= call.ports.clock();
+  waiting.permit = permit;
+  return await judgedAgain(call, [], { ...request, queueEntryUnknown: true }, waiting, reload);
 }
 
 /**
@@ -256,6 +276,7 @@ async function requestAdmission(
   message: AdmissionRequest,
   again = false,
 ): Promise<AdmissionOutcome> {
+  call.slotHold.begin();
   try {
     return await call.ports.admission.admit(message, again);
   } catch (error) {

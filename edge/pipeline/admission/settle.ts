@@ -2,7 +2,7 @@
  * Step 9: the one end of a request that held a slot. Three triggers (end, error, client gone), and one latch: only the
  * first counts. The promise `done` is given to `waitUntil` before the response is returned. While the request runs, it
  * notices a reset of its Cell and has the new Cell adopt the slot (docs/rules/settlement-and-rows.md#exactly-once,
- * docs/rules/admission.md#reset-and-adoption).
+ * docs/rules/admission.md#reset-and-adoption), and ends when its slot may be another's (#leases-of-isolates).
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { PermitHandle, Settlement } from "../../domain/admission/rpc.ts";
@@ -48,6 +48,8 @@ export class Settler {
   #ended = false;
   #watching = false;
   #callOffWatch: (() => void) | null = null;
+  /** Resolves when the slot is lost: nothing that needs the Cell is waited for then. */
+  readonly #lost = Promise.withResolvers<void>();
   /** An adoption under way: until it is over, it is not known which permit has to be settled. */
   #adoption: Promise<void> = Promise.resolve();
 
@@ -57,6 +59,7 @@ export class Settler {
     this.#request = request;
     this.#permit = request.permit;
     void request.sessionLost?.then(() => this.#watch());
+    call.slotHold.listen(() => this.#lost.resolve());
     call.waitUntil(this.#finished.promise);
   }
 
@@ -90,7 +93,7 @@ export class Settler {
 
   /** Gives up an adopted permit too: if only the earlier one were given up, the request would be charged for both. */
   async #giveUp(): Promise<void> {
-    await this.#adoption.catch(() => undefined);
+    await this.#adopted();
     this.#permit[Symbol.dispose]();
     this.#finished.resolve();
   }
@@ -102,13 +105,19 @@ export class Settler {
   #over(): void {
     this.#ended = true;
     this.#callOffWatch?.();
+    this.#call.slotHold.release();
+  }
+
+  /** Resolves when the adoption under way is over, or means nothing any more. */
+  async #adopted(): Promise<void> {
+    await Promise.race([this.#adoption.catch(() => undefined), this.#lost.promise]);
   }
 
   async #deliver(ending: RequestEnd): Promise<void> {
     const billed = ending.billed ?? NOTHING_BILLED;
     const row = await withEnergy(this.#call, this.#request, this.#row(ending));
     const upstream = this.#request.upstream.outcomes;
-    await this.#adoption.catch(() => undefined);
+    await this.#adopted();
     const actualTokens = ending.refunded === true ? 0 : totalTokens(billed);
     const settled = this.#handIn({ row, actualTokens, upstream });
     reportEnd(this.#call, this.#request, row, ending); // while the Cell works
@@ -127,8 +136,9 @@ export class Settler {
   }
 
   async #watch(): Promise<void> {
-    if (this.#watching) return;
+    if (this.#watching || this.#ended) return;
     this.#watching = true;
+    this.#call.slotHold.keepSlot();
     while (!this.#ended) {
       try {
         await this.#permit.lost();
@@ -151,7 +161,7 @@ export class Settler {
    * adoption.
    */
   async #adopt(): Promise<void> {
-    const { ports, config } = this.#call;
+    const { ports, config, slotHold } = this.#call;
     const { admission, sleep } = ports;
     const attempts = Math.max(ADOPT_ATTEMPTS_MIN, config.admissionPatienceMs / ADOPT_EVERY_MS);
     const { message } = this.#request;
@@ -160,10 +170,12 @@ export class Settler {
     for (let attempt = 1; ; attempt += 1) {
       const row = this.#row({ statusCode: 499 });
       try {
-        this.#permit = await admission.adopt({ ...message, row, waitedMs }, attempt > 1);
+        const adopted = await admission.adopt({ ...message, row, waitedMs }, attempt > 1);
+        if (slotHold.failure === null) this.#permit = adopted;
+        else adopted[Symbol.dispose]();
         return;
       } catch (error) {
-        if (this.#ended || attempt >= attempts) throw error;
+        if (this.#ended || slotHold.failure !== null || attempt >= attempts) throw error;
       }
       await sleep(ADOPT_EVERY_MS, this.#call.request.signal);
     }

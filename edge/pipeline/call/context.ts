@@ -15,6 +15,7 @@ import type { ToolLists } from "../memory/tool-lists.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
+import type { SlotHold } from "./slot-hold.ts";
 
 /** The part of the configuration that the pipeline needs. */
 export interface PipelineConfig {
@@ -93,6 +94,8 @@ export interface Call {
   readonly arrivedMs: number;
   /** Release what steps acquired before the request is forwarded; called then, or before its refusal is answered. */
   readonly cleanups: (() => void)[];
+  /** Its slot, or place in the queue, as long as the isolate may use it. */
+  readonly slotHold: SlotHold;
   /** The timer that the call's waits share. */
   readonly timer: SharedTimer;
   /** Keeps the isolate alive for work that outlives the response. */

@@ -17,7 +17,8 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
   if (!job.events) return false;
   client.limitWriteTime(REPORT_WITHIN_MS);
   try {
-    await client.write(errorEvent(errorBody("upstream_stream_error"), before));
+    const told = job.cancellation.slotLost?.body ?? errorBody("upstream_stream_error");
+    await client.write(errorEvent(told, before));
     await client.close();
     return true;
   } catch {

@@ -79,7 +79,9 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     forwarded.span.end(call.ports.clock());
     if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     let failure: GatewayError | null = null;
+    const { slotLost } = cancellation;
     if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
+    else if (end === "broken" && slotLost !== null) failure = slotLost;
     else if (end === "broken") {
       call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
       if (cancellation.timedOut) request.upstream.count("timeout");
@@ -113,17 +115,17 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     for (const free of atEnd) free();
     buffer?.close();
     forwarded.span.end(call.ports.clock());
-    const { clientGone, timedOut } = cancellation;
+    const { clientGone, timedOut, slotLost } = cancellation;
     const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true });
     if (clientGone) {
       settler.end({ statusCode: 499, billed: used, failure: error });
       throw new ClientGone();
     }
-    if (broken) {
+    if (broken && slotLost === null) {
       call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
       reportBrokenStream(call, request.model, timedOut, scan.bytes);
     }
-    const failure = broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error;
+    const failure = slotLost ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
     settler.end({ statusCode, billed: { ...used, costUsd: 0 }, refunded: true, failure });
     throw failure;

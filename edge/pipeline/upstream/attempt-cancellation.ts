@@ -1,9 +1,12 @@
 /**
- * The end of one upstream attempt (its client is gone, its deadline has passed, or its reader was cut off) as one
- * signal (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte
+ * The end of one upstream attempt (its client is gone, its deadline has passed, its reader was cut off, or its slot was
+ * lost) as one signal (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte
  * of the answer.
  */
+
+import type { GatewayError } from "../../../shared/errors.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import type { SlotHold } from "../call/slot-hold.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 
 export class AttemptCancellation {
@@ -11,18 +14,22 @@ export class AttemptCancellation {
   readonly #client: AbortSignal;
   readonly #timeoutMs: number;
   readonly #waits: SharedTimer;
+  readonly #slot: SlotHold;
+  readonly #callOffLoss: () => void;
   readonly #onGone = (): void => this.#controller.abort(new ClientGone());
   #callOff: (() => void) | null = null;
   #timedOut = false;
   #readerStalled = false;
 
-  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer) {
+  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer, slot: SlotHold) {
     this.#client = client;
+    this.#slot = slot;
     this.#waits = waits;
     this.#timeoutMs = timeoutMs;
     this.resume();
     if (client.aborted) this.#onGone();
     else client.addEventListener("abort", this.#onGone, { once: true });
+    this.#callOffLoss = slot.listen(() => this.#controller.abort(slot.failure));
   }
 
   get signal(): AbortSignal {
@@ -31,6 +38,11 @@ export class AttemptCancellation {
 
   get timedOut(): boolean {
     return this.#timedOut;
+  }
+
+  /** What the client is told because the slot was lost while the attempt ran; null: it was not. */
+  get slotLost(): GatewayError | null {
+    return this.#slot.failure;
   }
 
   /** The client left, as the platform has reported, or was cut off. */
@@ -81,5 +93,6 @@ export class AttemptCancellation {
   release(): void {
     this.#callOff?.();
     this.#client.removeEventListener("abort", this.#onGone);
+    this.#callOffLoss();
   }
 }

@@ -60,7 +60,13 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
-  const cancellation = new AttemptCancellation(call.request.signal, timeoutMsOf(call, model), call.timer);
+  if (call.slotHold.failure !== null) throw call.slotHold.failure;
+  const cancellation = new AttemptCancellation(
+    call.request.signal,
+    timeoutMsOf(call, model),
+    call.timer,
+    call.slotHold,
+  );
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
   progress.begin(target.name);
@@ -77,6 +83,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
     cancellation.release();
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
     if (cancellation.clientGone) throw new ClientGone();
+    if (cancellation.slotLost !== null) throw cancellation.slotLost;
     if (error instanceof GatewayError) throw error;
     progress.end();
     return cancellation.timedOut
