@@ -56,7 +56,8 @@ it("says how it gets a model, reads at once, and changes by a click alone, as th
   await card.getByRole("button", { name: "Run" }).waitFor();
   await page.getByText("Read a tenant", { exact: true }).click();
   await page.getByText(`GET /api/v1/tenants/${tenant.id}`, { exact: true }).waitFor();
-  expect(await card.locator("strong").textContent()).toBe(tenant.name);
+  expect(await card.locator("strong").textContent()).toBe(JSON.stringify(tenant.name));
+  await card.getByText(tenant.id, { exact: true }).waitFor();
   expect(await card.getByRole("row").allTextContents()).toEqual(["FieldNowThen", 'status"active""suspended"']);
   await page.getByText("read [", { exact: false }).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
@@ -117,6 +118,10 @@ it("does nothing by a click on what somebody else has changed meanwhile, and sho
   await fixture.gateway.must("PUT", `/tenants/${tenant.id}/quota`, quota);
   await card.getByRole("button", { name: "Run" }).click();
   await card.getByText("has changed since it was shown").waitFor();
+  expect(await card.getByRole("status").getByRole("listitem").allTextContents()).toEqual([
+    "tokens_per_minute 0 → 300",
+    "max_in_flight null → 4",
+  ]);
   await card.getByRole("row", { name: "tokens_per_minute 300 7" }).waitFor();
   await card.getByRole("row", { name: "max_in_flight not named, so reset to its default 4 null" }).waitFor();
   expect(await tenantNow(tenant)).toMatchObject(quota);
@@ -140,7 +145,9 @@ it("shows what others have written as text, and does nothing of what it says", a
   await ask(visit, { get_tenants_id: { id: tenant.id } }, propose("delete_tenants_id", tenant));
   await page.getByRole("button", { name: "Run" }).waitFor();
   await page.getByText("read [", { exact: false }).waitFor();
-  expect(await page.getByRole("region", { name: "Proposed change" }).locator("strong").textContent()).toBe(order);
+  expect(await page.getByRole("region", { name: "Proposed change" }).locator("strong").textContent()).toBe(
+    JSON.stringify(order),
+  );
   expect([await sidewaysPixels(page), visit.problems()]).toEqual([0, []]);
   expect((await audits(tenant.id)).map(({ action }) => action)).toEqual(["create_tenant"]);
 });
