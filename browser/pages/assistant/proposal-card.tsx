@@ -57,10 +57,12 @@ export function ProposalCard({
                     {follows && <span className={classes["muted"]}> {text("follows")}</span>}
                   </td>
                   <td>
-                    {from ?? text("unknown")} {from_name !== null && <strong>{from_name}</strong>}
+                    {from ?? text("unknown")}
+                    {from_name !== null && <strong> {from_name}</strong>}
                   </td>
                   <td>
-                    {to} {to_name !== null && <strong>{to_name}</strong>}
+                    {to}
+                    {to_name !== null && <strong> {to_name}</strong>}
                   </td>
                 </tr>
               ))}
