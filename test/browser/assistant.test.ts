@@ -152,6 +152,32 @@ it("shows what others have written as text, and does nothing of what it says", a
   expect((await audits(tenant.id)).map(({ action }) => action)).toEqual(["create_tenant"]);
 });
 
+it("measures what it proposes to measure after a click alone, as the person who clicks, within the bounds of the settings", async () => {
+  const name = `${BRAIN}-proposed`;
+  await fixture.gateway.must("POST", "/models", { model_name: name, model_type: "chat", api_base: model.url });
+  await fixture.gateway.must("PUT", "/settings/assistant", { brain_model: name });
+  const visit = await fixture.open({ as: "admin" });
+  const { page } = visit;
+  await page.goto("/assistant");
+  const card = page.getByRole("region", { name: "Proposed change" });
+  const propose_change = { change: "post_benchmarks", body: { model: name, max_requests: 501 } };
+  await ask(visit, { propose_change });
+  await card.getByRole("row", { name: "concurrency not named, so reset to its default – 8" }).waitFor();
+  await card.getByRole("row", { name: `model – "${name}"` }).waitFor();
+  await card.getByRole("button", { name: "Run" }).click();
+  await card.getByText("Refused: HTTP 400. Nothing was changed.").waitFor();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await ask(visit, { propose_change: { ...propose_change, body: { model: name, max_requests: 8 } } });
+  await card.getByRole("button", { name: "Run" }).click();
+  await card.getByText("Done, as you: HTTP 200.").waitFor();
+  await card.getByRole("link").click();
+  await page.getByRole("row", { name: /done/ }).first().waitFor();
+  const started = await fixture.gateway.must<readonly AuditEntry[]>("GET", "/audit?action=start_benchmark&limit=5");
+  expect(started.filter(({ detail }) => JSON.stringify(detail).includes(name))).toMatchObject([
+    { actor: fixture.admin.email },
+  ]);
+});
+
 it("measures a model by a synthetic tenant, shows it while it runs and keeps the figures", async () => {
   const name = `${BRAIN}-measured`;
   await fixture.gateway.must("POST", "/models", { model_name: name, model_type: "chat", api_base: model.url });
