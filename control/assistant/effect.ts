@@ -138,7 +138,7 @@ function fieldsSet(
   return [
     ...Object.keys(given).map((field) => fieldSet(field, { isDefault: false, follows: false })),
     ...left.filter((one) => (isCreation ? !isNothing(one.to) : !isSame(one))),
-    ...besides.filter((one) => !isSame(one)),
+    ...besides.filter((one) => (isCreation ? !isNothing(one.to) : !isSame(one))),
   ];
 }
 

@@ -43,7 +43,7 @@ interface Meaning {
   readonly nullKeeps?: readonly string[];
   /** Fields that are objects, of which a member that is left out keeps its value. */
   readonly merged?: readonly string[];
-  /** Fields of the record that follow from a body, instead of what it says of them, and besides. */
+  /** Fields of the record that follow from a body, instead of what it says of them, and besides. A new record has nothing before. */
   readonly follows?: (body: Fields, before: Fields) => Fields;
 }
 
@@ -58,7 +58,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   "PATCH /tenants/{id}/guardrails": { body: tenantGuardrailsSchema },
   "PATCH /tenants/{id}/schedule": { body: tenantScheduleSchema },
   "PATCH /tenants/{id}/status": { body: tenantStatusSchema },
-  "POST /tenants/{id}/keys": { body: createKeySchema },
+  "POST /tenants/{id}/keys": { body: createKeySchema, follows: budgetStart },
   "PUT /keys/{id}": {
     body: updateKeySchema,
     follows: (body, before) =>
@@ -136,8 +136,8 @@ export function storedValues(
       ];
     }),
   );
-  const isRefused = before === null || parsed?.success === false;
-  return { named, following: isRefused || follows === undefined ? {} : follows(meant, before) };
+  const isKnown = parsed?.success !== false && (before !== null || route.startsWith("POST "));
+  return { named, following: isKnown && follows !== undefined ? follows(meant, before ?? {}) : {} };
 }
 
 /** When a budget begins (control/resources/budget-columns.ts). */

@@ -126,6 +126,8 @@ describe("what stands on a card", () => {
     await assistant.api("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 5, budget_period: "monthly" });
     const budget = await assistant.proposed("patch_tenants_id_budget", { id: tenant.id }, { budget_tokens: null });
     expect(budget.changes.at(-1)).toMatchObject({ field: "budget_started_at", to: "null", follows: true });
+    const key = await assistant.proposed("post_tenants_id_keys", { id: tenant.id }, { budget_tokens: 5 });
+    expect(key.changes.at(-1)).toMatchObject({ field: "budget_started_at", to: "when it is run", follows: true });
   });
 
   it("has no text in it that its own labels could be taken for, or that covers them", async () => {

@@ -8,12 +8,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { AssistantChange, AssistantRun } from "../../shared/assistant.ts";
 import type { User } from "../../shared/schema/user.ts";
 import { type AssistantConsole, startAssistantConsole } from "../../test/harness/assistant-console.ts";
-import { targetOf } from "../../test/harness/route-targets.ts";
+import { targetOf, unique } from "../../test/harness/route-targets.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
 import { createApp } from "../api/app.ts";
 import { buildDocument } from "../api/document.ts";
 import type { ApiDeps } from "../api/types.ts";
-import { operationsOf } from "../assistant/operations.ts";
+import { type AssistantOperation, operationsOf } from "../assistant/operations.ts";
 import { recordIn, recordReads, type StoredRecord } from "../assistant/record-reads.ts";
 import { LIVE_RULES } from "./live/live-rules.ts";
 
@@ -57,6 +57,9 @@ afterAll(async () => {
 const send = async (method: string, path: string, body?: unknown): Promise<Response> =>
   await assistant.testing.control.request(method, path, body as object);
 
+const exampleOf = ({ method, path }: AssistantOperation): StoredRecord =>
+  DOCUMENT.paths[`/api/v1${path}`]?.[method.toLowerCase()]?.requestBody?.content["application/json"].example ?? {};
+
 /** The values to try in a field: those that schemas transform, those that clear, and another one. */
 function valuesOf(schema: StoredRecord, now: unknown): readonly unknown[] {
   const types = [schema["type"] ?? []].flat();
@@ -82,9 +85,7 @@ it.each(CHANGES.map((operation) => [`${operation.method} ${operation.path}`, ope
       template === "/users/{id}"
         ? { path: `/api/v1/users/${(await assistant.api<User[]>("GET", "/users?q=ann"))[0]?.id}`, record: null }
         : await targetOf(send, `/api/v1${template}`);
-    const example =
-      DOCUMENT.paths[`/api/v1${template}`]?.[method.toLowerCase()]?.requestBody?.content["application/json"];
-    const { model_name: _, ...fields } = { ...example?.example, ...NEEDED[route] } as StoredRecord;
+    const { model_name: _, ...fields } = { ...exampleOf(operation), ...NEEDED[route] } as StoredRecord;
     const full = {
       ...fields,
       ...(Object.hasOwn(fields, "name") ? { name: target.record?.["name"] } : {}),
@@ -128,6 +129,59 @@ it.each(CHANGES.map((operation) => [`${operation.method} ${operation.path}`, ope
   60_000,
 );
 
+const CREATIONS = OPERATIONS.filter(({ method, path }) =>
+  [
+    "/tenants",
+    "/tenants/{id}/keys",
+    "/fairshare/groups",
+    "/mcp-servers",
+    "/models",
+    "/models/{id}/endpoints",
+    "/recipes",
+  ].some((one) => method === "POST" && path === one),
+);
+
+it.each(CREATIONS.map((operation) => [operation.path, operation] as const))(
+  "POST %s makes what its card says",
+  async (template, operation) => {
+    const target = await targetOf(send, `/api/v1${template}`);
+    const full = exampleOf(operation);
+    const properties = operation.body?.["properties"] as Readonly<Record<string, StoredRecord>>;
+    const required = Array.isArray(operation.body?.["required"]) ? (operation.body["required"] as string[]) : [];
+    const problems: unknown[] = [];
+    let made = 0;
+    for (const [name, property] of Object.entries(properties)) {
+      for (const value of valuesOf(property, full[name])) {
+        const names = ["name", "model_name"].filter((one) => required.includes(one) && one !== name);
+        const body = {
+          ...Object.fromEntries(required.map((one) => [one, full[one]])),
+          ...Object.fromEntries(names.map((one) => [one, unique(one)])),
+          [name]: value,
+        };
+        const card = await assistant.proposed(operation.name, parametersOf(template, target.path), body);
+        const ran = (await (await assistant.run(card.token)).json()) as AssistantRun;
+        if (ran.status !== 200) continue;
+        made += 1;
+        const answer = JSON.parse(ran.answer) as StoredRecord & { readonly key?: StoredRecord };
+        const record = answer.key ?? answer;
+        // Members that are left out of an object get values of the service's own.
+        const isMade = ({ field, to }: AssistantChange): boolean =>
+          to === "when it is run" || isSaid(to, record[field]) || (field === "health" && to === "{}");
+        const wrong = card.changes.filter((one) => Object.hasOwn(record, one.field) && !isMade(one));
+        if (wrong.length > 0) problems.push([body, wrong, wrong.map(({ field }) => record[field])]);
+      }
+    }
+    expect(made).toBeGreaterThan(0);
+    expect(problems).toEqual([]);
+  },
+  60_000,
+);
+
+/** Whether a text of a card says this value. */
+function isSaid(text: string | null, value: unknown): boolean {
+  return text !== null && /^\W|^(null|true|false|\d)/.test(text) && isDeepStrictEqual(JSON.parse(text), value);
+}
+
 /** Where a card is wrong about what became of a record. */
 function complaintsAbout(
   route: string,
@@ -140,8 +194,6 @@ function complaintsAbout(
   return Object.keys(after).flatMap((name): readonly unknown[] => {
     const [was, is] = [before[name], after[name]];
     const row = rowOf(name);
-    const isSaid = (text: string | null, value: unknown): boolean =>
-      text !== null && /^\W|^(null|true|false|\d)/.test(text) && isDeepStrictEqual(JSON.parse(text), value);
     if (row === undefined)
       return isDeepStrictEqual(was, is) || NOT_SET.includes(name) ? [] : [[name, "is not shown", was, is]];
     const isNow = row.to === "when it is run" && Math.abs(Date.now() - Date.parse(String(after[name]))) < 60_000;

@@ -171,7 +171,7 @@ it("measures what it proposes to measure after a click alone, as the person who 
   await card.getByRole("button", { name: "Run" }).click();
   await card.getByText("Done, as you: HTTP 200.").waitFor();
   await card.getByRole("link").click();
-  await page.getByRole("row", { name: /done/ }).first().waitFor();
+  await page.getByRole("row", { name: new RegExp(`${name}.*done`) }).waitFor();
   const started = await fixture.gateway.must<readonly AuditEntry[]>("GET", "/audit?action=start_benchmark&limit=5");
   expect(started.filter(({ detail }) => JSON.stringify(detail).includes(name))).toMatchObject([
     { actor: fixture.admin.email },
@@ -195,7 +195,7 @@ it("measures a model by a synthetic tenant, shows it while it runs and keeps the
   await page.getByRole("button", { name: "Start benchmark" }).click();
   await page.getByRole("heading", { name: `Benchmark of ${name}`, exact: true }).waitFor();
   await page.getByText("of 40 requests").waitFor();
-  await page.getByRole("row", { name: /done/ }).waitFor();
+  await page.getByRole("row", { name: new RegExp(`${name}.*done`) }).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.locator("canvas").nth(1).waitFor();
   expect(visit.problems()).toEqual([]);
