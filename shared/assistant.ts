@@ -29,9 +29,16 @@ export interface AssistantChange {
   readonly field: string;
   /** Null: not known, or there is none yet. */
   readonly from: string | null;
+  /** The name, as JSON, of the object whose id `from` is; null: it is no id, or the object is not there. */
+  readonly from_name: string | null;
+  /** What it will be, whatever the call says of it. */
   readonly to: string;
+  /** As `from_name`, of `to`. */
+  readonly to_name: string | null;
   /** The call does not name it: it gets its default because of that. */
   readonly isDefault: boolean;
+  /** The call does not name it: it changes because of what it names. */
+  readonly follows: boolean;
 }
 
 /** A write that a person may run once, exactly as it stands here. */
@@ -46,10 +53,13 @@ export interface AssistantProposal {
   readonly body: string | null;
   /** What the route does, in words of the gateway's own. */
   readonly summary: string;
-  /** The name of what is changed; null: not known, or something new. */
+  /** The name of what is changed, as JSON; null: not known, or something new. */
   readonly object: string | null;
-  /** The name of what that belongs to; null: not known, or to nothing. */
+  /** Its id, or what the path has in its place; null: there is none. */
+  readonly object_id: string | null;
+  /** The name of what that belongs to, as JSON; null: not known, or to nothing. */
   readonly parent: string | null;
+  readonly parent_id: string | null;
   readonly changes: readonly AssistantChange[];
   /** True: there is no way back. */
   readonly isFinal: boolean;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { oneLine, printableJson, terminalText } from "./printable.ts";
+import { oneLine, printableJson, terminalText, visibleJson } from "./printable.ts";
 
 /** Written independently: what a terminal or a line reader may act upon. */
 function isActedOn(codePoint: number): boolean {
@@ -51,5 +51,32 @@ describe("text from outside", () => {
 
   it("keeps the end of a line of JSON", () => {
     expect(printableJson('{"a":"\u009b"}\n')).toBe('{"a":"\\u009b"}\n');
+  });
+});
+
+describe("JSON whose characters stand for themselves", () => {
+  const strange = fc.constantFrom(
+    "\u00a0",
+    "\u3000",
+    "\u200b",
+    "\u2800",
+    "\u202e",
+    "\ufeff",
+    "\u{e0041}",
+    "\u0301",
+    "é",
+    "😀",
+  );
+  const texts = fc.array(fc.oneof(strange, fc.string({ unit: "grapheme" }))).map((parts) => parts.join(""));
+
+  it("means the same, and has neither what shows nothing nor what covers its lines", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), texts, (value, text) => {
+        const given = { [text]: [value, text] };
+        const visible = visibleJson(JSON.stringify(given));
+        expect(JSON.parse(visible)).toEqual(JSON.parse(JSON.stringify(given)));
+        expect(visible).not.toMatch(/\p{C}|\p{Zl}|\p{Zp}|\u00a0|\u3000|\u2800|\u200b|\ufeff|\p{M}{5}/u);
+      }),
+    );
   });
 });

@@ -27,3 +27,14 @@ export function terminalText(text: string): string {
 export function printableJson(json: string): string {
   return json.replace(LEFT_BY_JSON, spelled);
 }
+
+/**
+ * Characters that show nothing, or something other than themselves: line and paragraph ends, spaces that are no space, joiners, tags,
+ * private and unassigned ones, and marks beyond the few that a letter has, which would cover the lines around it.
+ */
+const NOT_VISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|(?<=\p{M}{4})\p{M}/gu;
+
+/** JSON text in which every character stands for itself: all others are escaped; its meaning is the same. */
+export function visibleJson(json: string): string {
+  return json.replace(NOT_VISIBLE, (character) => character.split("").map(spelled).join(""));
+}

@@ -4,6 +4,7 @@
  */
 import createClient, { type Client } from "openapi-fetch";
 import type { components, paths } from "../../control/client/schema.generated.ts";
+import { PERSON_HEADER, personOf } from "../../shared/console-person.ts";
 import { ApiError, errorOf } from "./api-error.ts";
 
 /** The records of the Management API by their names in its document. */
@@ -23,12 +24,34 @@ export function whenSignedOut(act: () => void): void {
   signedOut = act;
 }
 
+/** As whom the session was read last, as in the header; null: not known yet. */
+let person: string | null = null;
+let personChanged = (): void => undefined;
+
+/** Sets what is done when an answer was given to another person, role or tenant than the session names. */
+export function whenPersonChanged(act: () => void): void {
+  personChanged = act;
+}
+
+/** Sets as whom the session was read. */
+export function expectPerson(user: Parameters<typeof personOf>[0] | null): void {
+  person = user === null ? null : personOf(user);
+}
+
+function notePerson(answered: string | null): void {
+  if (answered === null || person === null || answered === person) return;
+  // Told once: the session is read now.
+  person = null;
+  personChanged();
+}
+
 /** Sends requests; those that nobody answers reject with ApiError `unreachable`. */
 export async function send(request: Request): Promise<Response> {
   try {
     const response = await fetch(request);
     // a wrong password, and a wrong key that the playground passes on, are 401 too
     if (response.status === 401 && /^\/api\/(live|assistant)(\/|$)/.test(new URL(request.url).pathname)) signedOut();
+    notePerson(response.headers.get(PERSON_HEADER));
     return response;
   } catch (error) {
     if (request.signal.aborted) throw error;

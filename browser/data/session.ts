@@ -1,7 +1,7 @@
 /** Who has signed in, how one can, and which build the server hands out (docs/rules/console.md#sessions). */
 import { queryOptions } from "@tanstack/react-query";
 import { learnServerTime } from "../time/server-time.ts";
-import { send } from "./api.ts";
+import { expectPerson, send } from "./api.ts";
 import { type ApiError, errorOf } from "./api-error.ts";
 import { retries } from "./reads.ts";
 import { notUnderstood, type Session, type SessionUser, sessionOf, userOf } from "./session-answer.ts";
@@ -20,7 +20,9 @@ export const sessionQuery = queryOptions<Session, ApiError>({
   queryFn: async ({ signal }) => {
     const body = await answered(await send(new Request(new URL("/api/session", location.origin), { signal })));
     learnServerTime(fieldsOf(body)["now_ms"]);
-    return sessionOf(body);
+    const session = sessionOf(body);
+    expectPerson(session.user);
+    return session;
   },
   retry: retries,
   refetchInterval: ({ state }) => (state.data?.user?.status === "pending" ? PENDING_EVERY_MS : SESSION_EVERY_MS),

@@ -4,7 +4,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
-import { whenSignedOut } from "../data/api.ts";
+import { whenPersonChanged, whenSignedOut } from "../data/api.ts";
 import { ApiError } from "../data/api-error.ts";
 import { SESSION_KEY, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
@@ -36,6 +36,7 @@ export function startConsole(): void {
       queries: { refetchOnWindowFocus: true, refetchIntervalInBackground: false, networkMode: "always" },
     },
   });
+  whenPersonChanged(() => void queries.invalidateQueries({ queryKey: SESSION_KEY }));
   whenSignedOut(() => void queries.invalidateQueries({ queryKey: SESSION_KEY }));
   // Asked for while the page's part is loaded, which every page but the first waits for.
   void queries.prefetchQuery(sessionQuery);

@@ -13,6 +13,7 @@ import type {
   AssistantState,
 } from "../../shared/assistant.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { visibleJson } from "../../shared/printable.ts";
 import { type AssistantValue, assistantValueSchema } from "../../shared/schema/settings/assistant.ts";
 import { dataEvent } from "../../shared/sse/event-reader.ts";
 import type { Database } from "../db/connect.ts";
@@ -26,7 +27,7 @@ import type { ApiCall } from "./model-tools.ts";
 import { type AssistantOperation, operationsOf, type ReachableRoute } from "./operations.ts";
 import { jsonOf, ORIGIN, type Person, PersonReads, pathOnly, READ_MAX_BYTES, textOf } from "./person-reads.ts";
 import { Proposals } from "./proposals.ts";
-import { recordReads } from "./record-reads.ts";
+import { linkedReads, type RecordRead, recordReads, type StoredRecord } from "./record-reads.ts";
 import { ANSWER_MAX_MS, runTurns } from "./run-turns.ts";
 import { systemPrompt } from "./system-prompt.ts";
 
@@ -187,7 +188,7 @@ export class Assistant {
       await this.#proposals.keepStatus(id, status).catch(() => undefined);
       return {
         status,
-        answer: indented(answer).slice(0, SHOWN_MAX_CHARACTERS),
+        answer: shownAnswer(answer).slice(0, SHOWN_MAX_CHARACTERS),
         pending: response.headers.get("x-gateway-sync") === "pending",
       };
     } finally {
@@ -224,11 +225,11 @@ export class Assistant {
   /** What a call is about, as it is now. */
   async #records(operation: AssistantOperation, call: ApiCall, user: UserRow): Promise<Records> {
     const reads = recordReads(operation, call, await this.#allOperations());
-    const [own, parent] = await Promise.all([
-      this.#reads.record(reads.own, user, ANSWER_MAX_MS),
-      this.#reads.record(reads.parent, user, ANSWER_MAX_MS),
-    ]);
-    return { own, parent };
+    const record = async (read: RecordRead | null) => await this.#reads.record(read, user, ANSWER_MAX_MS);
+    const [own, parent] = await Promise.all([record(reads.own), record(reads.parent)]);
+    const body = call.body === null ? null : (JSON.parse(call.body) as StoredRecord);
+    const linked = [...linkedReads(own, body)].map(async ([id, read]) => [id, await record(read)] as const);
+    return { own, parent, linked: new Map(await Promise.all(linked)) };
   }
 
   async #whyNot({ enabled, brain_model }: AssistantValue, user: UserRow): Promise<AssistantState["reason"]> {
@@ -319,6 +320,11 @@ function eventStream(
       onCancel();
     },
   });
+}
+
+/** An answer as the page shows it: no name in it changes how the rest looks. */
+function shownAnswer(text: string): string {
+  return indented(text).split("\n").map(visibleJson).join("\n");
 }
 
 function indented(text: string): string {

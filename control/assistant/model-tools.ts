@@ -3,7 +3,7 @@
  * for all writes together there are two, of which one describes a change and one proposes it. No call means a write: the
  * most that comes out of one is a proposal.
  */
-import { printableJson } from "../../shared/printable.ts";
+import { visibleJson } from "../../shared/printable.ts";
 import { isStorableJson } from "../../shared/schema/common.ts";
 import type { AssistantOperation, JsonSchema } from "./operations.ts";
 import { unknownField } from "./unknown-field.ts";
@@ -77,7 +77,7 @@ function judgeChange(operation: AssistantOperation, given: Fields): JudgedCall {
   const wrong = bodyProblem(operation, body);
   if (wrong !== null) return refusal(`${wrong}. ${described(operation)}`);
   // What is sent is what a person is shown: no character of it may change how the rest looks.
-  const text = operation.body === null ? null : printableJson(JSON.stringify(body));
+  const text = operation.body === null ? null : visibleJson(JSON.stringify(body));
   if ((text?.length ?? 0) > BODY_MAX_CHARACTERS)
     return refusal(`the body must have at most ${BODY_MAX_CHARACTERS} characters`);
   return { kind: "propose", operation, call: { method: operation.method, path, body: text } };

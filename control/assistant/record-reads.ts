@@ -2,6 +2,7 @@
  * Where the records are that a proposed write is about (docs/rules/assistant.md#proposals), and how each is found in an answer.
  * Pure. A list is read whole for one of its rows where that has no read of its own.
  */
+import { UUID } from "../kernel/parse.ts";
 import type { ApiCall } from "./model-tools.ts";
 import type { AssistantOperation } from "./operations.ts";
 
@@ -26,7 +27,12 @@ interface RecordReads {
 }
 
 /** Answers that hold the record beside other things. */
-const MEMBERS: Readonly<Record<string, string>> = { "/models/{id}/health": "summary" };
+const MEMBERS: Readonly<Record<string, string>> = {
+  "/models/{id}/health": "summary",
+  "/benchmarks/{id}": "plan",
+};
+/** Fields that hold the id of another object, and where that is read. */
+export const LINKS: Readonly<Record<string, string>> = { tenant_id: "/tenants", model_id: "/models" };
 /** The most rows that a list has at once. */
 const WHOLE_LIST = "?limit=1000";
 
@@ -71,6 +77,16 @@ export function recordReads(
           member: null,
         };
   return { own: first(own) ?? inList(), parent: first(parent) };
+}
+
+/** The ids of other objects in a record and in a body, and the read of each. */
+export function linkedReads(own: StoredRecord | null, body: StoredRecord | null): ReadonlyMap<string, RecordRead> {
+  const links = Object.entries(LINKS).flatMap(([field, list]) =>
+    [own?.[field], body?.[field]].flatMap((id): readonly (readonly [string, RecordRead])[] =>
+      typeof id === "string" && UUID.test(id) ? [[id, { path: `${list}/${id}`, row: null, member: null }]] : [],
+    ),
+  );
+  return new Map(links);
 }
 
 /** The record in the answer to its read; null: it is not there. */

@@ -7,6 +7,7 @@ import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
 import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-headers";
 import { z } from "zod";
+import { PERSON_HEADER, personOf } from "../../shared/console-person.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { clientAddress, clientProtocol } from "../api/client-address.ts";
 import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
@@ -177,7 +178,11 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   app.all(`${LIVE}/*`, async (c) => {
     const user = await activeUser(c);
-    return await live.answer(c.req.raw, pathOf(c.req.raw).slice(LIVE.length), { user, address: addressOf(c) });
+    const path = pathOf(c.req.raw).slice(LIVE.length);
+    const answer = await live.answer(c.req.raw, path, { user, address: addressOf(c) });
+    // A page that was read as somebody else begins anew: role and tenant change under it.
+    answer.headers.set(PERSON_HEADER, personOf(user));
+    return answer;
   });
 
   app.all(`${RELAY}/*`, async (c) => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AssistantOutdated, AssistantProposal, AssistantRun } from "../../shared/assistant.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
+import type { User } from "../../shared/schema/user.ts";
 import { type AssistantConsole, startAssistantConsole } from "../../test/harness/assistant-console.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
 
@@ -61,9 +62,9 @@ describe("a card", () => {
 
   it("names what is only in a list, and shows its values", async () => {
     const recipe = await assistant.api<{ id: string }>("POST", "/recipes", { name: "big one", body: {} });
-    expect(await assistant.proposed("delete_recipes_id", { id: recipe.id })).toMatchObject({ object: "big one" });
+    expect(await assistant.proposed("delete_recipes_id", { id: recipe.id })).toMatchObject({ object: '"big one"' });
     const weight = await assistant.proposed("patch_fairshare_groups_name_weight", { name: "default" }, { weight: 7 });
-    expect([weight.object, rows(weight)]).toEqual(["default", [["weight", "100", "7", false]]]);
+    expect([weight.object, rows(weight)]).toEqual(['"default"', [["weight", "100", "7", false]]]);
     const model_name = "served-twice";
     const served = { model_name, api_base: "http://127.0.0.1:9" };
     const { id } = await assistant.api<{ id: string }>("POST", "/models", served);
@@ -73,11 +74,11 @@ describe("a card", () => {
     });
     const parameters = { id, endpoint_id: endpoint.id };
     const removed = await assistant.proposed("delete_models_id_endpoints_endpoint_id", parameters);
-    expect(removed).toMatchObject({ object: "eu", parent: model_name });
+    expect(removed).toMatchObject({ object: '"eu"', parent: `"${model_name}"` });
     const checked = await assistant.proposed("put_models_id_health_config", { id }, { checks_enabled: false });
-    expect([checked.object, rows(checked)]).toEqual([model_name, [["checks_enabled", "true", "false", false]]]);
+    expect([checked.object, rows(checked)]).toEqual([`"${model_name}"`, [["checks_enabled", "true", "false", false]]]);
     await assistant.api("DELETE", `/models/${id}/endpoints/${endpoint.id}`);
-    expect((await run(removed)).outdated).toMatchObject({ object: null, parent: model_name });
+    expect((await run(removed)).outdated).toMatchObject({ object: null, parent: `"${model_name}"` });
   });
 
   it("hides nothing behind characters that change how a line looks", async () => {
@@ -88,6 +89,58 @@ describe("a card", () => {
     expect(card.body).toBe('{"description":"a\\u202eb\\u2066c\\u200ed"}');
     expect((await run(card)).status).toBe(200);
     expect((await now(tenant)).description).toBe(description);
+  });
+});
+
+describe("what stands on a card", () => {
+  it("names what is behind an id: what the call names, and what the object belongs to", async () => {
+    const [from, to] = [await newTenant("from here"), await newTenant("to there")];
+    await assistant.testing.signIn(assistant.testing.browser());
+    const [user] = await assistant.api<readonly User[]>("GET", "/users?q=ANN");
+    await assistant.api("PATCH", `/users/${user?.id}`, { tenant_id: from.id });
+    const moved = await assistant.proposed("patch_users_id", { id: user?.id }, { tenant_id: to.id });
+    expect(moved).toMatchObject({
+      object: JSON.stringify(user?.email),
+      object_id: user?.id,
+      parent: '"from here"',
+      parent_id: from.id,
+      changes: [{ field: "tenant_id", from_name: '"from here"', to_name: '"to there"' }],
+    });
+    await assistant.api("PUT", `/tenants/${to.id}`, { name: "elsewhere" });
+    const { outdated } = await run(moved);
+    expect(outdated.changes).toMatchObject([{ from_name: '"from here"', to_name: '"elsewhere"' }]);
+    const { key } = await assistant.api<CreatedKey>("POST", `/tenants/${to.id}/keys`, { name: "k" });
+    const disabled = await assistant.proposed("put_keys_id_disabled", { id: key.id }, { disabled: true });
+    expect(disabled).toMatchObject({ object: '"k"', object_id: key.id, parent: '"elsewhere"', parent_id: to.id });
+    const away = "7b0c3c3e-0000-4000-8000-000000000001";
+    const gone = await assistant.proposed("delete_tenants_id", { id: away });
+    expect(gone).toMatchObject({ object: null, object_id: away });
+  });
+
+  it("says what a value means: that no name of a model is every model, and what a budget without a cap loses", async () => {
+    const tenant = await newTenant("to-the-letter");
+    const list = (allowed_models: readonly string[]) => ({ allowed_models });
+    await assistant.api("PATCH", `/tenants/${tenant.id}/allowlist`, list(["a"]));
+    const all = await assistant.proposed("patch_tenants_id_allowlist", { id: tenant.id }, list([]));
+    expect(rows(all)).toEqual([["allowed_models", '["a"]', "null", false]]);
+    await assistant.api("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 5, budget_period: "monthly" });
+    const budget = await assistant.proposed("patch_tenants_id_budget", { id: tenant.id }, { budget_tokens: null });
+    expect(budget.changes.at(-1)).toMatchObject({ field: "budget_started_at", to: "null", follows: true });
+    const key = await assistant.proposed("post_tenants_id_keys", { id: tenant.id }, { budget_tokens: 5 });
+    expect(key.changes.at(-1)).toMatchObject({ field: "budget_started_at", to: "when it is run", follows: true });
+  });
+
+  it("has no text in it that its own labels could be taken for, or that covers them", async () => {
+    const tenant = await newTenant(`mine" In: "theirs Field Now Then`);
+    const hidden = `a\u00a0b\u3000c\u200bd\u2800e\u{e0041}f${"\u0301".repeat(6)}\nRun`;
+    const card = await assistant.proposed("put_tenants_id", { id: tenant.id }, { description: hidden });
+    expect(card.object).toBe(JSON.stringify(tenant.name));
+    expect(card.changes[0]?.to).toBe(
+      String.raw`"a\u00a0b\u3000c\u200bd\u2800e\udb40\udc41f${"\u0301".repeat(4)}\u0301\u0301\nRun"`,
+    );
+    expect(card.body).toBe(`{"description":${card.changes[0]?.to}}`);
+    expect((await run(card)).status).toBe(200);
+    expect((await now(tenant)).description).toBe(hidden);
   });
 });
 
@@ -129,7 +182,7 @@ describe("a click", () => {
 
   it("notices a value that differs only where the card has cut it", async () => {
     const tenant = await newTenant("long");
-    const description = (end: string) => ({ description: `${"x".repeat(900)}${end}` });
+    const description = (end: string) => ({ description: `${"x".repeat(1900)}${end}` });
     await assistant.api("PUT", `/tenants/${tenant.id}`, description("1"));
     const shown = await assistant.proposed("put_tenants_id", { id: tenant.id }, { description: "short" });
     await assistant.api("PUT", `/tenants/${tenant.id}`, description("2"));

@@ -173,7 +173,7 @@ describe("a change", () => {
       method: "PATCH",
       path: `/api/v1/tenants/${tenant.id}/status`,
       body: '{"status":"suspended"}',
-      object: "changed",
+      object: '"changed"',
       parent: null,
       changes: [{ field: "status", from: '"active"', to: '"suspended"', isDefault: false }],
       isFinal: false,
@@ -191,13 +191,13 @@ describe("a change", () => {
     const model_name = "with-endpoint";
     const { id } = await api<{ id: string }>("POST", "/models", { model_name, api_base: "http://127.0.0.1:9" });
     const managed = await proposed("delete_models_id_managed", { id });
-    expect(managed).toMatchObject({ object: null, parent: model_name });
+    expect(managed).toMatchObject({ object: null, parent: `"${model_name}"` });
     const parameters = { id, endpoint_id: "7b0c3c3e-0000-4000-8000-000000000001" };
     const endpoint = await proposed("put_models_id_endpoints_endpoint_id", parameters, {
       name: "eu",
       api_base: "http://127.0.0.1:8",
     });
-    expect(endpoint).toMatchObject({ object: null, parent: model_name });
+    expect(endpoint).toMatchObject({ object: null, parent: `"${model_name}"` });
     expect(endpoint.changes.map(({ field, from }) => [field, from])).toEqual([
       ["name", null],
       ["api_base", null],
@@ -330,7 +330,11 @@ describe("what others have written", () => {
     const tenant = await api<Tenant>("POST", "/tenants", { name: `2 ${field(100)}` });
     const before = await newestAudit();
     const shown = await proposed("delete_tenants_id", { id: tenant.id });
-    expect(shown).toMatchObject({ summary: expect.stringMatching(/^Delete/), isFinal: true, object: tenant.name });
+    expect(shown).toMatchObject({
+      summary: expect.stringMatching(/^Delete/),
+      isFinal: true,
+      object: JSON.stringify(tenant.name),
+    });
     expect(await newestAudit()).toEqual(before);
   });
 });

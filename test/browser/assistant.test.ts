@@ -56,7 +56,8 @@ it("says how it gets a model, reads at once, and changes by a click alone, as th
   await card.getByRole("button", { name: "Run" }).waitFor();
   await page.getByText("Read a tenant", { exact: true }).click();
   await page.getByText(`GET /api/v1/tenants/${tenant.id}`, { exact: true }).waitFor();
-  expect(await card.locator("strong").textContent()).toBe(tenant.name);
+  expect(await card.locator("strong").textContent()).toBe(JSON.stringify(tenant.name));
+  await card.getByText(tenant.id, { exact: true }).waitFor();
   expect(await card.getByRole("row").allTextContents()).toEqual(["FieldNowThen", 'status"active""suspended"']);
   await page.getByText("read [", { exact: false }).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
@@ -117,6 +118,10 @@ it("does nothing by a click on what somebody else has changed meanwhile, and sho
   await fixture.gateway.must("PUT", `/tenants/${tenant.id}/quota`, quota);
   await card.getByRole("button", { name: "Run" }).click();
   await card.getByText("has changed since it was shown").waitFor();
+  expect(await card.getByRole("status").getByRole("listitem").allTextContents()).toEqual([
+    "tokens_per_minute 0 → 300",
+    "max_in_flight null → 4",
+  ]);
   await card.getByRole("row", { name: "tokens_per_minute 300 7" }).waitFor();
   await card.getByRole("row", { name: "max_in_flight not named, so reset to its default 4 null" }).waitFor();
   expect(await tenantNow(tenant)).toMatchObject(quota);
@@ -140,9 +145,37 @@ it("shows what others have written as text, and does nothing of what it says", a
   await ask(visit, { get_tenants_id: { id: tenant.id } }, propose("delete_tenants_id", tenant));
   await page.getByRole("button", { name: "Run" }).waitFor();
   await page.getByText("read [", { exact: false }).waitFor();
-  expect(await page.getByRole("region", { name: "Proposed change" }).locator("strong").textContent()).toBe(order);
+  expect(await page.getByRole("region", { name: "Proposed change" }).locator("strong").textContent()).toBe(
+    JSON.stringify(order),
+  );
   expect([await sidewaysPixels(page), visit.problems()]).toEqual([0, []]);
   expect((await audits(tenant.id)).map(({ action }) => action)).toEqual(["create_tenant"]);
+});
+
+it("measures what it proposes to measure after a click alone, as the person who clicks, within the bounds of the settings", async () => {
+  const name = `${BRAIN}-proposed`;
+  await fixture.gateway.must("POST", "/models", { model_name: name, model_type: "chat", api_base: model.url });
+  await fixture.gateway.must("PUT", "/settings/assistant", { brain_model: name });
+  const visit = await fixture.open({ as: "admin" });
+  const { page } = visit;
+  await page.goto("/assistant");
+  const card = page.getByRole("region", { name: "Proposed change" });
+  const propose_change = { change: "post_benchmarks", body: { model: name, max_requests: 501 } };
+  await ask(visit, { propose_change });
+  await card.getByRole("row", { name: "concurrency not named, so reset to its default – 8" }).waitFor();
+  await card.getByRole("row", { name: `model – "${name}"` }).waitFor();
+  await card.getByRole("button", { name: "Run" }).click();
+  await card.getByText("Refused: HTTP 400. Nothing was changed.").waitFor();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await ask(visit, { propose_change: { ...propose_change, body: { model: name, max_requests: 8 } } });
+  await card.getByRole("button", { name: "Run" }).click();
+  await card.getByText("Done, as you: HTTP 200.").waitFor();
+  await card.getByRole("link").click();
+  await page.getByRole("row", { name: new RegExp(`${name}.*done`) }).waitFor();
+  const started = await fixture.gateway.must<readonly AuditEntry[]>("GET", "/audit?action=start_benchmark&limit=5");
+  expect(started.filter(({ detail }) => JSON.stringify(detail).includes(name))).toMatchObject([
+    { actor: fixture.admin.email },
+  ]);
 });
 
 it("measures a model by a synthetic tenant, shows it while it runs and keeps the figures", async () => {
@@ -162,7 +195,7 @@ it("measures a model by a synthetic tenant, shows it while it runs and keeps the
   await page.getByRole("button", { name: "Start benchmark" }).click();
   await page.getByRole("heading", { name: `Benchmark of ${name}`, exact: true }).waitFor();
   await page.getByText("of 40 requests").waitFor();
-  await page.getByRole("row", { name: /done/ }).waitFor();
+  await page.getByRole("row", { name: new RegExp(`${name}.*done`) }).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.locator("canvas").nth(1).waitFor();
   expect(visit.problems()).toEqual([]);

@@ -3,6 +3,7 @@
  * `fetch` from a page, with the cookies and headers that a browser sends. The cases of single rules are in
  * control/dashboard/live.
  */
+import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
@@ -168,6 +169,81 @@ describe("by any path, from a page,", () => {
     expect([200, 400]).toContain(moved);
     expect(await gateway.must("GET", `/keys/${ownKey.key.id}`)).toMatchObject({ tenant_id: tenant?.id });
     expect(await gateway.must<object[]>("GET", `/tenants/${theirs.tenant.id}/keys`)).toHaveLength(1);
+  });
+
+  it("a user finds nothing of the operator or of another tenant by any read of the API's document", async () => {
+    const { gateway, upstream } = fixture;
+    const { page, tenant } = await fixture.open({ as: "user" });
+    await page.goto("/portal");
+    const [theirs, served] = [await gateway.mint(upstream.url, "plain"), await gateway.mint(upstream.url, "plain")];
+    const mark = randomUUID().slice(0, 8);
+    const own = `/tenants/${tenant?.id}`;
+    const group = { name: `group-${mark}`, weight: 7 };
+    await gateway.must("POST", "/fairshare/groups", group);
+    await gateway.must("PATCH", `${own}/group`, { fairshare_group: group.name });
+    await gateway.must("PUT", own, { description: `noted-${mark}` });
+    await gateway.must("PATCH", `${own}/allowlist`, { allowed_models: [served.model.model_name] });
+    await gateway.must("POST", `/models/${served.model.id}/endpoints`, {
+      name: `endpoint-${mark}`,
+      api_base: `${upstream.url}/endpoint-${mark}`,
+      enabled: false,
+    });
+    const { key, secret } = await gateway.must<CreatedKey>("POST", `${own}/keys`, { name: "ours" });
+    const answer = await gateway.chat({ ...served, secret, key });
+    await answer.text();
+    const requestId = answer.headers.get("x-gateway-request-id") ?? "";
+    await gateway.row(tenant?.id ?? "", requestId);
+    await (await gateway.chat(theirs)).text();
+    // After its own request: nothing judges it, and the policy is there to be read.
+    const policy = { input_scanners: ["harm"], guard_model: `guard-${mark}`, fail_open: true };
+    await gateway.must("PATCH", `${own}/guardrails`, { policy });
+
+    const { paths } = await gateway.must<{ paths: Readonly<Record<string, object>> }>("GET", "/openapi.json");
+    const reads = Object.entries(paths).flatMap(([path, methods]) =>
+      "get" in methods ? [path.replace("/api/v1", "")] : [],
+    );
+    expect(reads.length).toBeGreaterThan(50);
+    const day = new Date().toISOString().slice(0, 10);
+    const ids = [tenant?.id, key.id, requestId, served.model.id, theirs.tenant.id, theirs.key.id, "default"];
+    const queries = [
+      "",
+      "?format=csv",
+      `?start_day=${day}&end_day=${day}`,
+      "?group_by=model",
+      "?include_internal=true",
+    ];
+    const asked = reads.flatMap((path) =>
+      (path.includes("{") ? ids : [""]).flatMap((id) =>
+        queries.map((query) => ({ method: "GET", path: `${path.replace(/\{\w+\}/g, id ?? "")}${query}` })),
+      ),
+    );
+    const answers: Answered[] = [];
+    for (let at = 0; at < asked.length; at += 50) answers.push(...(await askAll(page, asked.slice(at, at + 50))));
+    const hidden = [
+      mark,
+      theirs.tenant.id,
+      theirs.tenant.name,
+      theirs.key.id,
+      theirs.key.key_prefix,
+      theirs.model.model_name,
+      new URL(upstream.url).host,
+      "energy_cost",
+      "api_base",
+      "endpoint",
+      "fairshare_group",
+      '"cell',
+      ",cell",
+    ];
+    const found = answers.map(({ path, text, status }) => ({
+      path,
+      status,
+      // What was asked for may be named in the answer.
+      hidden: hidden.filter((one) => text.includes(one) && !path.includes(one)),
+    }));
+    expect(found.filter((one) => one.hidden.length > 0 || one.status >= 500)).toEqual([]);
+    // That there is something to be found: the own rows and figures are there.
+    expect(answers.filter(({ text }) => text.includes(served.model.model_name)).length).toBeGreaterThan(10);
+    expect(answers.filter(({ text }) => text.includes("co2_g")).length).toBeGreaterThan(3);
   });
 
   it("an admin gets what is listed, and neither the token nor what is not listed", async () => {

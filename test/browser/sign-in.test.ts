@@ -163,6 +163,27 @@ describe("a session", () => {
     },
   );
 
+  it("of a person who was moved begins anew with the next read, and the way back shows nothing of before", async () => {
+    const { gateway } = fixture;
+    const { page, tenant, user } = await fixture.open({ as: "user" });
+    await gateway.must("POST", `/tenants/${tenant?.id}/keys`, { name: "read-before" });
+    await page.goto("/keys?q=read-before");
+    await page.getByRole("cell", { name: "read-before" }).first().waitFor();
+    await page.evaluate(() => Object.assign(globalThis, { isFirst: true }));
+    const next = await gateway.must<Tenant>("POST", "/tenants", { name: `next-${randomUUID()}` });
+    await gateway.must("PATCH", `/users/${user?.id}`, { tenant_id: next.id });
+    await page.getByRole("link", { name: "Models", exact: true }).first().click();
+    await page.waitForFunction(() => !("isFirst" in globalThis));
+    await page.getByRole("heading", { level: 1, name: next.name }).waitFor();
+    expect(await page.content()).not.toContain("read-before");
+    await page.goBack();
+    await page.goBack();
+    await page.waitForLoadState("networkidle");
+    // Its address says what was looked for; the key is of a tenant that is not the person's.
+    expect(await page.evaluate(() => "isFirst" in globalThis)).toBe(false);
+    expect(await page.getByRole("cell", { name: "read-before" }).count()).toBe(0);
+  });
+
   it("of another person begins anew, with nothing of the one before", async () => {
     const { page, context } = await fixture.open({ as: "admin" });
     await page.clock.install();

@@ -11,7 +11,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { formatCount, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatPrice } from "../../ui/format.ts";
 import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { BudgetState, useBudgetUsage } from "../budget/budget-state.tsx";
@@ -20,6 +20,7 @@ import type { FieldValues } from "../record/drafts.ts";
 import { ModelNames } from "../record/model-names.tsx";
 import { RecordForm } from "../record/record-form.tsx";
 import type { Answered } from "../record/use-announced-write.ts";
+import { sumCostUsd } from "../usage/row-cost.ts";
 import { KeyActions } from "./key-actions.tsx";
 import { KeyBadge } from "./key-badge.tsx";
 import { EDIT_KEY } from "./key-specs.ts";
@@ -114,7 +115,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
               text("noUse")
             ),
           ],
-          [text("requests7d"), `${formatCount(use.data?.requests)} (${formatUsd(use.data?.cost_usd)})`],
+          [text("requests7d"), `${formatCount(use.data?.requests)} (${formatPrice(sumCostUsd(use.data))})`],
         ]}
       />
       <Row>

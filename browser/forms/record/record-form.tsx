@@ -61,7 +61,7 @@ interface RecordFormProps {
   readonly undoOf?: (body: FieldValues, base: FieldValues) => FieldValues | null;
   /** Called when there begins to be something typed that is not saved, and when there is not any more. */
   readonly onEdit?: (isEdited: boolean) => void;
-  /** Values are shown, and cannot be changed. */
+  /** Values are shown, and cannot be changed: those that the record has. */
   readonly isReadOnly?: boolean;
   /** Values that are offered while typing, by field. */
   readonly offered?: Readonly<Record<string, readonly string[]>>;
@@ -120,8 +120,10 @@ export function RecordForm(props: RecordFormProps) {
       return variables === null ? null : { variables, done: text("undone", { what, name }) };
     },
   });
-  if (props.isReadOnly === true)
-    return <Facts facts={names.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
+  if (props.isReadOnly === true) {
+    const shown = names.filter((field) => Object.hasOwn(record, field));
+    return <Facts facts={shown.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
+  }
 
   const base = edit?.base ?? record;
   const draft = edit?.draft ?? draftOf(specs, record, zone);

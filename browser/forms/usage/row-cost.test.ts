@@ -1,6 +1,6 @@
 /** What one request has cost (docs/rules/console-figures.md#requests). */
 import { expect, it } from "vitest";
-import { rowCostUsd } from "./row-cost.ts";
+import { rowCostUsd, sumCostUsd } from "./row-cost.ts";
 
 const ROW = { cost_usd: 0, total_tokens: 33, status_code: 200, cache_status: "off" } as const;
 
@@ -14,4 +14,9 @@ it.each([
   ["is not known of a row that lacks it", { cost_usd: undefined }, undefined],
 ] as const)("%s", (_, change, expected) => {
   expect(rowCostUsd({ ...ROW, ...change } as Parameters<typeof rowCostUsd>[0])).toBe(expected);
+});
+
+it("of a sum is not known where it is 0 beside tokens: $0.00 would say that these were free", () => {
+  const cost = (cost_usd: number, total_tokens: number) => sumCostUsd({ cost_usd, total_tokens });
+  expect([cost(0, 3), cost(0, 0), cost(1e-9, 3), sumCostUsd(undefined)]).toEqual([null, 0, 1e-9, undefined]);
 });

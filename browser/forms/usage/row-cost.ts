@@ -1,4 +1,4 @@
-/** What one request has cost, from its usage row (docs/rules/console-figures.md#requests). Pure. */
+/** What one request has cost, or a sum of them, from usage rows (docs/rules/console-figures.md#requests). Pure. */
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 
 /** What is read of a row; a field that it lacks is not known. */
@@ -16,4 +16,14 @@ export function rowCostUsd({
 }: Charged): number | null | undefined {
   if (cost_usd !== 0 || cache_status === "hit") return cost_usd;
   return total_tokens > 0 || (status_code >= 200 && status_code < 300) ? null : 0;
+}
+
+/**
+ * The cost of a sum of which only this is read, USD; null: it is 0 beside tokens, which had no price or came from the cache.
+ * Undefined: not known.
+ */
+export function sumCostUsd(
+  sum: { readonly cost_usd: number; readonly total_tokens: number } | undefined,
+): number | null | undefined {
+  return sum?.cost_usd === 0 && sum.total_tokens > 0 ? null : sum?.cost_usd;
 }

@@ -41,7 +41,10 @@ export const assistantTexts = {
   after: "Then",
   unknown: "–",
   isDefault: "not named, so reset to its default",
-  outdated: "What this is about has changed since it was shown. Nothing was done: look again, then press Run.",
+  follows: "not named, changes with the rest",
+  outdatedUnseen: "The difference is in a part of a long value that is not shown here.",
+  outdated:
+    "What this is about has changed since it was shown. Nothing was done. Look at what is different, then press Run.",
   final: "This cannot be undone.",
   exact: "Exact call",
   copy: "Copy",

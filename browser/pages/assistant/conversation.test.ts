@@ -1,8 +1,9 @@
 /** What a page shows of an answer (docs/rules/assistant.md#answers). */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AssistantEvent, AssistantProposal } from "../../../shared/assistant.ts";
 import {
   atRest,
+  differences,
   ended,
   lastQuestion,
   NO_CONVERSATION,
@@ -67,7 +68,7 @@ it("asks again after proposals whose answer was lost, and shows what came of the
 it("puts a proposal as it is now in the place of one that was outdated, which is open and can be run", () => {
   const now = { ...proposal, id: "now" };
   const shown = withOutdated(withProposal(told({ kind: "proposal", proposal }), "p", { is: "running" }), "p", now);
-  expect(shown.entries.at(-1)).toEqual({ kind: "proposal", proposal: now, state: { is: "outdated" } });
+  expect(shown.entries.at(-1)).toEqual({ kind: "proposal", proposal: now, state: { is: "outdated", shown: proposal } });
   expect([unanswered(shown, "running"), shown.history]).toEqual([[], []]);
 });
 
@@ -82,4 +83,50 @@ it("keeps no answer of a run while the page is away, and all of them when it is 
   expect(JSON.stringify(atRest(ran))).not.toContain("sk-only-once");
   expect(atRest(ran).entries.at(-1)).toMatchObject({ state: { is: "answered", run: { status: 201, pending: true } } });
   expect(ended(ran)).toEqual(ran);
+});
+
+describe("the difference to what was shown", () => {
+  const change = (field: string, from: string | null, to: string, more: object = {}) => ({
+    field,
+    from,
+    from_name: null,
+    to,
+    to_name: null,
+    isDefault: false,
+    follows: false,
+    ...more,
+  });
+  const card = (changes: readonly ReturnType<typeof change>[], more: object = {}) =>
+    ({
+      object: '"a"',
+      object_id: "1",
+      parent: null,
+      parent_id: null,
+      changes,
+      ...more,
+    }) as unknown as AssistantProposal;
+
+  it("is each value, name and owner that is another one, also of a field that is only in one of them", () => {
+    const before = card([change("weight", "1", "7"), change("cap", "4", "null", { isDefault: true })]);
+    const after = card([change("weight", "2", "7"), change("end", '"x"', "null", { isDefault: true })], {
+      object: '"b"',
+      parent: '"p"',
+      parent_id: "2",
+    });
+    expect(differences(before, after)).toEqual([
+      { what: { is: "object" }, was: '"a" 1', now: '"b" 1' },
+      { what: { is: "parent" }, was: null, now: '"p" 2' },
+      { what: { is: "field", field: "weight" }, was: "1", now: "2" },
+      { what: { is: "field", field: "cap" }, was: "4", now: "null" },
+      { what: { is: "field", field: "end" }, was: "null", now: '"x"' },
+    ]);
+  });
+
+  it("is the name behind an id, and nothing where only what is not shown differs", () => {
+    const named = (from_name: string) => card([change("tenant_id", '"1"', '"2"', { from_name })]);
+    expect(differences(named('"a"'), named('"b"'))).toEqual([
+      { what: { is: "field", field: "tenant_id" }, was: '"1" "a"', now: '"1" "b"' },
+    ]);
+    expect(differences(named('"a"'), named('"a"'))).toEqual([]);
+  });
 });

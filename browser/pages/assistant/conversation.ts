@@ -9,8 +9,10 @@ import type {
 
 /** What has become of a proposal. */
 type ProposalState =
-  /** `outdated`: open, and not what the person was shown first. `unknown`: it was run and no answer came: it may have happened. */
-  | { readonly is: "open" | "outdated" | "running" | "dismissed" | "unknown" }
+  /** `unknown`: it was run and no answer came: it may have happened. */
+  | { readonly is: "open" | "running" | "dismissed" | "unknown" }
+  /** Open, and not what the person was shown before. */
+  | { readonly is: "outdated"; readonly shown: AssistantProposal }
   | { readonly is: "answered"; readonly run: AssistantRun }
   | { readonly is: "failed"; readonly error: { readonly code: string; readonly message: string } };
 
@@ -89,10 +91,40 @@ export function withOutdated(before: Conversation, id: string, proposal: Assista
     history: before.history,
     entries: before.entries.map((entry) =>
       entry.kind === "proposal" && entry.proposal.id === id
-        ? { kind: "proposal", proposal, state: { is: "outdated" } }
+        ? { kind: "proposal", proposal, state: { is: "outdated", shown: entry.proposal } }
         : entry,
     ),
   };
+}
+
+/** What is another one than when a proposal was shown. Texts are JSON; null: there was, or is, none. */
+interface Difference {
+  readonly what: { readonly is: "field"; readonly field: string } | { readonly is: "object" | "parent" };
+  readonly was: string | null;
+  readonly now: string | null;
+}
+
+/** Where a proposal differs from the same one as it was shown before. Empty: in parts of values that are not shown. */
+export function differences(shown: AssistantProposal, now: AssistantProposal): readonly Difference[] {
+  const named = (value: string | null, name: string | null): string | null =>
+    name === null ? value : `${value} ${name}`;
+  const values = ({ changes }: AssistantProposal) =>
+    new Map(changes.map(({ field, from, from_name }) => [field, named(from, from_name)]));
+  const targets = ({ changes }: AssistantProposal) =>
+    new Map(changes.map(({ field, to, to_name }) => [field, named(to, to_name)]));
+  const compared = (what: Difference["what"], was: string | null, is: string | null): readonly Difference[] =>
+    was === is ? [] : [{ what, was, now: is }];
+  const [before, after] = [values(shown), values(now)];
+  // A field that is left out of one of them had, or has, the value already that it would get.
+  const valueIn = (froms: typeof before, field: string, others: typeof before): string | null =>
+    (froms.has(field) ? froms.get(field) : others.get(field)) ?? null;
+  return [
+    ...compared({ is: "object" }, named(shown.object, shown.object_id), named(now.object, now.object_id)),
+    ...compared({ is: "parent" }, named(shown.parent, shown.parent_id), named(now.parent, now.parent_id)),
+    ...[...new Set([...before.keys(), ...after.keys()])].flatMap((field) =>
+      compared({ is: "field", field }, valueIn(before, field, targets(now)), valueIn(after, field, targets(shown))),
+    ),
+  ];
 }
 
 /** The state of a proposal whose answer was lost, from what is known of it now. */

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import type { AssistantProposal } from "../../../shared/assistant.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
 import { benchmarkTexts } from "../../messages/en/benchmark.ts";
@@ -11,7 +12,7 @@ import { Code } from "../../ui/copy.tsx";
 import { Row } from "../../ui/layout.tsx";
 import { Failure, Notice } from "../../ui/states.tsx";
 import classes from "./assistant-page.module.css";
-import type { Entry } from "./conversation.ts";
+import { differences, type Entry } from "./conversation.ts";
 
 const text = texts("assistant", assistantTexts);
 const benchmarkText = texts("benchmark", benchmarkTexts);
@@ -26,22 +27,14 @@ export function ProposalCard({
   readonly onRun: () => void;
   readonly onDismiss: () => void;
 }) {
-  const { method, path, body, summary, object, parent, changes, isFinal, expires_at } = proposal;
+  const { method, path, body, summary, object, object_id, parent, parent_id, changes, isFinal, expires_at } = proposal;
   const isOpen = state.is === "open" || state.is === "outdated" || state.is === "running";
   return (
     <section className={classes["card"]} data-open={isOpen || undefined} aria-label={text("proposal")}>
       <p className={classes["who"]}>{text("proposal")}</p>
       <h2>{summary}</h2>
-      {object !== null && (
-        <p>
-          {text("object")} <strong dir="auto">{object}</strong>
-        </p>
-      )}
-      {parent !== null && (
-        <p>
-          {text("parent")} <strong dir="auto">{parent}</strong>
-        </p>
-      )}
+      <About label={text("object")} name={object} id={object_id} />
+      <About label={text("parent")} name={parent} id={parent_id} />
       <code className={classes["address"]}>
         {method} {path}
       </code>
@@ -56,14 +49,21 @@ export function ProposalCard({
               </tr>
             </thead>
             <tbody>
-              {changes.map(({ field, from, to, isDefault }) => (
+              {changes.map(({ field, from, from_name, to, to_name, isDefault, follows }) => (
                 <tr key={field}>
                   <td>
                     {field}
                     {isDefault && <span className={classes["muted"]}> {text("isDefault")}</span>}
+                    {follows && <span className={classes["muted"]}> {text("follows")}</span>}
                   </td>
-                  <td>{from ?? text("unknown")}</td>
-                  <td>{to}</td>
+                  <td>
+                    {from ?? text("unknown")}
+                    {from_name !== null && <strong> {from_name}</strong>}
+                  </td>
+                  <td>
+                    {to}
+                    {to_name !== null && <strong> {to_name}</strong>}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -78,7 +78,7 @@ export function ProposalCard({
       )}
       {isOpen && (
         <>
-          {state.is === "outdated" && <Notice tone="warn">{text("outdated")}</Notice>}
+          {state.is === "outdated" && <Outdated shown={state.shown} now={proposal} />}
           {isFinal && <Notice tone="warn">{text("final")}</Notice>}
           <Decision expiresAt={expires_at} isBusy={state.is === "running"} {...{ isFinal, onRun, onDismiss }} />
         </>
@@ -90,6 +90,46 @@ export function ProposalCard({
         </Link>
       )}
     </section>
+  );
+}
+
+/** What a call is about. Names are JSON texts, so that none of them can go on as a label of the card. */
+function About({
+  label,
+  name,
+  id,
+}: {
+  readonly label: string;
+  readonly name: string | null;
+  readonly id: string | null;
+}) {
+  if (name === null && id === null) return null;
+  return (
+    <p className={classes["about"]}>
+      {label} {name !== null && <strong>{name}</strong>} {id !== null && <code>{id}</code>}
+    </p>
+  );
+}
+
+/** That something has changed since a proposal was shown, and what. */
+function Outdated({ shown, now }: { readonly shown: AssistantProposal; readonly now: AssistantProposal }) {
+  const all = differences(shown, now);
+  return (
+    <Notice tone="warn">
+      {text("outdated")}
+      {all.length === 0 ? (
+        <p>{text("outdatedUnseen")}</p>
+      ) : (
+        <ul className={classes["differences"]}>
+          {all.map(({ what, was, now: is }) => (
+            <li key={what.is === "field" ? what.field : what.is}>
+              {what.is === "field" ? <code>{what.field}</code> : text(what.is)} <code>{was ?? text("unknown")}</code> →{" "}
+              <code>{is ?? text("unknown")}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Notice>
   );
 }
 

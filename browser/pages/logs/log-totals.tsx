@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { QUARTER_MS } from "../../../shared/zone-days.ts";
 import { read } from "../../data/reads.ts";
+import { sumCostUsd } from "../../forms/usage/row-cost.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
-import { formatCount, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatPrice } from "../../ui/format.ts";
 import classes from "./logs-page.module.css";
 import { isOver, type LogsQuery } from "./logs-query.ts";
 
@@ -38,7 +39,7 @@ export function LogTotals({ query, isListed }: LogTotalsProps) {
       <strong>{text("total", { requests: sums?.requests ?? Number.NaN })}</strong>
       <span>{text("totalErrors", { errors: sums?.errors ?? Number.NaN })}</span>
       <span>{text("totalTokens", { tokens: formatCount(sums?.total_tokens) })}</span>
-      <span>{formatUsd(sums?.cost_usd)}</span>
+      <span>{formatPrice(sumCostUsd(sums))}</span>
       <span className={classes["muted"]}>{text("timesIn", { zone: label })}</span>
     </section>
   );

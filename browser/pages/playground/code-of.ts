@@ -12,19 +12,26 @@ interface Code {
 /** Stands for the key: what is copied goes into files and chats. */
 const KEY = "YOUR_KEY";
 
-/** A line for a POSIX shell. */
+/** Systems take no longer word on a command line: Linux has 128 KiB. An image is longer. */
+const WORD_MAX_CHARACTERS = 30_000;
+
+/** A line for a POSIX shell. A long body follows it, as the input of the command. */
 export function curlCode({ baseUrl, body }: Code): string {
-  return [
+  const json = printableJson(JSON.stringify(body));
+  const isLong = json.length > WORD_MAX_CHARACTERS;
+  const line = [
     `curl ${shellText(`${baseUrl}/v1/chat/completions`)}`,
     `  -H 'authorization: Bearer ${KEY}'`,
     "  -H 'content-type: application/json'",
-    `  -d ${shellText(printableJson(JSON.stringify(body)))}`,
+    isLong ? "  --data-binary @- <<'END_OF_BODY'" : `  -d ${shellText(json)}`,
   ].join(" \\\n");
+  // JSON is one line, so that none of it ends the input; a `!` would call up a line of the history where one pastes it.
+  return isLong ? `${line}\n${json.replaceAll("!", "\\u0021")}\nEND_OF_BODY` : line;
 }
 
 /** For OpenAI's package in Python. */
 export function pythonCode({ baseUrl, body }: Code): string {
-  const members = Object.entries(body).map(([name, value]) => `    ${name}=${pythonValue(value, 4)},`);
+  const members = Object.entries(body).map(([name, value]) => `    ${name}=${literal(PYTHON, value, 4)},`);
   return [
     "from openai import OpenAI",
     "",
@@ -42,23 +49,37 @@ export function typescriptCode({ baseUrl, body }: Code): string {
     'import OpenAI from "openai";',
     "",
     `const client = new OpenAI({ baseURL: ${quoted(`${baseUrl}/v1`)}, apiKey: "${KEY}" });`,
-    `const answer = await client.chat.completions.create(${printableJson(JSON.stringify(body, null, 2))});`,
+    `const answer = await client.chat.completions.create(${literal(SCRIPT, body, 0)});`,
     "console.log(answer.choices[0].message);",
   ].join("\n");
 }
 
-/** A value of JSON as Python writes it; `indent`: columns before its line. */
-function pythonValue(value: unknown, indent: number): string {
-  if (value === null) return "None";
-  if (value === true) return "True";
-  if (value === false) return "False";
+/** How a language writes what JSON has words for, and how far it indents. */
+interface Language {
+  readonly words: Readonly<Record<"null" | "true" | "false", string>>;
+  readonly indent: number;
+  readonly key: (name: string) => string;
+}
+
+const PYTHON: Language = { words: { null: "None", true: "True", false: "False" }, indent: 4, key: quoted };
+const SCRIPT: Language = {
+  words: { null: "null", true: "true", false: "false" },
+  indent: 2,
+  // Written plainly it would be the prototype of the object, and no member.
+  key: (name) => (name === "__proto__" ? `[${quoted(name)}]` : quoted(name)),
+};
+
+/** A value of JSON as a language writes it; `indent`: columns before its line. */
+function literal(language: Language, value: unknown, indent: number): string {
+  if (value === null || typeof value === "boolean") return language.words[`${value}`];
   if (typeof value === "string") return quoted(value);
   if (typeof value !== "object") return JSON.stringify(value);
-  const inner = " ".repeat(indent + 4);
+  const within = indent + language.indent;
   const items = Array.isArray(value)
-    ? value.map((item: unknown) => pythonValue(item, indent + 4))
-    : Object.entries(value).map(([name, item]) => `${quoted(name)}: ${pythonValue(item, indent + 4)}`);
+    ? value.map((item: unknown) => literal(language, item, within))
+    : Object.entries(value).map(([name, item]) => `${language.key(name)}: ${literal(language, item, within)}`);
   const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  const inner = " ".repeat(within);
   return items.length === 0
     ? `${open}${close}`
     : `${open}\n${items.map((item) => `${inner}${item},\n`).join("")}${" ".repeat(indent)}${close}`;

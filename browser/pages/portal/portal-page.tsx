@@ -15,7 +15,7 @@ import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
-import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatPrice, formatShare } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";
@@ -126,7 +126,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
               note={text("todayNote", {
                 errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
-                cost: formatUsd(isKnown ? (day === undefined ? 0 : reportFigures(day).costUsd) : null),
+                cost: formatPrice(isKnown ? (day === undefined ? 0 : reportFigures(day).costUsd) : null),
               })}
             />
           </Grid>

@@ -26,14 +26,18 @@ export function ProfileTab({ tenant }: TenantTabProps) {
       </Panel>
       <Panel title={text("limits")}>
         <TenantForm form="limits" what={text("limits")} tenant={tenant} />
-        <TenantForm form="share" what={text("share")} tenant={tenant} />
-        <TenantForm
-          form="groupTitle"
-          what={text("groupTitle")}
-          tenant={tenant}
-          offered={{ fairshare_group: groups.data?.map(({ name }) => name) ?? [] }}
-        />
-        {role === "admin" && <Switches tenant={tenant} />}
+        {role === "admin" && (
+          <>
+            <TenantForm form="share" what={text("share")} tenant={tenant} />
+            <TenantForm
+              form="groupTitle"
+              what={text("groupTitle")}
+              tenant={tenant}
+              offered={{ fairshare_group: groups.data?.map(({ name }) => name) ?? [] }}
+            />
+            <Switches tenant={tenant} />
+          </>
+        )}
       </Panel>
     </Grid>
   );

@@ -83,7 +83,7 @@ function TenantParts({ tenant }: TenantTabProps) {
     <>
       <PageHead
         title={<bdi>{tenant.name}</bdi>}
-        question={tenant.description === "" ? pageText("tenantsQuestion") : <bdi>{tenant.description}</bdi>}
+        question={isAdmin && tenant.description !== "" ? <bdi>{tenant.description}</bdi> : pageText("tenantsQuestion")}
         actions={
           <>
             <StatusBadge status={tenant.status} />

@@ -25,7 +25,7 @@ export interface LiveRule {
   readonly user?: TenantRule;
   /** The fields that a `user` sees of each record; absent: all. */
   readonly fields?: readonly string[];
-  /** Where a `user` sees all other fields, those that they do not. */
+  /** Where a `user` sees all other fields, those that they do not; `a.b` is the field `b` of the object in `a`. */
   readonly hidden?: readonly string[];
   /** Read so often by every open page that requests of one second share an answer. */
   readonly shared?: true;
@@ -92,6 +92,12 @@ const ROW_FIELDS = [
 /** What the operator pays: a tenant's people pay by the prices of models. */
 const OPERATOR_COSTS = ["energy_cost_usd"];
 
+/** How a tenant shares with others: the names of groups tell who they are. */
+const SHARES = ["weight", "fairshare_group"];
+
+/** Of a tenant: what the operator has noted and decided about it, and the model that judges it, which it may not be allowed. */
+const OPERATORS_OF_TENANT = ["description", ...SHARES, "synthetic", "tracing_enabled", "guardrails_policy.guard_model"];
+
 const read = (path: string, rest: Omit<LiveRule, "method" | "path"> = {}): LiveRule => ({
   method: "GET",
   path,
@@ -109,7 +115,7 @@ const tenantChanges = TENANT_CHANGES.map(({ method, at }): LiveRule => {
 
 export const LIVE_RULES: readonly LiveRule[] = [
   ...tenantChanges,
-  read("/tenants/{id}", { user: "tenant in path" }),
+  read("/tenants/{id}", { user: "tenant in path", hidden: OPERATORS_OF_TENANT }),
   read("/tenants/{id}/budget/usage", { user: "tenant in path" }),
   read("/tenants/{id}/keys", { user: "tenant in path" }),
   { method: "POST", path: "/tenants/{id}/keys", user: "tenant in path" },
@@ -119,7 +125,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
   { method: "PUT", path: "/keys/{id}/disabled", user: "key in path" },
   { method: "DELETE", path: "/keys/{id}", user: "key in path" },
   read("/keys/{id}/budget/usage", { user: "key in path" }),
-  read("/keys/{id}/usage", { user: "key in path" }),
+  read("/keys/{id}/usage", { user: "key in path", hidden: OPERATOR_COSTS }),
   read("/keys", own),
   read("/models", { user: "allowed models", fields: MODEL_FIELDS }),
   read("/usage", own),
@@ -129,7 +135,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
   read("/usage/daily", ownCosts),
   read("/usage/series", own),
   read("/usage/series/models", own),
-  read("/usage/breakdown", ownCosts),
+  read("/usage/breakdown", { ...own, hidden: [...OPERATOR_COSTS, ...SHARES] }),
   read("/usage/cache", own),
   read("/usage/logs", { ...own, fields: ROW_FIELDS }),
   read("/usage/logs/totals", own),

@@ -258,6 +258,27 @@ describe("isolation", () => {
     for (const path of ["/models", "/usage/logs/r"]) await expect(read(path)).rejects.toThrow("not found");
   });
 
+  it("gives a user the own tenant without what the operator has noted and decided about it", async () => {
+    const control = async (method: string, path: string, body: object) =>
+      expect((await testing.control.request(method, `/api/v1${path}`, body)).status).toBe(200);
+    const path = `/tenants/${own.tenant.id}`;
+    await control("POST", "/fairshare/groups", { name: "late payers" });
+    await control("PATCH", `${path}/group`, { fairshare_group: "late payers" });
+    await control("PUT", path, { description: "pays late", contact: "ann" });
+    const policy = { input_scanners: ["harm", "ban_keywords"], guard_model: "judge", ban_keywords: ["x"] };
+    await control("PATCH", `${path}/guardrails`, { policy });
+    const shown = (await (await ann.get(`/api/live${path}`)).json()) as Tenant;
+    expect(shown).toMatchObject({ name: "own", contact: "ann", guardrails_policy: { ban_keywords: ["x"] } });
+    expect(JSON.stringify(shown)).not.toMatch(/late|judge|weight|group|synthetic|tracing/);
+    expect(await (await admin.get(`/api/live${path}`)).json()).toMatchObject({
+      description: "pays late",
+      fairshare_group: "late payers",
+      guardrails_policy: policy,
+    });
+    await control("PATCH", `${path}/guardrails`, { policy: null });
+    expect(await (await ann.get(`/api/live${path}`)).json()).toMatchObject({ guardrails_policy: null });
+  });
+
   it("lets a user manage the tenant's own keys, under the user's name", async () => {
     const created = await ann.send("POST", `/api/live/tenants/${own.tenant.id.toUpperCase()}/keys`, { name: "mine" });
     const { id } = ((await created.json()) as CreatedKey).key;

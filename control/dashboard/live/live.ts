@@ -243,7 +243,20 @@ function isShown({ fields, hidden = [] }: LiveRule, name: string): boolean {
 
 /** A record with what a `user` sees of it. */
 function narrowedTo(rule: LiveRule, record: unknown): object {
-  return Object.fromEntries(Object.entries(recordOf(record)).filter(([name]) => isShown(rule, name)));
+  return Object.fromEntries(
+    Object.entries(recordOf(record)).flatMap(([name, value]) => {
+      if (!isShown(rule, name)) return [];
+      const within = (rule.hidden ?? []).filter((one) => one.startsWith(`${name}.`));
+      return [[name, within.length === 0 ? value : withoutFields(value, within)]];
+    }),
+  );
+}
+
+/** An object without the fields that these paths, such as `a.b`, name in it; anything else as it is. */
+function withoutFields(value: unknown, paths: readonly string[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const names = paths.map((path) => path.slice(path.indexOf(".") + 1));
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
 function csvFile(filename: string, columns: readonly string[], rows: readonly object[]): Response {
