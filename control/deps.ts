@@ -20,7 +20,7 @@ import { BackupSchedule } from "./backup/backup-schedule.ts";
 import { Cells } from "./cells/cells.ts";
 import { createDashboard } from "./dashboard/app.ts";
 import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
-import { type Connection, connect } from "./db/connect.ts";
+import { type Connection, connect, embeddedFolder } from "./db/connect.ts";
 import { checkEncryptionKey } from "./encryption/encryption-check.ts";
 import { importBackupKey } from "./encryption/secret-macs.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
@@ -126,6 +126,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const backup = new BackupSchedule({
     ctx: context("system"),
     backup: env.backup,
+    databaseFolder: embeddedFolder(env.databaseUrl),
     version: build.version,
     sink,
     cell: env.cell,
