@@ -20,7 +20,7 @@ import { BackupSchedule } from "./backup/backup-schedule.ts";
 import { Cells } from "./cells/cells.ts";
 import { createDashboard } from "./dashboard/app.ts";
 import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
-import { type Connection, connect } from "./db/connect.ts";
+import { type Connection, connect, embeddedFolder } from "./db/connect.ts";
 import { checkEncryptionKey } from "./encryption/encryption-check.ts";
 import { importBackupKey } from "./encryption/secret-macs.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
@@ -40,6 +40,7 @@ import { certificateGauge } from "./metrics/certificate-gauge.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
 import { provisionerGauges } from "./metrics/provisioner-gauges.ts";
 import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
+import { advanceRevisions } from "./publish/advance-revisions.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { scheduledJobs } from "./scheduled-jobs.ts";
@@ -47,7 +48,6 @@ import { BenchmarkRuns } from "./services/benchmarks/benchmark-runs.ts";
 import { readBuiltinRecipes } from "./services/recipes/builtin-recipes.ts";
 import { energySetting } from "./settings/definitions.ts";
 import { readSetting } from "./settings/setting.ts";
-import { advanceRevisions } from "./startup/advance-revisions.ts";
 import { erasePlaintext } from "./startup/erase-plaintext.ts";
 import { sealPlainSecrets } from "./startup/seal-plain-secrets.ts";
 import { seedSettings } from "./startup/seed-settings.ts";
@@ -126,6 +126,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const backup = new BackupSchedule({
     ctx: context("system"),
     backup: env.backup,
+    databaseFolder: embeddedFolder(env.databaseUrl),
     version: build.version,
     sink,
     cell: env.cell,

@@ -34,7 +34,7 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/resync",
     summary: "Push every record to the cells again and hold budgets against the ledger",
     description:
-      "For a key-value store that lost or gained something. Every start of the control service does the same; every five minutes what differs is mended.",
+      "For a key-value store that lost or gained something, and for a database that was restored: every record gets a new revision. Every start of the control service does the rest; every five minutes what differs is mended.",
     tag: "Operations",
     answer: resyncedSchema,
     handler: async ({ ctx }) => await resync(ctx, deps.resync, directory),

@@ -1,5 +1,15 @@
 /** Scheduled backups of a really stored configuration, into a real folder. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -9,9 +19,12 @@ import type { AttentionItem } from "../../shared/schema/attention.ts";
 import type { Backup } from "../../shared/schema/backup.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import type { RaisedAlert } from "../alerts/alert-sink.ts";
-import { backupSchedule } from "../db/schema/backup-schedule.ts";
+import { backupPlaces, backupSchedule } from "../db/schema/backup-schedule.ts";
+import { gatewayIdentity } from "../db/schema/gateway-identity.ts";
 import { backupGauges } from "../metrics/backup-gauges.ts";
+import { backupName, exportedAtMs, gatewayOf, isBackupName } from "./backup-name.ts";
 import { BackupSchedule } from "./backup-schedule.ts";
+import { identityOf } from "./gateway-identity.ts";
 import { folderPlace } from "./places/folder-place.ts";
 
 const HOUR_SECS = 3600;
@@ -34,13 +47,18 @@ beforeEach(() => {
 afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
   await control.connection.db.delete(backupSchedule);
+  await control.connection.db.delete(backupPlaces);
   raised.length = 0;
   lines.length = 0;
 });
 
-const scheduled = (to = folder, { keep = 3, ending = new AbortController().signal } = {}): BackupSchedule =>
+const scheduled = (
+  to = folder,
+  { keep = 3, ending = new AbortController().signal, of = control, databaseFolder = "" } = {},
+): BackupSchedule =>
   new BackupSchedule({
-    ctx: control.ctx,
+    ctx: of.ctx,
+    databaseFolder,
     backup: { place: folderPlace(to), intervalSecs: HOUR_SECS, keep, keepDays: 0 },
     version: "1.2.3",
     sink: { take: async (alerts) => void raised.push(...alerts) },
@@ -52,13 +70,20 @@ const scheduled = (to = folder, { keep = 3, ending = new AbortController().signa
 const state = async () => (await control.connection.db.select().from(backupSchedule))[0];
 const backups = (): readonly string[] => readdirSync(folder).toSorted();
 
-/** Lets an hour pass: for the schedule, whose times are the database's, and for the names of files. */
+const anHourAgo = (name: string): string =>
+  isBackupName(name) ? backupName(new Date(exportedAtMs(name) - HOUR_SECS * 1000), gatewayOf(name) ?? undefined) : name;
+
+/** Lets an hour pass: what is in the rows and in the names of files, which have the database's time, is an hour older. */
 async function anHourPasses(): Promise<void> {
   nowMs += HOUR_SECS * 1000;
-  await control.connection.db.update(backupSchedule).set({
-    last_ok_at: sql`last_ok_at - interval '1 hour'`,
-    not_before: sql`not_before - interval '1 hour'`,
-  });
+  for (const name of backups()) renameSync(join(folder, name), join(folder, anHourAgo(name)));
+  const last = await state();
+  for (const table of [backupSchedule, backupPlaces])
+    await control.connection.db.update(table).set({
+      last_ok_at: sql`last_ok_at - interval '1 hour'`,
+      not_before: sql`not_before - interval '1 hour'`,
+    });
+  if (last?.last_name) await control.connection.db.update(backupSchedule).set({ last_name: anHourAgo(last.last_name) });
 }
 
 const attention = async (): Promise<readonly AttentionItem[]> => {
@@ -102,7 +127,7 @@ it("is made once when several control services find it due", async () => {
 
 it("says why it cannot be made, tries again later, and leaves the older ones", async () => {
   await scheduled().run();
-  const [good] = backups();
+  const [good = ""] = backups();
   const path = join(folder, "file");
   writeFileSync(path, "no folder");
   const failing = scheduled(path);
@@ -117,7 +142,7 @@ it("says why it cannot be made, tries again later, and leaves the older ones", a
   await anHourPasses();
   expect(await failing.run()).toEqual({ backups: 1, removed: 0 });
   expect(await attention()).toEqual([]);
-  expect(backups()).toContain(good);
+  expect(backups()).toContain(anHourAgo(good));
 });
 
 it("is missed when nobody makes it for two intervals", async () => {
@@ -136,6 +161,7 @@ it("goes on after a process that died at any line", async () => {
   expect(await schedule.run()).toEqual({ backups: 0, removed: 0 });
   await anHourPasses();
   expect(await schedule.run()).toEqual({ backups: 1, removed: 0 });
+  await anHourPasses();
   const [first = ""] = backups();
 
   // in the middle of a file: the draft is no backup
@@ -145,7 +171,6 @@ it("goes on after a process that died at any line", async () => {
 
   // stored, and not written down: it is made again, and only then the older one goes
   await control.connection.db.update(backupSchedule).set({ last_ok_at: null, last_name: null });
-  nowMs += 1000;
   expect(await schedule.run()).toEqual({ backups: 1, removed: 1 });
   expect(backups().filter((name) => !name.startsWith("."))).toEqual([(await state())?.last_name]);
 
@@ -167,7 +192,6 @@ it("is given up when the service ends, for another one to begin at once", async 
 it("does not wait for a time that a clock which was set back has left", async () => {
   const schedule = scheduled();
   await schedule.run();
-  nowMs += 1000;
   const ahead = sql`now() + interval '3 days'`;
   await control.connection.db.update(backupSchedule).set({ last_ok_at: ahead, not_before: ahead });
   expect(await schedule.run()).toEqual({ backups: 1, removed: 0 });
@@ -183,6 +207,7 @@ it("begins anew with another place, and is forgotten when it is switched off", a
   const off = new BackupSchedule({
     ctx,
     backup: null,
+    databaseFolder: "",
     version: "1.2.3",
     sink: { take: async () => undefined },
     cell: "here",
@@ -191,6 +216,104 @@ it("begins anew with another place, and is forgotten when it is switched off", a
   });
   await off.declare();
   expect([await off.run(), await state()]).toEqual([{ backups: 0, removed: 0 }, undefined]);
+});
+
+it("goes on at a place that is chosen again: nothing is made early, and nothing late", async () => {
+  const other = join(folder, "other");
+  const [here, there] = [scheduled(), scheduled(other)];
+  expect(await here.run()).toEqual({ backups: 1, removed: 0 });
+  expect(await there.run()).toEqual({ backups: 1, removed: 0 });
+  expect(await here.run()).toEqual({ backups: 0, removed: 0 });
+  expect((await state())?.place).toBe(folder);
+  await there.declare();
+  await anHourPasses();
+  expect([(await here.run()).backups, (await there.run()).backups]).toEqual([1, 1]);
+  expect([(await here.run()).backups, (await there.run()).backups]).toEqual([0, 0]);
+});
+
+it("writes down a backup at its own place, whichever place another service has declared meanwhile", async () => {
+  const other = join(folder, "other");
+  const place = folderPlace(folder);
+  const slow = new BackupSchedule({
+    ctx: control.ctx,
+    databaseFolder: "",
+    backup: {
+      place: {
+        ...place,
+        store: async (...args) => {
+          await place.store(...args);
+          await scheduled(other).declare();
+        },
+      },
+      intervalSecs: HOUR_SECS,
+      keep: 3,
+      keepDays: 0,
+    },
+    version: "1.2.3",
+    sink: { take: async () => undefined },
+    cell: "here",
+    ending: new AbortController().signal,
+    log,
+  });
+  expect(await slow.run()).toEqual({ backups: 1, removed: 0 });
+  expect(await state()).toMatchObject({ place: other, last_ok_at: null });
+  expect(await scheduled().run()).toEqual({ backups: 0, removed: 0 });
+});
+
+it("shares a place with another gateway, with a copy of this one and with older backups, and removes none of theirs", async () => {
+  const second = await startControl({ now: () => new Date(nowMs) });
+  const exported = backupName(new Date(0));
+  writeFileSync(join(folder, exported), "{}");
+  const [mine, theirs] = [scheduled(folder, { keep: 1 }), scheduled(folder, { keep: 1, of: second })];
+  const theirHours = async (): Promise<void> =>
+    void (await second.connection.db.update(backupSchedule).set({ last_ok_at: sql`last_ok_at - interval '1 hour'` }));
+  for (let count = 0; count < 3; count += 1) {
+    await Promise.all([mine.run(), theirs.run()]);
+    await anHourPasses();
+    await theirHours();
+  }
+  const ids = [await identityOf(control.connection.db, ""), await identityOf(second.connection.db, "")];
+  const names = backups();
+  expect(names).toContain(exported.replace("19700101T000000Z", "19691231T210000Z"));
+  expect(names.map(gatewayOf).toSorted()).toEqual([...ids, null].toSorted());
+
+  // its embedded database is copied, with all rows, to another folder
+  const copy = scheduled(folder, { keep: 1, databaseFolder: "/elsewhere" });
+  await copy.run();
+  const id = await identityOf(control.connection.db, "/elsewhere");
+  expect(ids).not.toContain(id);
+  expect(backups().map(gatewayOf).toSorted()).toEqual([...ids, id, null].toSorted());
+  await second.close();
+});
+
+it("keeps its identity, and makes a new one in a database that was restored elsewhere", async () => {
+  const { db } = control.connection;
+  const id = await identityOf(db, "");
+  expect(id).toMatch(/^[0-9a-f]{12}$/);
+  expect(await Promise.all([identityOf(db, ""), identityOf(db, "")])).toEqual([id, id]);
+  // what a dump brings along: the row of the database that it was taken from
+  await db.update(gatewayIdentity).set({ made_on: "7000000000000000001 5" });
+  const [one, two] = await Promise.all([identityOf(db, ""), identityOf(db, "")]);
+  expect(one).not.toBe(id);
+  expect(two).toBe(one);
+});
+
+it("is not held up by backups with a time that is still to come, and removes none", async () => {
+  const schedule = scheduled(folder, { keep: 2 });
+  const id = await identityOf(control.connection.db, "");
+  await schedule.run();
+  const ahead = [2, 3, 4].map((days) => backupName(new Date(Date.now() + days * 86_400_000), id));
+  for (const name of ahead) copyFileSync(join(folder, backups()[0] ?? ""), join(folder, name));
+  const made = async (): Promise<void> => {
+    await control.connection.db.update(backupSchedule).set({ last_ok_at: sql`last_ok_at - interval '1 hour'` });
+    for (const name of backups().filter((each) => !ahead.includes(each)))
+      renameSync(join(folder, name), join(folder, anHourAgo(name)));
+    expect((await schedule.run()).backups).toBe(1);
+  };
+  await made();
+  await made();
+  expect(backups().filter((name) => ahead.includes(name))).toEqual(ahead);
+  expect(backups()).toHaveLength(ahead.length + 2);
 });
 
 it("is in the metrics", async () => {

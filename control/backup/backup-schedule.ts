@@ -8,6 +8,7 @@ import type { VerbContext } from "../kernel/context.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { BackupEnv } from "./backup-env.ts";
 import { exportBackup } from "./export-backup.ts";
+import { identityOf } from "./gateway-identity.ts";
 import { BackupPlaceError } from "./places/backup-place.ts";
 import { expiredBackups } from "./retention.ts";
 import { backupFailed, backupGivenUp, backupStored, claimBackup, declareSchedule } from "./schedule-record.ts";
@@ -29,6 +30,8 @@ interface ScheduleOptions {
   readonly ctx: VerbContext;
   /** Null: no backup is scheduled. */
   readonly backup: BackupEnv | null;
+  /** The folder of an embedded database; "" otherwise. */
+  readonly databaseFolder: string;
   readonly version: string;
   readonly sink: AlertSink;
   /** The control service's own cell, which its alerts name. */
@@ -60,29 +63,31 @@ export class BackupSchedule {
     if (backup === null) return NOTHING;
     // a replica that starts with other variables may have replaced the row
     await this.declare();
-    if (!(await claimBackup(ctx.db, backup.place.shown, WITHIN_MS))) return NOTHING;
+    const at = await claimBackup(ctx.db, backup.place.shown, WITHIN_MS);
+    if (at === null) return NOTHING;
     const signal = AbortSignal.any([ending, AbortSignal.timeout(WITHIN_MS - LAST_WORDS_MS)]);
     let name: string;
     try {
-      name = await this.#store(backup, signal);
+      name = await this.#store(backup, at, signal);
     } catch (error) {
-      if (ending.aborted) await backupGivenUp(ctx.db);
+      if (ending.aborted) await backupGivenUp(ctx.db, backup.place.shown);
       else await this.#failed(backup, error);
       throw error;
     }
-    return { backups: 1, removed: await this.#removeOlder(backup, name, signal) };
+    return { backups: 1, removed: await this.#removeOlder(backup, name, at, signal) };
   }
 
-  async #store({ place }: BackupEnv, signal: AbortSignal): Promise<string> {
-    const { ctx, version, log } = this.#options;
-    const { filename, pieces } = await exportBackup(ctx, version);
+  async #store({ place }: BackupEnv, at: Date, signal: AbortSignal): Promise<string> {
+    const { ctx, databaseFolder, version, log } = this.#options;
+    const gateway = await identityOf(ctx.db, databaseFolder);
+    const { filename, pieces } = await exportBackup(ctx, version, { at, gateway });
     const content = Buffer.from(pieces.join(""));
     await place.store(filename, content, signal);
     if (!content.equals(await place.read(filename, signal))) {
       await place.remove(filename, signal);
       throw new BackupPlaceError("what was stored is not what was read back");
     }
-    await backupStored(ctx.db, filename, content.byteLength);
+    await backupStored(ctx.db, place.shown, { at, name: filename, bytes: content.byteLength });
     log.info({ event: "backup_stored", file: filename, place: place.shown, bytes: content.byteLength });
     return filename;
   }
@@ -91,18 +96,18 @@ export class BackupSchedule {
     const { ctx, sink, cell, log } = this.#options;
     const reason = error instanceof BackupPlaceError ? error.message : "the configuration cannot be exported";
     log.warn({ event: "backup_failed", place: place.shown, reason });
-    await backupFailed(ctx.db, reason, Math.min(AGAIN_MS, intervalSecs * 1000));
+    await backupFailed(ctx.db, place.shown, reason, Math.min(AGAIN_MS, intervalSecs * 1000));
     const issue = issueOf("backup_failed", "Backup failed", `${place.shown}: ${reason}`);
     await sink.take([raisedNow(issue, ctx.now().getTime(), cell)]);
   }
 
   /** How many were removed. What cannot be removed is left to the next backup. */
-  async #removeOlder(backup: BackupEnv, stored: string, signal: AbortSignal): Promise<number> {
-    const { ctx, log } = this.#options;
+  async #removeOlder(backup: BackupEnv, stored: string, at: Date, signal: AbortSignal): Promise<number> {
+    const { log } = this.#options;
     const { place } = backup;
     let removed = 0;
     try {
-      for (const name of expiredBackups(await place.names(signal), stored, backup, ctx.now().getTime())) {
+      for (const name of expiredBackups(await place.names(signal), stored, backup, at.getTime())) {
         await place.remove(name, signal);
         removed += 1;
       }

@@ -8,20 +8,29 @@ import type { Transaction } from "../db/connect.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { write } from "../kernel/write.ts";
 import { type BackupRow, columnOf, ENTITIES } from "../resources/backup-entities.ts";
+import { backupName } from "./backup-name.ts";
 import { makeKeyCheck } from "./key-check.ts";
 import { BATCH } from "./merge.ts";
 import { MacCollector } from "./secret-origins.ts";
 
 interface BackupFile {
-  /** `gateway-backup-<UTC yyyymmddThhmmssZ>.json` */
+  /** As {@link backupName} makes it. */
   readonly filename: string;
   /** The file's text in pieces. */
   readonly pieces: readonly string[];
 }
 
-/** The file. `gatewayVersion` is that of this service. */
-export async function exportBackup(ctx: VerbContext, gatewayVersion: string): Promise<BackupFile> {
-  const now = ctx.now();
+/** What the name of a scheduled backup says. */
+interface BackupName {
+  /** When it is exported. */
+  readonly at: Date;
+  /** The identity of its gateway. */
+  readonly gateway: string;
+}
+
+/** The file. `gatewayVersion` is that of this service; `name`: of a scheduled backup. */
+export async function exportBackup(ctx: VerbContext, gatewayVersion: string, name?: BackupName): Promise<BackupFile> {
+  const now = name?.at ?? ctx.now();
   const head = {
     format: BACKUP_FORMAT,
     version: BACKUP_VERSION,
@@ -46,7 +55,7 @@ export async function exportBackup(ctx: VerbContext, gatewayVersion: string): Pr
     journal.audit({ action: "export_backup", entityType: "gateway", entityId: "backup", detail: counts });
     return pieces;
   });
-  return { filename: `gateway-backup-${now.toISOString().replace(/[-:]|\.\d+/g, "")}.json`, pieces: record };
+  return { filename: backupName(now, name?.gateway), pieces: record };
 }
 
 async function appendRows(

@@ -1,5 +1,5 @@
-/** Which scheduled backups are kept (docs/rules/backup.md#schedule). Pure. */
-import { BACKUP_NAME } from "./places/backup-place.ts";
+/** Which scheduled backups are kept, and which is the newest (docs/rules/backup.md#schedule). Pure. */
+import { exportedAtMs, gatewayOf, isBackupName } from "./backup-name.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -12,8 +12,9 @@ export interface Retention {
 }
 
 /**
- * The names to remove after `stored` was stored and read back. That one always stays, whatever a clock that was set back makes of
- * its name; so does what is no backup.
+ * The names to remove after `stored` was stored and read back. That one always stays. So does what is no backup of the same
+ * gateway, and what has a time that is still to come: it does not count among those that are kept, because a clock which was
+ * wrong has made it.
  */
 export function expiredBackups(
   names: readonly string[],
@@ -21,8 +22,10 @@ export function expiredBackups(
   { keep, keepDays }: Retention,
   nowMs: number,
 ): readonly string[] {
+  const gateway = gatewayOf(stored);
+  if (gateway === null) return [];
   const others = names
-    .filter((name) => name !== stored && !Number.isNaN(exportedAtMs(name)))
+    .filter((name) => name !== stored && gatewayOf(name) === gateway && exportedAtMs(name) <= nowMs)
     .sort()
     .reverse();
   return others.filter(
@@ -30,16 +33,23 @@ export function expiredBackups(
   );
 }
 
-/** When a backup was exported, by its name, in ms since 1970; NaN for any other name. */
-export function exportedAtMs(name: string): number {
-  const stamp = BACKUP_NAME.exec(name)?.[1] ?? "";
-  return Date.parse(stamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"));
+/** The backups of a place, by gateway. */
+interface Newest {
+  /** The name of the newest one; undefined: there is none to choose. */
+  readonly name: string | undefined;
+  /** The gateways of which the place has backups; more than one: somebody has to choose. */
+  readonly gateways: readonly string[];
 }
 
-/** The name of the newest backup; undefined when there is none. */
-export function newestBackup(names: readonly string[]): string | undefined {
-  return names
-    .filter((name) => BACKUP_NAME.test(name))
-    .sort()
-    .at(-1);
+/**
+ * The newest backup of a gateway, or of the only one that the place has. Names without a gateway count when no other has one.
+ * One of the future is taken only when there is no other: a clock that was wrong has made it.
+ */
+export function newestBackup(names: readonly string[], nowMs: number, gateway?: string): Newest {
+  const backups = names.filter(isBackupName).sort();
+  const gateways = [...new Set(backups.map(gatewayOf).filter((id) => id !== null))].sort();
+  if (gateway === undefined && gateways.length > 1) return { name: undefined, gateways };
+  const wanted = gateway ?? gateways[0] ?? null;
+  const mine = backups.filter((name) => gatewayOf(name) === wanted);
+  return { name: mine.findLast((name) => exportedAtMs(name) <= nowMs) ?? mine.at(-1), gateways };
 }

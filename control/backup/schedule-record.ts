@@ -1,42 +1,57 @@
 /**
- * The row of scheduled backups, which all control services of a database share. Every time in it is the database's. Each function
- * rejects when the database does not answer.
+ * The rows of scheduled backups, which all control services of a database share: one of the place where backups go, and those
+ * of the places where they went. Every time in them is the database's. Each function rejects when the database does not answer.
  */
 import { and, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
-import type { Database } from "../db/connect.ts";
-import { backupSchedule } from "../db/schema/backup-schedule.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { backupPlaces, backupSchedule } from "../db/schema/backup-schedule.ts";
 
+/** Held while the place changes, so that services with different variables do so one after another. */
+const PLACE_LOCK = 727276;
 const NOW = sql`now()`;
 const after = (ms: number) => sql`now() + ${ms} * interval '1 millisecond'`;
 
-/** What a control service says at its start; null: it schedules no backups. A new place has no backups yet. */
+/** What a control service says at its start; null: it schedules no backups. A place that had backups before goes on. */
 export async function declareSchedule(
   db: Database,
   schedule: { readonly place: string; readonly intervalSecs: number } | null,
 ): Promise<void> {
-  if (schedule === null) return void (await db.delete(backupSchedule));
-  const row = { place: schedule.place, interval_secs: schedule.intervalSecs };
+  const [current] = await db.select().from(backupSchedule);
+  if (current?.place === schedule?.place && current?.interval_secs === schedule?.intervalSecs) return;
   await db.transaction(async (tx) => {
-    const same = eq(backupSchedule.place, row.place);
-    await tx.delete(backupSchedule).where(sql`NOT ${same}`);
+    await tx.execute(sql`SELECT pg_advisory_xact_lock(${PLACE_LOCK})`);
+    await leaveOtherPlace(tx, schedule?.place);
+    if (schedule === null) return;
+    const { place } = schedule;
+    const [known] = await tx.delete(backupPlaces).where(eq(backupPlaces.place, place)).returning();
+    const interval = { interval_secs: schedule.intervalSecs };
     await tx
       .insert(backupSchedule)
-      .values(row)
-      .onConflictDoUpdate({
-        target: backupSchedule.singleton,
-        set: row,
-        setWhere: sql`${backupSchedule.interval_secs} <> ${row.interval_secs}`,
-      });
+      .values({ ...known, place, ...interval })
+      .onConflictDoUpdate({ target: backupSchedule.singleton, set: interval });
   });
 }
 
+/** Puts the row of any place but this one with those of the places where backups went. */
+async function leaveOtherPlace(tx: Transaction, place: string | undefined): Promise<void> {
+  const isOther = place === undefined ? undefined : sql`${backupSchedule.place} <> ${place}`;
+  const [left] = await tx.delete(backupSchedule).where(isOther).returning();
+  if (left === undefined) return;
+  const { not_before, last_ok_at, last_name, last_bytes } = left;
+  const kept = { not_before, last_ok_at, last_name, last_bytes };
+  await tx
+    .insert(backupPlaces)
+    .values({ place: left.place, ...kept })
+    .onConflictDoUpdate({ target: backupPlaces.place, set: kept });
+}
+
 /**
- * True: a backup is due, and the caller is the one who makes it, for at most `withinMs`. A time that lies further ahead than it
- * can be was written before a clock was set back.
+ * The time of the database when a backup is due, and the caller is the one who makes it, for at most `withinMs`; null when none
+ * is. A time that lies further ahead than it can be was written before a clock was set back.
  */
-export async function claimBackup(db: Database, place: string, withinMs: number): Promise<boolean> {
+export async function claimBackup(db: Database, place: string, withinMs: number): Promise<Date | null> {
   const { not_before, last_ok_at, interval_secs } = backupSchedule;
-  const claimed = await db
+  const [claimed] = await db
     .update(backupSchedule)
     .set({ not_before: after(withinMs) })
     .where(
@@ -50,26 +65,38 @@ export async function claimBackup(db: Database, place: string, withinMs: number)
         ),
       ),
     )
-    .returning({ place: backupSchedule.place });
-  return claimed.length > 0;
+    .returning({ nowMs: sql<number>`(extract(epoch FROM now()) * 1000)::float8` });
+  return claimed === undefined ? null : new Date(Number(claimed.nowMs));
 }
 
-/** A backup is stored and was read back. */
-export async function backupStored(db: Database, name: string, bytes: number): Promise<void> {
-  const stored = { last_ok_at: NOW, last_name: name, last_bytes: bytes };
-  await db.update(backupSchedule).set({ ...stored, not_before: null, failing_since: null, last_error: null });
+/** A backup is stored at the place and was read back; `at`: the database's time, which its name has. */
+export async function backupStored(
+  db: Database,
+  place: string,
+  stored: { readonly at: Date; readonly name: string; readonly bytes: number },
+): Promise<void> {
+  const last = { last_ok_at: stored.at, last_name: stored.name, last_bytes: stored.bytes, not_before: null };
+  await db
+    .update(backupSchedule)
+    .set({ ...last, failing_since: null, last_error: null })
+    .where(eq(backupSchedule.place, place));
+  // another service may have declared another place meanwhile
+  await db.update(backupPlaces).set(last).where(eq(backupPlaces.place, place));
 }
 
-/** An attempt has failed for this reason; the next one is made `againMs` later. */
-export async function backupFailed(db: Database, reason: string, againMs: number): Promise<void> {
-  await db.update(backupSchedule).set({
-    not_before: after(againMs),
-    failing_since: sql`coalesce(${backupSchedule.failing_since}, now())`,
-    last_error: reason,
-  });
+/** An attempt at the place has failed for this reason; the next one is made `againMs` later. */
+export async function backupFailed(db: Database, place: string, reason: string, againMs: number): Promise<void> {
+  await db
+    .update(backupSchedule)
+    .set({
+      not_before: after(againMs),
+      failing_since: sql`coalesce(${backupSchedule.failing_since}, now())`,
+      last_error: reason,
+    })
+    .where(eq(backupSchedule.place, place));
 }
 
-/** An attempt was given up because its process ends: another may begin at once. */
-export async function backupGivenUp(db: Database): Promise<void> {
-  await db.update(backupSchedule).set({ not_before: null });
+/** An attempt at the place was given up because its process ends: another may begin at once. */
+export async function backupGivenUp(db: Database, place: string): Promise<void> {
+  await db.update(backupSchedule).set({ not_before: null }).where(eq(backupSchedule.place, place));
 }

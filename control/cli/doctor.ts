@@ -123,7 +123,16 @@ function withoutSecrets(finding: DoctorFinding): DoctorFinding {
 
 function passwordIn(value: string): readonly string[] {
   const password = URL.parse(value)?.password ?? "";
-  return password.length < 4 ? [] : [password, decodeURIComponent(password)];
+  return password.length < 4 ? [] : [password, decoded(password)];
+}
+
+/** A password may have a percent sign that escapes nothing. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function toWebUrl(text: string): string {

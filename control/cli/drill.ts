@@ -24,10 +24,14 @@ export function drillCommand(program: Command): void {
     .description(
       "restore a backup file, or the newest of a folder or s3://bucket/prefix, into a database in memory, and compare the two",
     )
+    .option(
+      "--gateway <id>",
+      "of a place with backups of several gateways: whose; the id is the end of a backup's name",
+    )
     .option("--key", "read the secret of a key from standard input, which must authenticate after the restore")
-    .action(async (path: string, { key = false }: { key?: boolean }, command: Command) => {
+    .action(async (path: string, { key = false, gateway }: { key?: boolean; gateway?: string }, command: Command) => {
       const started = performance.now();
-      const { file, text } = await backupAt(path);
+      const { file, text } = await backupAt(path, gateway);
       const report = await runDrill(file, text, key ? readFileSync(0, "utf8").trim() : undefined);
       const took = { file, ...report, seconds: Math.round(performance.now() - started) / 1000 };
       if (command.optsWithGlobals<{ json?: boolean }>().json === true) printJson(took);
@@ -74,29 +78,44 @@ async function importKey(text: string): Promise<Awaited<ReturnType<typeof import
   });
 }
 
-/** A file, or the newest export of a folder or bucket by the time in its name. Throws CliError. */
-async function backupAt(path: string): Promise<{ readonly file: string; readonly text: string }> {
+/** A file, or the newest backup of a gateway in a folder or bucket by the time in its name. Throws CliError. */
+async function backupAt(
+  path: string,
+  gateway: string | undefined,
+): Promise<{ readonly file: string; readonly text: string }> {
   if (!path.startsWith("s3:")) {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) throw new CliError(`${path} does not exist`);
     if (!stat.isDirectory()) return { file: path, text: read(path) };
   }
   try {
-    return await newestAt(placeNamed(path, process.env["GATEWAY_BACKUP_OPTIONS"]));
+    return await newestAt(placeNamed(path, process.env["GATEWAY_BACKUP_OPTIONS"]), gateway);
   } catch (error) {
     if (error instanceof BackupPlaceError || error instanceof EnvError) throw new CliError(`${path}: ${error.message}`);
     throw error;
   }
 }
 
-async function newestAt(place: BackupPlace): Promise<{ readonly file: string; readonly text: string }> {
+async function newestAt(
+  place: BackupPlace,
+  gateway: string | undefined,
+): Promise<{ readonly file: string; readonly text: string }> {
   const signal = AbortSignal.timeout(READ_WITHIN_MS);
-  const name = newestBackup(await place.names(signal));
-  if (name === undefined) throw new CliError(`${place.shown} has no file gateway-backup-<time>.json`);
+  const { name, gateways } = newestBackup(await place.names(signal), Date.now(), gateway);
+  if (name === undefined) {
+    const whose = `${place.shown} has backups of the gateways ${gateways.join(", ")}`;
+    if (gateway !== undefined)
+      throw new CliError(gateways.length > 0 ? `${whose}, not of ${gateway}` : nothingIn(place));
+    throw new CliError(gateways.length > 1 ? `${whose}: say which with --gateway` : nothingIn(place));
+  }
   return {
     file: `${place.shown.replace(/\/$/, "")}/${name}`,
     text: Buffer.from(await place.read(name, signal)).toString("utf8"),
   };
+}
+
+function nothingIn({ shown }: BackupPlace): string {
+  return `${shown} has no file gateway-backup-<time>-<gateway>.json or gateway-backup-<time>.json`;
 }
 
 function read(path: string): string {

@@ -1233,7 +1233,7 @@ export interface paths {
         put?: never;
         /**
          * Push every record to the cells again and hold budgets against the ledger
-         * @description For a key-value store that lost or gained something. Every start of the control service does the same; every five minutes what differs is mended. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description For a key-value store that lost or gained something, and for a database that was restored: every record gets a new revision. Every start of the control service does the rest; every five minutes what differs is mended. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postResync"];
         delete?: never;

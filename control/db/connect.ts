@@ -2,6 +2,7 @@
  * One database behind drizzle. Its URL chooses one of three drivers (docs/rules/storage-layouts.md#database-drivers):
  * `*.neon.tech`, any other postgres URL, or `pglite:<folder>`.
  */
+import { resolve } from "node:path";
 import { PGlite, type QueryOptions, types } from "@electric-sql/pglite";
 import { Pool as NeonPool, type PoolClient as NeonPoolClient } from "@neondatabase/serverless";
 import { drizzle as drizzleNeon } from "drizzle-orm/neon-serverless";
@@ -32,9 +33,17 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+const EMBEDDED = "pglite:";
+
+/** The folder of the embedded database of this URL, absolute; "" for one in memory, and for a server's. */
+export function embeddedFolder(url: string): string {
+  const folder = url.startsWith(EMBEDDED) ? url.slice(EMBEDDED.length) : "";
+  return folder === "" ? "" : resolve(folder);
+}
+
 /** Opens the database. Throws DatabaseLocked. The connection itself is made by the first query. */
 export async function connect(url: string): Promise<Connection> {
-  if (url.startsWith("pglite:")) return await connectPglite(url.slice("pglite:".length));
+  if (url.startsWith(EMBEDDED)) return await connectPglite(url.slice(EMBEDDED.length));
   const options = { connectionString: url, max: MAX_CONNECTIONS, connectionTimeoutMillis: CONNECT_WITHIN_MS };
   if (new URL(url).hostname.endsWith(".neon.tech")) {
     const pool = new NeonPool(options);

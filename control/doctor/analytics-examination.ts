@@ -3,19 +3,25 @@
  * room on its disks, and how old the newest usage row is. It reads only.
  */
 import { ClickHouseError, createClient } from "@clickhouse/client-web";
+import { z } from "zod";
+import { fetchLimited, shaped } from "./answers.ts";
 import { clockFromInstant } from "./clocks.ts";
 import type { Examination } from "./examination.ts";
 import { type DoctorFinding, type Examined, findingsOf } from "./finding.ts";
 import { unreachable } from "./unreachable.ts";
 
-const PART = "analytics store";
-const { ok, warning, failure } = findingsOf(PART);
+export const ANALYTICS = "analytics store";
+const { ok, warning, failure } = findingsOf(ANALYTICS);
 
 const TABLES = ["usage_raw", "usage_daily", "usage_quarter", "spans"] as const;
 /** What the control service does in its database: the Worker inserts, retention drops partitions. */
 const GRANTS = ["SELECT", "INSERT", "CREATE TABLE", "CREATE VIEW", "ALTER TABLE"] as const;
 const DISK_WARN_PART = 0.15;
 const DISK_FAIL_PART = 0.05;
+
+/** A number, which releases of the store write as a text too. */
+const figure = z.coerce.number();
+const disk = z.object({ name: z.string(), free: figure, total: figure });
 
 interface AnalyticsAccess {
   readonly url: string;
@@ -26,25 +32,26 @@ interface AnalyticsAccess {
 
 /** Two ways to ask, because a statement that is no query takes no format. */
 interface Store {
-  rows<T>(query: string): Promise<readonly T[]>;
+  rows<T>(query: string, row: z.ZodType<T>): Promise<readonly T[]>;
   text(statement: string): Promise<string>;
 }
 
 export function analyticsExamination(access: AnalyticsAccess, withinMs: number): Examination {
   return {
-    part: PART,
+    part: ANALYTICS,
     run: async (signal) => {
       const client = createClient({
         url: access.url,
         username: access.user,
         password: access.password,
         request_timeout: withinMs,
+        fetch: fetchLimited,
         clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
       });
       const store: Store = {
-        rows: async <T>(query: string) => {
+        rows: async <T>(query: string, row: z.ZodType<T>) => {
           const result = await client.query({ query, format: "JSONEachRow", abort_signal: signal });
-          return await result.json<T>();
+          return shaped(z.array(row), await result.json());
         },
         text: async (query) => {
           const { stream } = await client.exec({ query, abort_signal: signal });
@@ -64,16 +71,19 @@ export function analyticsExamination(access: AnalyticsAccess, withinMs: number):
 
 async function examine(store: Store, db: string): Promise<Examined> {
   const sentMs = Date.now();
-  const [state] = await store.rows<{ version: string; now_ms: number }>(
+  const [state] = await store.rows(
     "SELECT version() AS version, toUnixTimestamp64Milli(now64(3)) AS now_ms",
+    z.object({ version: z.string(), now_ms: figure }),
   );
   const gotMs = Date.now();
   const [tables, disks, grants, readonly] = await Promise.all([
-    store.rows<{ name: string }>(`SELECT name FROM system.tables WHERE database = '${db}'`),
+    store.rows(`SELECT name FROM system.tables WHERE database = '${db}'`, z.object({ name: z.string() })),
     // both need rights that a user of the gateway may lack
-    store.rows<Disk>("SELECT name, free_space AS free, total_space AS total FROM system.disks").catch(() => []),
+    store.rows("SELECT name, free_space AS free, total_space AS total FROM system.disks", disk).catch(() => []),
     missingGrants(store, db),
-    store.rows<{ value: string }>("SELECT value FROM system.settings WHERE name = 'readonly'").catch(() => []),
+    store
+      .rows("SELECT value FROM system.settings WHERE name = 'readonly'", z.object({ value: z.string() }))
+      .catch(() => []),
   ]);
   const missing = TABLES.filter((table) => !tables.some(({ name }) => name === table));
   const age = missing.includes("usage_raw") ? [] : [await ageFinding(store, db)];
@@ -85,7 +95,7 @@ async function examine(store: Store, db: string): Promise<Examined> {
       ...diskFindings(disks),
       ...age,
     ],
-    clocks: state === undefined ? [] : [clockFromInstant(PART, state.now_ms, sentMs, gotMs)],
+    clocks: state === undefined ? [] : [clockFromInstant(ANALYTICS, state.now_ms, sentMs, gotMs)],
   };
 }
 
@@ -117,11 +127,7 @@ export function permissionFinding(missing: readonly string[] | null, readonly: n
   return failure("permission", `its user lacks ${missing.join(", ")}`, fix);
 }
 
-interface Disk {
-  readonly name: string;
-  readonly free: number;
-  readonly total: number;
-}
+type Disk = z.infer<typeof disk>;
 
 /** The room of the disks; a disk in a bucket has no size. Pure. */
 export function diskFindings(disks: readonly Disk[]): readonly DoctorFinding[] {
@@ -137,12 +143,13 @@ export function diskFindings(disks: readonly Disk[]): readonly DoctorFinding[] {
 
 /** How old the newest row is says nothing alone: without requests there are no rows. */
 async function ageFinding(store: Store, db: string): Promise<DoctorFinding> {
-  const [row] = await store.rows<{ rows: number; age: number }>(
+  const [row] = await store.rows(
     `SELECT count() AS rows, dateDiff('second', max(ts), now64(3)) AS age
      FROM ${db}.usage_raw WHERE ts > now64(3) - INTERVAL 1 DAY`,
+    z.object({ rows: figure, age: figure }),
   );
-  if (row === undefined || Number(row.rows) === 0) return ok("lag", "no usage row of the last day");
-  return ok("lag", `the newest usage row is ${Math.max(0, Number(row.age))} s old`);
+  if (row === undefined || row.rows === 0) return ok("lag", "no usage row of the last day");
+  return ok("lag", `the newest usage row is ${Math.max(0, row.age)} s old`);
 }
 
 const CODES: Readonly<Record<string, readonly [detail: string, fix: string]>> = {

@@ -43,7 +43,8 @@ export function tlsEndpointOf(address: string): TlsEndpoint | null {
   };
 }
 
-export function certificateExamination(endpoint: TlsEndpoint): Examination {
+/** `of`: the parts that use the endpoint; when one of them does not answer, that is told of it and not here. */
+export function certificateExamination(endpoint: TlsEndpoint, of: readonly string[] = []): Examination {
   const { host, port } = endpoint;
   const part = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   return {
@@ -54,10 +55,10 @@ export function certificateExamination(endpoint: TlsEndpoint): Examination {
         const { valid_from, valid_to } = socket.getPeerCertificate();
         const code = socket.authorized ? "" : String(codeOf(socket.authorizationError) || socket.authorizationError);
         socket.destroy();
-        return { findings: [judge(part, { from: valid_from, to: valid_to, code }, Date.now())] };
+        return { findings: [{ ...judge(part, { from: valid_from, to: valid_to, code }, Date.now()), symptomOf: of }] };
       } catch (error) {
         const { detail, fix } = unreachable(error);
-        return { findings: [findingsOf(part).failure("certificate", detail, fix)] };
+        return { findings: [findingsOf(part).failure("certificate", detail, fix, { symptomOf: of })] };
       }
     },
   };
@@ -102,6 +103,8 @@ interface Certificate {
 export function judge(part: string, { from, to, code }: Certificate, nowMs: number): DoctorFinding {
   const { ok, warning, failure } = findingsOf(part);
   const renew = "renew the certificate, and see why it was not renewed by itself";
+  if (Number.isNaN(Date.parse(to)))
+    return failure("certificate", "has no end that can be read", "renew the certificate");
   const leftDays = Math.floor((Date.parse(to) - nowMs) / DAY_MS);
   const day = new Date(Date.parse(to)).toISOString().slice(0, 10);
   if (leftDays < 0) return failure("certificate", `expired on ${day}`, renew);

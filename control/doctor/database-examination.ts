@@ -70,12 +70,19 @@ async function examine(url: string, withinMs: number): Promise<Examined> {
     const fix = "what the control service says of it is above; gateway drill tries its backup";
     return { findings: [skipped("reachable", "is embedded: only the control service can open it", fix)] };
   }
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: withinMs,
-    query_timeout: withinMs,
-    application_name: "gateway doctor",
-  });
+  let client: pg.Client;
+  try {
+    client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: withinMs,
+      query_timeout: withinMs,
+      application_name: "gateway doctor",
+    });
+  } catch {
+    // the driver decodes the URL's parts
+    const fix = "write a percent sign of user, password or name as %25 in GATEWAY_DATABASE_URL";
+    return { findings: [failure("reachable", "has an address that cannot be read", fix)] };
+  }
   client.on("error", () => undefined); // a cut connection fails its statement, which reports it
   try {
     await client.connect();
@@ -154,7 +161,7 @@ function outboxFinding({ pending, oldest_secs: secs }: { pending: number; oldest
   if (secs < OUTBOX_WARN_SECS) return ok("lag", `${pending} changes of configuration wait`);
   const detail = `${pending} changes of configuration wait, the oldest for ${Math.round(secs)} s`;
   const fix = "check that a control service runs, the key-value store and the cells";
-  return (secs < OUTBOX_FAIL_SECS ? warning : failure)("lag", detail, fix);
+  return (secs < OUTBOX_FAIL_SECS ? warning : failure)("lag", detail, fix, { cause: "outbox" });
 }
 
 const SQLSTATES: Readonly<Record<string, readonly [detail: string, fix: string]>> = {

@@ -2,19 +2,20 @@
  * The doctor: composes the examinations of what it was told of, runs them beside each other, and judges what only shows
  * when parts are compared. It changes nothing but one name in the key-value store, which it removes.
  */
-import { analyticsExamination } from "./analytics-examination.ts";
+import { ANALYTICS, analyticsExamination } from "./analytics-examination.ts";
 import { examineBackups } from "./backups.ts";
+import { oneForEachCause } from "./causes.ts";
 import { cellExamination } from "./cell-examination.ts";
 import { certificateExamination, type TlsEndpoint, tlsEndpointOf } from "./certificate-examination.ts";
 import { judgeClocks } from "./clocks.ts";
 import { DATABASE, databaseExamination } from "./database-examination.ts";
 import type { DoctorEnv } from "./doctor-env.ts";
-import { edgeExamination } from "./edge-examination.ts";
+import { edgeExamination, partOfEdge } from "./edge-examination.ts";
 import { type Examination, runExaminations } from "./examination.ts";
 import { type DoctorFinding, findingsOf } from "./finding.ts";
-import { keyValueExamination } from "./key-value-examination.ts";
-import { managementExamination } from "./management-examination.ts";
-import { metricsExamination } from "./metrics-examination.ts";
+import { KEY_VALUE, keyValueExamination } from "./key-value-examination.ts";
+import { CONTROL, managementExamination } from "./management-examination.ts";
+import { METRICS, metricsExamination } from "./metrics-examination.ts";
 import { judgeReleases } from "./releases.ts";
 
 /** What is examined. */
@@ -46,9 +47,9 @@ export async function diagnose(installation: Installation): Promise<readonly Doc
   const examined = await runExaminations(examinationsOf(installation), installation.withinMs);
   const { backups, release } = installation;
   return [
-    ...examined.flatMap(({ findings }) => findings),
+    ...oneForEachCause(examined.flatMap(({ findings }) => findings)),
     ...untold(installation),
-    ...(backups === null ? [] : [examineBackups(backups, Date.now())]),
+    ...(backups === null ? [] : examineBackups(backups, Date.now())),
     ...judgeClocks(examined.flatMap(({ clocks = [] }) => clocks)),
     ...judgeReleases(release, once(examined.flatMap(({ releases = [] }) => releases))),
   ];
@@ -64,21 +65,42 @@ function examinationsOf({
 }: Installation): readonly Examination[] {
   const { databaseUrl, redis, clickhouse, declaredSlots } = env;
   const edges = [...new Set([...env.edgeUrls, ...edgeUrls])];
-  const addresses = [adminUrl, metricsUrl, ...edges, databaseUrl, redis?.url, clickhouse?.url];
+  const behind = env.edgeUrls.length === 1 ? env.edgeUrls.map(partOfEdge) : [];
+  const addresses: readonly (readonly [part: string, address: string | null | undefined])[] = [
+    [CONTROL, adminUrl],
+    [METRICS, metricsUrl],
+    ...edges.map((edge) => [partOfEdge(edge), edge] as const),
+    [DATABASE, databaseUrl],
+    [KEY_VALUE, redis?.url],
+    [ANALYTICS, clickhouse?.url],
+  ];
   const endpoints = [
-    ...addresses.map((address) => (address === null || address === undefined ? null : tlsEndpointOf(address))),
-    ...more.tlsEndpoints,
-  ].filter((endpoint) => endpoint !== null);
-  const different = new Map(endpoints.map((endpoint) => [`${endpoint.host}:${endpoint.port}`, endpoint]));
+    ...addresses.flatMap(([of, address]) => {
+      const endpoint = typeof address === "string" ? tlsEndpointOf(address) : null;
+      return endpoint === null ? [] : [{ endpoint, of: [of] }];
+    }),
+    ...more.tlsEndpoints.map((endpoint) => ({ endpoint, of: [] })),
+  ];
+  const different = Map.groupBy(endpoints, ({ endpoint: { host, port } }) => `${host}:${port}`);
   return [
     managementExamination({ url: adminUrl, token: adminToken, runbooks: more.runbooks }),
     metricsExamination({ url: metricsUrl ?? besideAdmin(adminUrl), isGiven: metricsUrl !== null }),
-    ...(adminToken === null ? [] : [cellExamination({ url: adminUrl, token: adminToken, declaredSlots })]),
+    ...(adminToken === null ? [] : [cellExamination({ url: adminUrl, token: adminToken, declaredSlots, behind })]),
     ...edges.map(edgeExamination),
     ...(databaseUrl === undefined ? [] : [databaseExamination(databaseUrl, more.withinMs)]),
     ...(redis === undefined ? [] : [keyValueExamination(redis, more.withinMs)]),
     ...(clickhouse === undefined ? [] : [analyticsExamination(clickhouse, more.withinMs)]),
-    ...[...different.values()].map(certificateExamination),
+    ...[...different.values()].flatMap((same) => {
+      const [first] = same;
+      return first === undefined
+        ? []
+        : [
+            certificateExamination(
+              first.endpoint,
+              same.flatMap(({ of }) => of),
+            ),
+          ];
+    }),
   ];
 }
 
@@ -93,8 +115,8 @@ function besideAdmin(adminUrl: string): string {
 function untold({ env }: Installation): readonly DoctorFinding[] {
   const told = [
     { part: DATABASE, value: env.databaseUrl, variable: "GATEWAY_DATABASE_URL" },
-    { part: "key-value store", value: env.redis, variable: "GATEWAY_REDIS_URL" },
-    { part: "analytics store", value: env.clickhouse, variable: "GATEWAY_CLICKHOUSE_URL" },
+    { part: KEY_VALUE, value: env.redis, variable: "GATEWAY_REDIS_URL" },
+    { part: ANALYTICS, value: env.clickhouse, variable: "GATEWAY_CLICKHOUSE_URL" },
   ];
   return told.flatMap(({ part, value, variable }) => {
     if (value !== undefined) return [];

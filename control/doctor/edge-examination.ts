@@ -1,19 +1,24 @@
 /** A Worker's address as applications reach it, from here. */
+
+import { fetchLimited } from "./answers.ts";
 import { clockFromDate } from "./clocks.ts";
 import type { Examination } from "./examination.ts";
 import { findingsOf } from "./finding.ts";
 import { unreachable } from "./unreachable.ts";
 
+/** The part that an address of the data plane is. */
+export const partOfEdge = (url: string): string => `data plane ${new URL(url).host}`;
+
 /** `GET /health` of a Worker; `url` without a path. */
 export function edgeExamination(url: string): Examination {
-  const part = `data plane ${new URL(url).host}`;
+  const part = partOfEdge(url);
   const { ok, failure } = findingsOf(part);
   return {
     part,
     run: async (signal) => {
       const sentMs = Date.now();
       try {
-        const response = await fetch(new URL("/health", url), { signal, redirect: "manual" });
+        const response = await fetchLimited(new URL("/health", url), { signal });
         await response.body?.cancel();
         const gotMs = Date.now();
         const clocks = clockFromDate(part, response.headers.get("date"), sentMs, gotMs);

@@ -4,6 +4,7 @@
  */
 import type { Examined } from "./finding.ts";
 import { findingsOf } from "./finding.ts";
+import { isOfOthers, unreachable } from "./unreachable.ts";
 
 /** A look at one part. */
 export interface Examination {
@@ -35,6 +36,10 @@ async function runExamination({ part, run, isGuess = false }: Examination, withi
   try {
     return await Promise.race([run(over.signal), late.promise]);
   } catch (error) {
+    if (isOfOthers(error)) {
+      const { detail, fix } = unreachable(error);
+      return { findings: [failure("reachable", detail, fix)] };
+    }
     const name = error instanceof Error ? error.name : "unknown";
     const fix = "this is a defect of the doctor: report it with the name of the error";
     return { findings: [failure("reachable", `could not be examined (${name})`, fix)] };

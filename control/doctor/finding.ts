@@ -35,6 +35,16 @@ export interface DoctorFinding {
   readonly fix: string | null;
 }
 
+/** A finding, and how it hangs together with others (causes.ts). */
+export interface LinkedFinding extends DoctorFinding, Links {}
+
+export interface Links {
+  /** What is wrong, by a name that symptoms know. */
+  readonly cause?: string;
+  /** Causes that explain the finding: when one of them is found, it is not told. */
+  readonly symptomOf?: readonly string[];
+}
+
 /** How far a part's clock is ahead of this machine's, and by how much that figure may be wrong, in ms. */
 export interface ClockSample {
   readonly part: string;
@@ -50,7 +60,7 @@ export interface ReleaseSample {
 
 /** What one examination brings back: findings, and samples that are judged beside those of the other parts. */
 export interface Examined {
-  readonly findings: readonly DoctorFinding[];
+  readonly findings: readonly LinkedFinding[];
   readonly clocks?: readonly ClockSample[];
   readonly releases?: readonly ReleaseSample[];
 }
@@ -59,20 +69,25 @@ export interface Examined {
 interface PartFindings {
   readonly ok: (check: CheckName, detail: string) => DoctorFinding;
   readonly skipped: (check: CheckName, detail: string, fix: string) => DoctorFinding;
-  readonly warning: (check: CheckName, detail: string, fix: string) => DoctorFinding;
-  readonly failure: (check: CheckName, detail: string, fix: string) => DoctorFinding;
+  readonly warning: (check: CheckName, detail: string, fix: string, links?: Links) => LinkedFinding;
+  readonly failure: (check: CheckName, detail: string, fix: string, links?: Links) => LinkedFinding;
 }
+
+/** Names and versions that others choose may be of any length. */
+const TEXT_MAX = 400;
+const cut = (text: string): string => (text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}...` : text);
 
 /** Makes the findings of a part. */
 export function findingsOf(part: string): PartFindings {
   const made =
     (state: FindingState) =>
-    (check: CheckName, detail: string, fix: string | null = null): DoctorFinding => ({
+    (check: CheckName, detail: string, fix: string | null = null, links: Links = {}): LinkedFinding => ({
       state,
-      part,
+      part: cut(part),
       check,
-      detail,
-      fix,
+      detail: cut(detail),
+      fix: fix === null ? null : cut(fix),
+      ...links,
     });
   return { ok: made("ok"), skipped: made("skipped"), warning: made("warning"), failure: made("failure") };
 }

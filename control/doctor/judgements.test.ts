@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { diskFindings, permissionFinding } from "./analytics-examination.ts";
 import { examineBackups } from "./backups.ts";
+import { oneForEachCause } from "./causes.ts";
 import { capFindings } from "./cell-examination.ts";
 import { clockFromDate, clockFromInstant, judgeClocks, THIS_MACHINE } from "./clocks.ts";
 import { type DatabaseState, rightsFindings } from "./database-examination.ts";
@@ -236,15 +237,52 @@ describe("backups", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it("are judged by the time in the newest name", () => {
-    const examined = () => examineBackups({ folder, maxAgeHours: 26 }, NOW_MS);
-    expect(examined()).toMatchObject({ state: "failure", detail: expect.stringContaining("has no backup") });
+    const examined = (at = folder) => examineBackups({ folder: at, maxAgeHours: 26 }, NOW_MS);
+    expect(examined()).toMatchObject([{ state: "failure", detail: expect.stringContaining("has no backup") }]);
     writeFileSync(join(folder, "gateway-backup-20260101T000000Z.json"), "");
     writeFileSync(join(folder, "gateway-backup-20261301T000000Z.json"), "");
     writeFileSync(join(folder, "notes.json"), "");
-    expect(examined()).toMatchObject({ state: "warning", detail: "the newest backup is 48 hours old" });
+    expect(examined()).toMatchObject([{ state: "warning", detail: "the newest backup is 48 hours old" }]);
     writeFileSync(join(folder, "gateway-backup-20260102T120000Z.json"), "");
-    expect(examined()).toMatchObject({ state: "ok", detail: "the newest backup is 12 hours old" });
-    expect(examineBackups({ folder: join(folder, "none"), maxAgeHours: 1 }, NOW_MS).state).toBe("failure");
+    expect(examined()).toMatchObject([{ state: "ok", detail: "the newest backup is 12 hours old" }]);
+    expect(examined(join(folder, "none"))).toMatchObject([{ state: "failure" }]);
+
+    // by schedule, of two gateways, one of which has a clock that is ahead
+    writeFileSync(join(folder, "gateway-backup-20260102T000000Z-aaaaaaaaaaaa.json"), "");
+    writeFileSync(join(folder, "gateway-backup-20251225T000000Z-bbbbbbbbbbbb.json"), "");
+    writeFileSync(join(folder, "gateway-backup-20990101T000000Z-bbbbbbbbbbbb.json"), "");
+    expect(states(examined())).toEqual([
+      ["backup", "ok"],
+      ["backup", "warning"],
+      ["backup", "warning"],
+    ]);
+    expect(examined().map(({ detail }) => detail)).toEqual([
+      "the newest backup of the gateway aaaaaaaaaaaa is 24 hours old",
+      "the newest backup of the gateway bbbbbbbbbbbb is 216 hours old",
+      "1 backups have a time that is still to come",
+    ]);
+  });
+});
+
+describe("one cause", () => {
+  const { ok, warning, failure } = findingsOf("database");
+  const control = findingsOf("control service");
+  const behind = control.failure("reachable", "does not reach its database", "", {
+    cause: "its database",
+    symptomOf: ["database"],
+  });
+  const outbox = control.failure("lag", "cannot read", "", { symptomOf: ["database", "its database"] });
+
+  it("is told once, by what is nearest to it, with no more than a finding has", () => {
+    const away = failure("reachable", "does not answer", "");
+    expect(oneForEachCause([behind, outbox, away])).toEqual([away]);
+    expect(oneForEachCause([behind, outbox]).map(({ detail }) => detail)).toEqual(["does not reach its database"]);
+    expect(Object.keys(oneForEachCause([behind])[0] ?? {})).not.toContain("cause");
+  });
+
+  it("that is not there explains nothing", () => {
+    expect(oneForEachCause([behind, outbox, ok("reachable", "answers")])).toHaveLength(2);
+    expect(oneForEachCause([warning("disk", "is full", ""), outbox])).toHaveLength(2);
   });
 });
 

@@ -4,13 +4,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
+import { fetchLimited } from "./answers.ts";
 import { clockFromInstant } from "./clocks.ts";
 import type { Examination } from "./examination.ts";
 import { type DoctorFinding, type Examined, findingsOf } from "./finding.ts";
 import { unreachable } from "./unreachable.ts";
 
-const PART = "key-value store";
-const { ok, warning, failure } = findingsOf(PART);
+export const KEY_VALUE = "key-value store";
+const { ok, warning, failure } = findingsOf(KEY_VALUE);
 const WRITTEN_SECS = "60";
 
 type Send = (command: readonly [string, ...string[]]) => Promise<unknown>;
@@ -30,7 +31,7 @@ export function keyValueExamination(
   withinMs: number,
 ): Examination {
   return {
-    part: PART,
+    part: KEY_VALUE,
     run: async (signal) =>
       /^rediss?:/i.test(redis.url)
         ? await overRedis(redis.url, withinMs)
@@ -39,14 +40,21 @@ export function keyValueExamination(
 }
 
 async function overRedis(url: string, withinMs: number): Promise<Examined> {
-  const connection = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: withinMs,
-    commandTimeout: withinMs,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-    enableOfflineQueue: false,
-  });
+  let connection: Redis;
+  try {
+    connection = new Redis(url, {
+      lazyConnect: true,
+      connectTimeout: withinMs,
+      commandTimeout: withinMs,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => null,
+      enableOfflineQueue: false,
+    });
+  } catch {
+    // the client decodes the URL's parts
+    const fix = "write a percent sign of user or password as %25 in GATEWAY_REDIS_URL";
+    return { findings: [failure("reachable", "has an address that cannot be read", fix)] };
+  }
   const failures: Error[] = [];
   connection.on("error", (error: Error) => failures.push(error));
   try {
@@ -67,14 +75,14 @@ async function overRest(
   command: readonly string[],
   signal: AbortSignal,
 ): Promise<unknown> {
-  const response = await fetch(url, {
+  const response = await fetchLimited(url, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify(command),
-    redirect: "manual",
     signal,
   });
-  const body = (await response.json().catch(() => ({}))) as { result?: unknown; error?: unknown };
+  const told: unknown = await response.json().catch(() => null);
+  const body: { result?: unknown; error?: unknown } = typeof told === "object" && told !== null ? told : {};
   if (response.status === 401 || response.status === 403) throw new Refused("WRONGPASS");
   if (!response.ok || body.error !== undefined) throw new Refused(typeof body.error === "string" ? body.error : "ERR");
   return body.result;
@@ -144,7 +152,7 @@ async function clockOf(send: Send): Promise<NonNullable<Examined["clocks"]>> {
   const time = await send(["TIME"]).catch(() => null);
   if (!Array.isArray(time)) return [];
   const instantMs = Number(time[0]) * 1000 + Number(time[1]) / 1000;
-  return Number.isFinite(instantMs) ? [clockFromInstant(PART, instantMs, sentMs, Date.now())] : [];
+  return Number.isFinite(instantMs) ? [clockFromInstant(KEY_VALUE, instantMs, sentMs, Date.now())] : [];
 }
 
 const LOGIN = "check the password in GATEWAY_REDIS_URL, or GATEWAY_REDIS_TOKEN of a REST endpoint";

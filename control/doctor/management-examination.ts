@@ -4,10 +4,12 @@
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { type GatewayClient, gatewayClient } from "../client/client.ts";
+import { fetchLimited, shaped } from "./answers.ts";
 import { clockFromDate } from "./clocks.ts";
 import type { Examination } from "./examination.ts";
-import { type DoctorFinding, type Examined, findingsOf } from "./finding.ts";
+import { type Examined, findingsOf, type LinkedFinding, type Links } from "./finding.ts";
 import { unreachable } from "./unreachable.ts";
 
 export const CONTROL = "control service";
@@ -15,7 +17,28 @@ export const CONTROL = "control service";
 const { ok, warning, failure, skipped } = findingsOf(CONTROL);
 /** Kinds of attention that mean that requests fail now (docs/rules/attention.md#kinds). */
 const SERIOUS = new Set(["cell_unreachable", "model_down"]);
+/** Its database and its analytics store as it reaches them itself. */
+export const ITS_DATABASE = "database of the control service";
+export const ITS_ANALYTICS = "analytics store of the control service";
+
+const versionAnswer = z.object({ version: z.string() });
+const aboutAnswer = z.object({ schema_version: z.number().int() });
+const attentionAnswer = z.array(z.object({ kind: z.string(), name: z.string(), detail: z.string() }));
 const MIGRATIONS = join(import.meta.dirname, "../db/migrations");
+
+/** Entries of the list, as the service limits it. */
+const ITEMS_MAX = 200;
+const STORES = ["analytics store", ITS_ANALYTICS];
+/** What the doctor sees in another place as well. */
+const ALSO_SEEN: Readonly<Record<string, (name: string) => Links>> = {
+  cell_unreachable: (cell) => ({ symptomOf: [`cell ${cell}`] }),
+  provisioner_held: () => ({ cause: "provisioner held" }),
+  provision_failed: () => ({ cause: "managed models that cannot be started" }),
+  backup_failed: () => ({ cause: "scheduled backup" }),
+  sync_pending: () => ({ cause: "changes that wait", symptomOf: ["outbox"] }),
+  usage_waiting: (cell) => ({ symptomOf: [...STORES, `rows that wait in cell ${cell}`] }),
+  usage_refused: (cell) => ({ symptomOf: [`rows that are refused of cell ${cell}`] }),
+};
 
 interface ManagementAccess {
   readonly url: string;
@@ -30,7 +53,7 @@ export function managementExamination({ url, token, runbooks }: ManagementAccess
   return {
     part: CONTROL,
     run: async (signal) => {
-      const client = gatewayClient({ url, token: token ?? "", actor: "cli" });
+      const client = gatewayClient({ url, token: token ?? "", actor: "cli", fetch: fetchLimited });
       const first = await versionOf(client, signal);
       if (first.client === null) return first.examined;
       if (token === null) {
@@ -42,7 +65,7 @@ export function managementExamination({ url, token, runbooks }: ManagementAccess
   };
 }
 
-function added(examined: Examined, findings: readonly DoctorFinding[]): Examined {
+function added(examined: Examined, findings: readonly LinkedFinding[]): Examined {
   return { ...examined, findings: [...examined.findings, ...findings] };
 }
 
@@ -55,7 +78,8 @@ async function versionOf(
   try {
     const { data, response } = await client.GET("/api/v1/version", { signal });
     const gotMs = Date.now();
-    if (data === undefined || typeof data.version !== "string") {
+    const told = versionAnswer.safeParse(data).data;
+    if (told === undefined) {
       const fix = "--url (GATEWAY_ADMIN_BASE_URL) must be the admin listener, not the data plane or a proxy's page";
       const finding = failure("reachable", `answered ${response.status}, not as a control service`, fix);
       return { client: null, examined: { findings: [finding] } };
@@ -65,7 +89,7 @@ async function versionOf(
       examined: {
         findings: [ok("reachable", `answers in ${gotMs - sentMs} ms`)],
         clocks: clockFromDate(CONTROL, response.headers.get("date"), sentMs, gotMs),
-        releases: [{ part: CONTROL, version: data.version }],
+        releases: [{ part: CONTROL, version: told.version }],
       },
     };
   } catch (error) {
@@ -78,7 +102,7 @@ async function withToken(
   client: GatewayClient,
   signal: AbortSignal,
   runbooks: string,
-): Promise<readonly DoctorFinding[]> {
+): Promise<readonly LinkedFinding[]> {
   const { data: about, response } = await client.GET("/api/v1/about", { signal });
   if (response.status === 401) {
     const fix = "set GATEWAY_ADMIN_TOKEN to the token that the control service was started with";
@@ -87,7 +111,8 @@ async function withToken(
   const accepted = ok("token", "the admin token is accepted");
   if (response.status === 503) {
     const fix = "bring the database back: the Management API answers 503 until then";
-    return [accepted, failure("reachable", "does not reach its database", fix)];
+    const links = { cause: ITS_DATABASE, symptomOf: ["database"] };
+    return [accepted, failure("reachable", "does not reach its database", fix, links)];
   }
   if (about === undefined)
     return [accepted, failure("reachable", `answered ${response.status}`, "read the log of the control service")];
@@ -97,15 +122,18 @@ async function withToken(
   ]);
   return [
     accepted,
-    schemaFinding(about.schema_version),
+    schemaFinding(shaped(aboutAnswer, about).schema_version),
     analytics.response.status === 503
-      ? failure("reachable", "does not reach the analytics store", "check GATEWAY_CLICKHOUSE_URL, user and password")
+      ? failure("reachable", "does not reach the analytics store", "check GATEWAY_CLICKHOUSE_URL, user and password", {
+          cause: ITS_ANALYTICS,
+          symptomOf: ["analytics store"],
+        })
       : ok("reachable", "reaches the analytics store"),
-    ...attentionFindings(attention.data ?? [], runbooks),
+    ...attentionFindings(shaped(attentionAnswer, attention.data ?? []), runbooks),
   ];
 }
 
-function schemaFinding(version: number): DoctorFinding {
+function schemaFinding(version: number): LinkedFinding {
   const newest = Math.max(...readdirSync(MIGRATIONS).map((name) => Number.parseInt(name, 10) || 0));
   if (version === newest) return ok("schema", `the database has migration ${version}`);
   const detail = `the database has migration ${version}, this release ${newest}`;
@@ -116,9 +144,16 @@ function schemaFinding(version: number): DoctorFinding {
 function attentionFindings(
   items: readonly { readonly kind: string; readonly name: string; readonly detail: string }[],
   runbooks: string,
-): readonly DoctorFinding[] {
+): readonly LinkedFinding[] {
   if (items.length === 0) return [ok("attention", "nothing needs attention")];
-  return items.map(({ kind, name, detail }) =>
-    (SERIOUS.has(kind) ? failure : warning)("attention", `${kind}: ${name}: ${detail}`, `${runbooks}#${kind}`),
-  );
+  return items.slice(0, ITEMS_MAX).map(({ kind, name, detail }) => {
+    const isKind = /^[a-z_]{1,40}$/.test(kind);
+    const fix = isKind ? `${runbooks}#${kind}` : `${runbooks} has every kind of this release`;
+    return (SERIOUS.has(kind) ? failure : warning)(
+      "attention",
+      `${kind}: ${name}: ${detail}`,
+      fix,
+      Object.hasOwn(ALSO_SEEN, kind) ? ALSO_SEEN[kind]?.(name) : {},
+    );
+  });
 }

@@ -3,17 +3,20 @@
  * Prometheus reads, so a listener that the doctor cannot read is not watched by anybody.
  */
 
+import { fetchLimited } from "./answers.ts";
 import type { Examination } from "./examination.ts";
 import { type Sample, samplesOf } from "./exposition.ts";
-import { type DoctorFinding, type Examined, findingsOf, type ReleaseSample } from "./finding.ts";
-import { CONTROL } from "./management-examination.ts";
+import { type Examined, findingsOf, type LinkedFinding, type ReleaseSample } from "./finding.ts";
+import { CONTROL, ITS_ANALYTICS, ITS_DATABASE } from "./management-examination.ts";
 import { unreachable } from "./unreachable.ts";
 
-const PART = "metrics listener";
+export const METRICS = "metrics listener";
 const MIB = 1024 * 1024;
 const HOUR_SECS = 3600;
 /** One backup may be late; two that are missing are a fault. */
 const OVERDUE_INTERVALS = 2;
+/** By how much clocks of a gateway may differ before a time of now is taken for one of the future. */
+const AHEAD_SECS = 60;
 /** A quarter and half of the room of a ledger; at all of it rows are lost. */
 const SPILL_WARN_BYTES = 64 * MIB;
 const SPILL_FAIL_BYTES = 128 * MIB;
@@ -25,20 +28,20 @@ interface MetricsAccess {
 }
 
 export function metricsExamination({ url, isGiven }: MetricsAccess): Examination {
-  const { ok, failure, skipped } = findingsOf(PART);
+  const { ok, failure, skipped } = findingsOf(METRICS);
   const silent = (detail: string, fix: string): Examined => ({
     findings: [
       isGiven
-        ? failure("reachable", detail, fix)
+        ? failure("reachable", detail, fix, { symptomOf: [CONTROL] })
         : skipped("reachable", `${detail} (${new URL(url).host})`, "name it with --metrics <url>"),
     ],
   });
   return {
-    part: PART,
+    part: METRICS,
     isGuess: !isGiven,
     run: async (signal) => {
       try {
-        const response = await fetch(new URL("/metrics", url), { signal, redirect: "manual" });
+        const response = await fetchLimited(new URL("/metrics", url), { signal });
         const samples = samplesOf(await response.text());
         if (!samples.some(({ name }) => name === "gateway_cell_up")) {
           const fix = "--metrics must be the address of GATEWAY_METRICS_LISTEN";
@@ -53,6 +56,9 @@ export function metricsExamination({ url, isGiven }: MetricsAccess): Examination
     },
   };
 }
+
+/** A number that a listener tells; 0 for what is none. */
+const number = (value: number | undefined): number => (value === undefined || Number.isNaN(value) ? 0 : value);
 
 /** What a scrape says. Pure. */
 export function examineMetrics(samples: readonly Sample[], nowMs: number): Examined {
@@ -76,18 +82,19 @@ export function examineMetrics(samples: readonly Sample[], nowMs: number): Exami
 }
 
 /** Usage rows of a cell that wait, were lost or are refused; a cell that is away reports none. */
-function ledgerFindings(samples: readonly Sample[], cell: string): readonly DoctorFinding[] {
+function ledgerFindings(samples: readonly Sample[], cell: string): readonly LinkedFinding[] {
   const { ok, warning, failure } = findingsOf(`cell ${cell}`);
   const value = (name: string): number =>
-    samples.find((sample) => sample.name === name && sample.labels["cell"] === cell)?.value ?? 0;
+    number(samples.find((sample) => sample.name === name && sample.labels["cell"] === cell)?.value);
   const [waiting, lost, aside] = ["gateway_spill_bytes", "gateway_telemetry_dropped", "gateway_telemetry_aside"].map(
     value,
   ) as [number, number, number];
   const size = `${(waiting / MIB).toFixed(1)} MiB of usage rows wait for the analytics store`;
   const store = "bring the analytics store back: at 256 MiB rows are lost";
+  const links = { cause: `rows that wait in cell ${cell}`, symptomOf: ["analytics store", ITS_ANALYTICS] };
   const state = waiting > SPILL_FAIL_BYTES ? failure : warning;
   return [
-    waiting > SPILL_WARN_BYTES ? state("lag", size, store) : ok("lag", size),
+    waiting > SPILL_WARN_BYTES ? state("lag", size, store, links) : ok("lag", size),
     // it counts for ever, and nothing can be done about a loss of long ago
     ...(lost > 0 ? [ok("lag", `${lost} usage rows were lost for good since its storage was made`)] : []),
     ...(aside > 0
@@ -96,40 +103,58 @@ function ledgerFindings(samples: readonly Sample[], cell: string): readonly Doct
             "lag",
             `the analytics store refuses ${aside} usage rows`,
             "its tables are of another release: upgrade",
+            { cause: `rows that are refused of cell ${cell}` },
           ),
         ]
       : []),
   ];
 }
 
-function outboxFindings(pending: number): readonly DoctorFinding[] {
+function outboxFindings(pending: number): readonly LinkedFinding[] {
   const { ok, failure } = findingsOf(CONTROL);
   if (Number.isNaN(pending))
-    return [failure("lag", "cannot read its outbox: its database does not answer", "bring the database back")];
+    return [
+      failure("lag", "cannot read its outbox: its database does not answer", "bring the database back", {
+        symptomOf: ["database", ITS_DATABASE],
+      }),
+    ];
   // How long they wait is not in the metrics: sync_pending of the attention and the database itself tell.
   const waiting = `${pending} changes of configuration are on their way`;
   return [ok("lag", pending === 0 ? "every change of configuration is delivered" : waiting)];
 }
 
 /** Backups that the control service makes by schedule, where one is set; `lastSecs`: 0 means never. */
-function scheduleFindings(intervalSecs: number, lastSecs: number, nowSecs: number): readonly DoctorFinding[] {
-  if (!(intervalSecs > 0)) return [];
+function scheduleFindings(intervalSecs: number, lastSecs: number, nowSecs: number): readonly LinkedFinding[] {
+  if (!(intervalSecs > 0) || !Number.isFinite(lastSecs)) return [];
   const { ok, warning } = findingsOf("backup");
   const ageSecs = nowSecs - lastSecs;
-  const age = `the last scheduled backup is ${Math.floor(ageSecs / HOUR_SECS)} hours old`;
+  if (ageSecs < -AHEAD_SECS) {
+    const fix = "set the clock of the database; the next backup is made at once, whatever this one says";
+    return [warning("backup", "the last scheduled backup has a time that is still to come", fix)];
+  }
+  const age = `the last scheduled backup is ${Math.floor(Math.max(0, ageSecs) / HOUR_SECS)} hours old`;
   const detail = lastSecs > 0 ? age : "no scheduled backup has been made yet";
   if (ageSecs <= OVERDUE_INTERVALS * intervalSecs) return [ok("backup", detail)];
-  return [warning("backup", detail, "the log of the control service says why none is made")];
+  const fix = "the log of the control service says why none is made";
+  return [warning("backup", detail, fix, { symptomOf: ["scheduled backup"] })];
 }
 
-function provisionerFindings(held: number, refused: number): readonly DoctorFinding[] {
+function provisionerFindings(held: number, refused: number): readonly LinkedFinding[] {
   const { warning } = findingsOf("provisioner");
   return [
     ...(held > 0
-      ? [warning("lag", "has not reconciled for 10 minutes", "POST /api/v1/settings/jobsched/test says why")]
+      ? [
+          warning("lag", "has not reconciled for 10 minutes", "POST /api/v1/settings/jobsched/test says why", {
+            symptomOf: ["provisioner held"],
+          }),
+        ]
       : []),
     ...(refused > 0
-      ? [warning("lag", `${refused} managed models cannot be started`, "provision_error in GET /api/v1/managed")]
+      ? [
+          warning("lag", `${refused} managed models cannot be started`, "provision_error in GET /api/v1/managed", {
+            symptomOf: ["managed models that cannot be started"],
+          }),
+        ]
       : []),
   ];
 }

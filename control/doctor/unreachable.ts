@@ -45,9 +45,21 @@ export function codeOf(error: unknown): string {
   return "";
 }
 
+/** Whether an answer is what is wrong: it is no JSON, is too long, or has another shape. */
+function isOdd(error: unknown): boolean {
+  return error instanceof SyntaxError || codeOf(error) === "ODD_ANSWER";
+}
+
+/** Whether the other side is to blame for an error, and not the program that met it. */
+export function isOfOthers(error: unknown): boolean {
+  return isOdd(error) || codeOf(error) !== "";
+}
+
 /** Why something does not answer, from the error of its client. */
 export function unreachable(error: unknown): Reason {
   const code = codeOf(error);
+  if (isOdd(error))
+    return { detail: "answers, but not as a part of a gateway", fix: `another program may answer there: ${ADDRESS}` };
   const known = REASONS[code];
   if (known !== undefined) return { ...known, detail: `does not answer: ${known.detail}` };
   const told = /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : "";

@@ -6,7 +6,7 @@
 import { inArray } from "drizzle-orm";
 import { HOT_SETTINGS, type SettingsRecord, settingsRecordSchema } from "../../shared/records.ts";
 import type { Database, Transaction } from "../db/connect.ts";
-import { appSettings } from "../db/schema/settings.ts";
+import { appSettings, revisionFloor } from "../db/schema/settings.ts";
 
 /** Copies by names; names that the data plane does not read are absent. */
 export async function buildSettings(
@@ -16,10 +16,14 @@ export async function buildSettings(
   const hot = HOT_SETTINGS.filter((name) => names.includes(name));
   if (hot.length === 0) return new Map();
   const rows = await db.select().from(appSettings).where(inArray(appSettings.key, hot));
+  const [floor] = rows.length === hot.length ? [] : await db.select().from(revisionFloor);
   return new Map(
     hot.map((name) => {
       const saved = rows.find((row) => row.key === name);
-      return [name, settingsRecordSchema.parse({ v: 1, value: saved?.value ?? {}, rev: saved?.rev ?? 0 })];
+      return [
+        name,
+        settingsRecordSchema.parse({ v: 1, value: saved?.value ?? {}, rev: saved?.rev ?? floor?.rev ?? 0 }),
+      ];
     }),
   );
 }

@@ -29,6 +29,19 @@ const ACCESS_KEY = "gateway-test";
 export const bucketOptions = (url: string): string =>
   `aws_endpoint=${url},aws_region=auto,aws_access_key_id=${ACCESS_KEY},aws_secret_access_key=secret,aws_allow_http=true`;
 
+/** Deletes every object of the bucket `gateway` of the server at `url`; resolves with their number. */
+export async function emptyBucket(url: string): Promise<number> {
+  const headers = { authorization: `AWS4-HMAC-SHA256 Credential=${ACCESS_KEY}/` };
+  let removed = 0;
+  for (;;) {
+    const listed = await (await fetch(`${url}/gateway?list-type=2`, { headers })).text();
+    const keys = [...listed.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([key]) => `<Object>${key}</Object>`);
+    if (keys.length === 0) return removed;
+    removed += keys.length;
+    await fetch(`${url}/gateway?delete`, { method: "POST", headers, body: `<Delete>${keys.join("")}</Delete>` });
+  }
+}
+
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 const unescaped = (text: string): string =>

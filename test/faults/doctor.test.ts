@@ -307,24 +307,59 @@ it("does not blame a metrics listener for not being where nobody said that it is
   expect(findings.find(({ part }) => part === "metrics listener")?.state).toMatch(/^(ok|skipped)$/);
 });
 
+it("prints no escape sequence of who answers, and bears a percent sign in a password", async () => {
+  const red = "\u001b[31mred\u009b2J\r\n\u202e";
+  const hostile = await listening(
+    createServer(({ url = "" }, response) => {
+      const answers: Record<string, unknown> = {
+        "/api/v1/version": { version: red },
+        "/api/v1/about": { schema_version: 1, cells: [red] },
+        "/api/v1/overview/attention": [{ kind: red, name: red, detail: red }],
+        "/metrics": `gateway_cell_up{cell="${red}"} 1\ngateway_spill_bytes{cell="${red}"} 1e12\n`,
+      };
+      const value = answers[url.split("?")[0] ?? ""] ?? "";
+      response.end(typeof value === "string" ? value : JSON.stringify(value));
+    }),
+  );
+  const more = {
+    GATEWAY_ADMIN_BASE_URL: `http://${hostile}`,
+    GATEWAY_DATABASE_URL: "postgres://someone:50%-of-it@127.0.0.1:9/gateway",
+    GATEWAY_REDIS_URL: "redis://:50%-of-it@127.0.0.1:9",
+  };
+  for (const words of [[], ["--json"]]) {
+    const { code, out, err } = await doctor(["--metrics", `http://${hostile}`, ...words], more);
+    expect([code, err]).toEqual([2, ""]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(out).toContain("red");
+    expect(out).not.toContain("50%-of-it");
+    expect(out).not.toContain("defect of the doctor");
+    expect(out).toContain("as %25 in GATEWAY_REDIS_URL");
+  }
+});
+
 // the last one, because it takes the stores away
 it("tells each store that is off, and what the control service says of it", async () => {
   await redis.close();
   await clickhouse.close();
   await postgres.stop();
+  const told = (found: Report) => wrong(found).filter(([, , check]) => check !== "disk");
+  // a finding for each, and not one more for each part that notices
   const off = await waitFor(
     async () => await report(),
-    (found) => wrong(found).some(([, , , detail]) => detail === "does not reach its database"),
+    (found) => told(found).length === 3,
     60_000,
   );
   expect(off).toMatchObject({ code: 2, state: "failure" });
-  expect(wrong(off)).toEqual(
-    expect.arrayContaining([
-      ["failure", "database", "reachable", "does not answer: nothing listens there"],
-      ["failure", "key-value store", "reachable", "does not answer: nothing listens there"],
-      ["failure", "analytics store", "reachable", "does not answer: nothing listens there"],
-      ["failure", "control service", "reachable", "does not reach its database"],
-    ]),
-  );
+  expect(told(off)).toEqual([
+    ["failure", "database", "reachable", "does not answer: nothing listens there"],
+    ["failure", "key-value store", "reachable", "does not answer: nothing listens there"],
+    ["failure", "analytics store", "reachable", "does not answer: nothing listens there"],
+  ]);
+  // without the store's address the control service is who tells
+  const { findings } = await report([], { GATEWAY_DATABASE_URL: "" });
+  expect(findings.filter(({ detail, state }) => state === "failure" && detail.includes("database"))).toMatchObject([
+    { part: "control service", detail: "does not reach its database" },
+  ]);
   expect(off.findings.every(({ state, fix }) => state === "ok" || (fix ?? "").length > 10)).toBe(true);
 });

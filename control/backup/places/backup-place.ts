@@ -3,9 +3,6 @@
  * that was cut off while it was stored has no name there.
  */
 
-/** The name of a backup; the group is when it was exported, in UTC. */
-export const BACKUP_NAME = /^gateway-backup-(\d{8}T\d{6}Z)\.json$/;
-
 /** Each call throws {@link BackupPlaceError}, and ends with its signal. */
 export interface BackupPlace {
   /** Where it is, without credentials. */

@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { AwsClient } from "aws4fetch";
-import { BACKUP_NAME, type BackupPlace, BackupPlaceError } from "./backup-place.ts";
+import { isBackupName } from "../backup-name.ts";
+import { type BackupPlace, BackupPlaceError } from "./backup-place.ts";
 
 /** A bucket, and the place of the backups in it. */
 export interface BucketAddress {
@@ -51,7 +52,7 @@ export function bucketPlace(address: BucketAddress): BackupPlace {
         const response = await send(`${root}?${query.toString()}`, { method: "GET", signal });
         const text = await answered(async () => await response.text());
         const keys = [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = ""]) => key.slice(folder.length));
-        names.push(...keys.filter((name) => BACKUP_NAME.test(name)));
+        names.push(...keys.filter(isBackupName));
         token = unescaped(/<NextContinuationToken>([^<]+)<\/NextContinuationToken>/.exec(text)?.[1]);
       }
       return names;

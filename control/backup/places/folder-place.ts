@@ -5,7 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { BACKUP_NAME, type BackupPlace, BackupPlaceError } from "./backup-place.ts";
+import { isBackupName } from "../backup-name.ts";
+import { type BackupPlace, BackupPlaceError } from "./backup-place.ts";
 
 const DRAFT = /^\.gateway-backup-.*\.draft$/;
 /** No backup takes so long (backup-schedule.ts): the process that wrote the draft is gone. */
@@ -15,7 +16,7 @@ const DRAFT_LEFT_MS = 3_600_000;
 export function folderPlace(folder: string): BackupPlace {
   return {
     shown: folder,
-    names: async () => await told(async () => (await entriesOf(folder)).filter((name) => BACKUP_NAME.test(name))),
+    names: async () => await told(async () => (await entriesOf(folder)).filter(isBackupName)),
     store: async (name, content, signal) =>
       await told(async () => {
         await mkdir(folder, { recursive: true, mode: 0o700 });

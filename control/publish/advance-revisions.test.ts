@@ -28,7 +28,14 @@ it("is newer than what an earlier database has written, and never goes back", as
   expect(first).toBeGreaterThanOrEqual(startedMs);
   await advanceRevisions(db);
   expect(await next()).toBe(first + 1);
+  // a state of half a minute ago is older only to who asks for it
+  await db.execute(sql`SELECT setval('config_rev', ${startedMs - 30_000}::bigint)`);
+  await advanceRevisions(db);
+  expect(await next()).toBe(startedMs - 29_999);
+  await advanceRevisions(db, 0);
+  expect(await next()).toBeGreaterThanOrEqual(startedMs);
   await db.execute(sql`SELECT setval('config_rev', ${first + 10_000_000}::bigint)`);
+  await advanceRevisions(db, 0);
   await advanceRevisions(db);
   expect(await next()).toBe(first + 10_000_001);
 });

@@ -10,15 +10,16 @@ const LOCK = 727275;
 const BEHIND_MS = 60_000;
 
 /**
- * Moves the sequence to the milliseconds since 1970, unless it is near or beyond them: no database writes a revision each
- * millisecond for long. One service does it at a time, so that it never moves back. Rejects when the database does not answer.
+ * Moves the sequence to the milliseconds since 1970, unless it is beyond them or less than `behindMs` away: no database writes
+ * a revision each millisecond for long. One service does it at a time, so that it never moves back. Rejects when the database
+ * does not answer.
  */
-export async function advanceRevisions(db: Database): Promise<void> {
+export async function advanceRevisions(db: Database, behindMs = BEHIND_MS): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
     const now = sql`floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`;
     await tx.execute(
-      sql`SELECT setval('config_rev', ${now}) FROM config_rev WHERE last_value < ${now} - ${BEHIND_MS}::bigint`,
+      sql`SELECT setval('config_rev', ${now}) FROM config_rev WHERE last_value < ${now} - ${behindMs}::bigint`,
     );
   });
 }
