@@ -1,9 +1,12 @@
 /** Every error of the gateway in words: why, and what to do (docs/rules/errors.md). Pure. */
-import { ERROR_TABLE, type ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/errors.ts";
 import { errorTexts } from "../messages/en/errors.ts";
 import { texts } from "../messages/texts.ts";
 
 const text = texts("errors", errorTexts);
+
+/** The codes of the gateway's table, in its order: the table itself has statuses and messages too, which nobody reads here. */
+const CODES = Object.keys(errorTexts).filter((name): name is ErrorCode => Object.hasOwn(errorTexts, `${name}_fix`));
 
 /** An error as two sentences. */
 interface ErrorExplanation {
@@ -41,7 +44,7 @@ const MANAGEMENT_CODES: ReadonlySet<string> = new Set<ErrorCode>([
 
 /** Every code that a usage row can have, `client_gone` too, in the order of the table: what a filter offers. */
 export const ROW_ERROR_CODES: readonly string[] = [
-  ...Object.keys(ERROR_TABLE).filter((code) => !MANAGEMENT_CODES.has(code)),
+  ...CODES.filter((code) => !MANAGEMENT_CODES.has(code)),
   "client_gone",
 ];
 
@@ -53,5 +56,5 @@ export function errorName(code: string): string {
 
 /** True for a code of the gateway's own table. */
 export function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_TABLE, code);
+  return (CODES as readonly string[]).includes(code);
 }
