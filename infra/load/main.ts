@@ -1,5 +1,5 @@
 /** `npm run load`: a bounded load on a gateway that runs somewhere, and what it showed (docs/operations.md#load-tests). */
-import { writeFileSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import Table from "cli-table3";
 import { terminalText } from "../../shared/printable.ts";
 import { type LoadFigures, type LoadTimes, loadFigures } from "./load-figures.ts";
@@ -38,6 +38,8 @@ async function load(options: LoadOptions): Promise<number> {
   const stop = new AbortController();
   // A second signal ends the process at once, as it does without this.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const isFile = options.svgPath === null || canBeWritten(options.svgPath);
+  if (!isFile) return 2;
   // One request tells of a wrong key or model before thousands do.
   const first = await sendOne(options.baseUrl, requestOf(options), () => performance.now(), stop.signal);
   if (first.outcome !== "ok") {
@@ -55,6 +57,17 @@ async function load(options: LoadOptions): Promise<number> {
     say(`plot: ${options.svgPath}`);
   }
   return figures.ok === 0 ? 1 : 0;
+}
+
+/** Whether the plot can be written there; says why not. A load of an hour must not end in that. What is in the file stays. */
+function canBeWritten(path: string): boolean {
+  try {
+    closeSync(openSync(path, "a"));
+    return true;
+  } catch (error) {
+    complain(`--svg ${terminalText(path)} cannot be written (${(error as NodeJS.ErrnoException).code ?? "unknown"})`);
+    return false;
+  }
 }
 
 function tableOf(figures: LoadFigures): string {

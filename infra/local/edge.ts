@@ -14,6 +14,8 @@ import { lockFolder } from "./process/folder-lock.ts";
 import { type Running, startRunning } from "./process/running.ts";
 import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
+import { openCertificate, publicUrl } from "./tls/own-certificate.ts";
+import { secureClients } from "./tls/secure-clients.ts";
 
 /** What a data plane is started with. */
 interface EdgeOptions {
@@ -64,10 +66,15 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
     const isInside = `${config.objectsDir}/`.startsWith(`${config.dataDir}/`);
     const objectsLock = isInside ? lock : await lockFolder(config.objectsDir);
     if (!isInside) undo.add(() => objectsLock.release());
+    const certificate = await openCertificate(config.tls, (line) => log("front", terminalText(line)), undo);
+    const secure = certificate === null ? null : secureClients(certificate);
     let runtimePorts = (): readonly number[] => [];
     const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-      startFrontProxy(config.proxy.host, config.proxy.port, () =>
-        runtimePorts().map((port) => ({ host: "127.0.0.1", port })),
+      startFrontProxy(
+        config.proxy.host,
+        config.proxy.port,
+        () => runtimePorts().map((port) => ({ host: "127.0.0.1", port })),
+        secure,
       ),
     );
     undo.add(() => front.close());
@@ -92,6 +99,6 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
     });
     undo.add(async () => await endRequests({ fronts: [front], runtime, config, internalToken }));
     runtimePorts = runtime.ports;
-    return { proxyUrl: front.url };
+    return { proxyUrl: publicUrl(front, certificate) };
   });
 }

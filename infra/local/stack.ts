@@ -25,8 +25,8 @@ import type { PartHandle, Supervised } from "./process/supervisor.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { storedSecret } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
+import { openCertificate, publicUrl } from "./tls/own-certificate.ts";
 import { secureClients } from "./tls/secure-clients.ts";
-import { ServedCertificate } from "./tls/served-certificate.ts";
 
 /** A line of a part's log, as the part wrote it. */
 interface WrittenLine {
@@ -97,27 +97,6 @@ async function startDemo(dataDir: string): Promise<Listening> {
   }
 }
 
-/** The certificate of the data plane, read again while the stack runs; null: there is none. Throws StackEnvError. */
-async function openCertificate(
-  { tls }: StackConfig,
-  log: (line: string) => void,
-  undo: Undo,
-): Promise<ServedCertificate | null> {
-  if (tls === null) return null;
-  const opened = await ServedCertificate.open({ files: tls, log, nowMs: Date.now });
-  if ("problem" in opened) throw new StackEnvError(opened.problem);
-  undo.add(opened.watch());
-  return opened;
-}
-
-/** The origin under which clients reach the front: a certificate is for a name, and not for an address. */
-function publicUrl(front: Listening, certificate: ServedCertificate | null): string {
-  if (certificate === null) return front.url;
-  const url = new URL(front.url.replace("http:", "https:"));
-  url.hostname = certificate.now.host ?? url.hostname;
-  return url.origin;
-}
-
 /** Locks the data folder and, when it lies elsewhere, the folder of the object storage. */
 async function lockFolders(config: StackConfig, undo: Undo): Promise<readonly [data: FolderLock, objects: FolderLock]> {
   const data = await lockFolder(config.dataDir);
@@ -140,7 +119,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   );
   checkControl(config);
   const log = (part: string, text: string) => options.log?.(terminalText(`${part} | ${text}`), { part, text });
-  const certificate = await openCertificate(config, (line) => log("front", line), undo);
+  const certificate = await openCertificate(config.tls, (line) => log("front", line), undo);
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
   await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
