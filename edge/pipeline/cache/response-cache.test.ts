@@ -148,6 +148,25 @@ describe("a stored answer", () => {
     expect(world.waits.slice(0, 2)).toEqual([100, 200]);
   });
 
+  it("is not given to a key that has expired while it waited for an owner of the Cell", async () => {
+    const world = worldWith();
+    world.admissionPatienceMs = 25_000;
+    world.key = keyOf({ expires_at_ms: world.nowMs + 250 });
+    const received = world.received();
+    const { admission } = received.ports;
+    let calls = 0;
+    const confirmHit: typeof admission.confirmHit = async (hit, may) => {
+      calls += 1;
+      if (calls < 5) throw new GatewayError("scheduler_unavailable");
+      return await admission.confirmHit(hit, may);
+    };
+    const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
+    await world.settled();
+    expect([response.status, await response.json()]).toMatchObject([403, { error: { code: "api_key_expired" } }]);
+    // After 100 ms it may still be given, after 300 ms no more.
+    expect([calls, world.hits]).toEqual([2, []]);
+  });
+
   it.each([
     ["another model of the same name", { id: "00000000-0000-4000-8000-0000000000ee" }],
     ["a model that was pointed elsewhere", { api_base: "http://elsewhere.test/v1" }],

@@ -4,6 +4,7 @@
  * given, one call compares them at the Cell and hands in the row (docs/rules/response-cache.md#freshness). Nothing
  * partial is ever stored.
  */
+import { servedUntilMs } from "../../../shared/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
@@ -158,14 +159,16 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   // parts are of what an upstream has done for a request; for this one, none has done anything
   const billed = { ...NOTHING_BILLED, inputTokens: entry.input_tokens, outputTokens: entry.output_tokens };
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
-  const shown = confirmed(call, {
+  const shown = confirmed(call, servedUntilMs(request.principal, call.ports.clock()), {
     revs: subjectRevs(call, request),
     limits: tenant.tokens_per_minute === 0 ? null : limitsOf(key, tenant),
     row,
   });
   call.waitUntil(shown.catch(() => undefined));
   // Until the Cell has answered, it may have the row.
-  const { newer, level, recorded } = await withKnown({ ...request, queueEntryUnknown: true }, shown);
+  const verdict = await withKnown({ ...request, queueEntryUnknown: true }, shown);
+  if (verdict === null) return { kind: "stale", items: [] };
+  const { newer, level, recorded } = verdict;
   if (newer.length > 0) return { kind: "stale", items: newer };
   call.waitUntil(recorded);
   const known = { ...request, level };
@@ -177,14 +180,18 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   return { kind: "hit", answer: { response: new Response(entry.body, { status: 200, headers }), known }, row };
 }
 
-/** The Cell's verdict, once it has an owner (docs/rules/admission.md#between-owners). */
-async function confirmed(call: Call, hit: CacheHit): Promise<CacheHitVerdict> {
+/**
+ * The Cell's verdict, once it has an owner (docs/rules/admission.md#between-owners). Null: the caller's access has ended, or may
+ * have, while the answer waited, so it has to be judged again. `openUntilMs`: when that is, epoch ms; null: never.
+ */
+async function confirmed(call: Call, openUntilMs: number | null, hit: CacheHit): Promise<CacheHitVerdict | null> {
   const patience = new Patience(call);
   for (;;) {
     try {
       return await call.ports.admission.confirmHit(hit, patience.began);
     } catch (error) {
       if (!isAway(error) || !(await patience.pause())) throw error;
+      if (openUntilMs !== null && call.ports.clock() >= openUntilMs) return null;
     }
   }
 }
