@@ -2,6 +2,8 @@
  * What a write makes of the record that it is about stands on its card, to the value (docs/rules/assistant.md#proposals): every field
  * of every such write of the API document, with the values that mean something else than they say, against what the Management
  * API then does.
+ *
+ * @module-tag long
  */
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";

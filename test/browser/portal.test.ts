@@ -116,6 +116,36 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   expect(visit.problems()).toEqual([]);
 });
 
+it("a model without a price is said to have none, and never to be free", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { page } = visit;
+  const [{ id } = { id: "" }] = await fixture.gateway.must<readonly { id: string }[]>("GET", `/models?q=${model}`);
+  const stored = await fixture.gateway.must<Record<string, unknown>>("GET", `/models/${id}`);
+  const { upstream_model, api_base } = stored;
+  await fixture.gateway.must("PUT", `/models/${id}`, { upstream_model, api_base, input_cost_per_token: 0 });
+  const { secret, key } = await newKey(tenant, "free of charge");
+  expect((await call(secret, model)).status).toBe(200);
+  await waitFor(
+    async () => await fixture.gateway.must<readonly object[]>("GET", `/usage/daily?tenant_id=${tenant.id}`),
+    (rows) => rows.length === 1,
+    60_000,
+  );
+  await page.goto("/portal");
+  await page.getByText("0 refused or failed, no price").waitFor();
+  await page.goto("/portal/models");
+  await page.getByRole("row", { name: model }).getByText("No price is set").waitFor();
+  for (const path of ["/portal/models", "/portal/usage", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
+    await page.goto(path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.waitForLoadState("networkidle");
+    const shown = page.getByRole("main").or(page.getByRole("complementary"));
+    const lines = (await shown.allInnerTexts()).join("\n").split("\n");
+    // What a budget has counted is 0, whatever its requests would have cost.
+    expect([path, lines.filter((line) => /\$0\.00\b/.test(line) && !/budget|used/i.test(line))]).toEqual([path, []]);
+  }
+  expect(visit.problems()).toEqual([]);
+});
+
 it("a user rotates and disables the own key, and takes it back, which the data plane follows at once", async () => {
   const { visit, tenant, model } = await userWithModel();
   const { page } = visit;

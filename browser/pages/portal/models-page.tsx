@@ -134,7 +134,7 @@ const COLUMNS: readonly ListColumn<Model>[] = [
     head: text("price"),
     align: "right",
     sortBy: mainPriceUsd,
-    cell: (model) => priceText(model) ?? <span title={text("noPrice")}>{formatText(null)}</span>,
+    cell: (model) => priceText(model) ?? text("noPrice"),
   },
   { id: "state", head: text("state"), cell: (model) => <State {...model} /> },
   {

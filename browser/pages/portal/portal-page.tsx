@@ -9,6 +9,7 @@ import { reportFigures } from "../../forms/usage/report-figures.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
+import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatAge, instantOf } from "../../time/instants.ts";
 import { resetSentence } from "../../time/next-reset.ts";
@@ -22,6 +23,7 @@ import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { ownKeysRead, ownModelsRead, useOwnTenant } from "./reads.ts";
 
 const text = texts("portal", portalTexts);
+const usageText = texts("usage", usageTexts);
 const pageText = texts("pages", pageTexts);
 const MINUTE_MS = 60_000;
 
@@ -126,7 +128,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
               note={text("todayNote", {
                 errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
-                cost: formatPrice(isKnown ? (day === undefined ? 0 : reportFigures(day).costUsd) : null),
+                cost: isKnown ? costText(day) : formatPrice(null),
               })}
             />
           </Grid>
@@ -137,6 +139,12 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
       )}
     </Loaded>
   );
+}
+
+/** What a day has cost, to the last decimal, or that it had no price. */
+function costText(day: Records["DailyUsage"] | undefined): string {
+  const usd = day === undefined ? 0 : reportFigures(day).costUsd;
+  return usd === null ? usageText("noPrice") : formatPrice(usd);
 }
 
 function leftText(usage: Records["BudgetUsage"]): string {
