@@ -263,6 +263,7 @@ it("writes down a backup at its own place, whichever place another service has d
 it("shares a place with another gateway, with a copy of this one and with older backups, and removes none of theirs", async () => {
   const second = await startControl({ now: () => new Date(nowMs) });
   const exported = backupName(new Date(0));
+  const whose = (name: string): string => gatewayOf(name) ?? "nobody";
   writeFileSync(join(folder, exported), "{}");
   const [mine, theirs] = [scheduled(folder, { keep: 1 }), scheduled(folder, { keep: 1, of: second })];
   const theirHours = async (): Promise<void> =>
@@ -275,14 +276,14 @@ it("shares a place with another gateway, with a copy of this one and with older 
   const ids = [await identityOf(control.connection.db, ""), await identityOf(second.connection.db, "")];
   const names = backups();
   expect(names).toContain(exported.replace("19700101T000000Z", "19691231T210000Z"));
-  expect(names.map(gatewayOf).toSorted()).toEqual([...ids, null].toSorted());
+  expect(names.map(whose).toSorted()).toEqual([...ids, "nobody"].toSorted());
 
   // its embedded database is copied, with all rows, to another folder
   const copy = scheduled(folder, { keep: 1, databaseFolder: "/elsewhere" });
   await copy.run();
   const id = await identityOf(control.connection.db, "/elsewhere");
   expect(ids).not.toContain(id);
-  expect(backups().map(gatewayOf).toSorted()).toEqual([...ids, id, null].toSorted());
+  expect(backups().map(whose).toSorted()).toEqual([...ids, id, "nobody"].toSorted());
   await second.close();
 });
 

@@ -8,7 +8,7 @@ import type { z } from "zod";
 const BODY_MAX_BYTES = 16 * 1024 * 1024;
 
 /** A part answers, but not as a part of a gateway. */
-export class OddAnswer extends Error {
+class OddAnswer extends Error {
   override readonly name = "OddAnswer";
   readonly code = "ODD_ANSWER";
 }

@@ -10,10 +10,18 @@ const isWrong = ({ state }: DoctorFinding): boolean => state === "failure" || st
 const causeOf = ({ part, check, cause }: LinkedFinding): string | undefined =>
   cause ?? (check === "reachable" ? part : undefined);
 
+const alone = ({ state, part, check, detail, fix }: LinkedFinding): DoctorFinding => ({
+  state,
+  part,
+  check,
+  detail,
+  fix,
+});
+
 /** The findings in their order, without those that a wrong one among them explains. */
 export function oneForEachCause(findings: readonly LinkedFinding[]): readonly DoctorFinding[] {
   const causes = new Set(findings.filter(isWrong).map(causeOf));
   const explained = ({ symptomOf = [], ...finding }: LinkedFinding): boolean =>
     isWrong(finding) && symptomOf.some((cause) => causes.has(cause));
-  return findings.filter((finding) => !explained(finding)).map(({ cause: _, symptomOf: __, ...finding }) => finding);
+  return findings.filter((finding) => !explained(finding)).map(alone);
 }

@@ -9,12 +9,12 @@ import { endRequests } from "./end-requests.ts";
 import { readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
 import { startFrontProxy } from "./front.ts";
 import { named } from "./named-address.ts";
+import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { startGuard } from "./process/child.ts";
 import { lockFolder } from "./process/folder-lock.ts";
 import { type Running, startRunning } from "./process/running.ts";
 import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
-import { openCertificate, publicUrl } from "./tls/own-certificate.ts";
 import { secureClients } from "./tls/secure-clients.ts";
 
 /** What a data plane is started with. */

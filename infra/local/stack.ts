@@ -17,6 +17,7 @@ import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } fro
 import { type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
 import { type Listening, listen } from "./http/listen.ts";
 import { named } from "./named-address.ts";
+import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { type Guard, startGuard } from "./process/child.ts";
 import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
 import type { LivenessPolicy } from "./process/liveness.ts";
@@ -25,7 +26,6 @@ import type { PartHandle, Supervised } from "./process/supervisor.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { storedSecret } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
-import { openCertificate, publicUrl } from "./tls/own-certificate.ts";
 import { secureClients } from "./tls/secure-clients.ts";
 
 /** A line of a part's log, as the part wrote it. */

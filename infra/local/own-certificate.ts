@@ -1,8 +1,8 @@
 /** The certificate that a launcher's own front shows (docs/tls-and-fronts.md#tls-by-the-gateway-itself). */
-import { StackEnvError } from "../env.ts";
-import type { Undo } from "../process/running.ts";
-import type { CertificateFiles } from "./certificate.ts";
-import { ServedCertificate } from "./served-certificate.ts";
+import { StackEnvError } from "./env.ts";
+import type { Undo } from "./process/running.ts";
+import type { CertificateFiles } from "./tls/certificate.ts";
+import { ServedCertificate } from "./tls/served-certificate.ts";
 
 /** The certificate, read again while the front runs; null: there is none. Throws StackEnvError. */
 export async function openCertificate(
