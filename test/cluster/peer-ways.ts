@@ -9,7 +9,7 @@ import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import { passOn } from "./held-bytes.ts";
 
 /** The way to one instance. */
-export interface PeerWay {
+interface PeerWay {
   /** The address at which the others reach it, as host:port. */
   readonly address: string;
   /** Names the process group of the instance, once it has one. */

@@ -21,7 +21,7 @@ export function regrantAfterMs(patienceMs: number): number {
 }
 
 /** The questions of an isolate to a Cell, numbered from 1 in the order in which they are sent. */
-export interface Questions {
+interface Questions {
   /** How many were sent. */
   readonly asked: number;
   /** The last one that was answered; 0: none. */
@@ -105,6 +105,9 @@ export class HolderLease<Timer> {
   }
 }
 
+/** An isolate asks a few times in each second: after so many intervals without a message it may be cut off. */
+const QUIET_INTERVALS = 2;
+
 /** How long the isolates that a Cell knows have been silent, counted in intervals of the Cell's own timer. */
 export class HolderSilence {
   readonly #intervals: number;
@@ -120,6 +123,11 @@ export class HolderSilence {
   /** A message of the isolate has arrived. */
   heard(holder: string): void {
     this.#heardAt.set(holder, this.#interval);
+  }
+
+  /** Whether the isolate may be cut off: a slot that it gets now may be used by nobody until it is taken back. */
+  isQuiet(holder: string): boolean {
+    return this.#interval - (this.#heardAt.get(holder) ?? this.#interval) >= QUIET_INTERVALS;
   }
 
   /**

@@ -6,25 +6,28 @@
 import type { Revisions } from "../../domain/cell/revisions.ts";
 import type { GrantCheck } from "../../domain/fairshare/types.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
+import type { SilentHolders } from "./silent-holders.ts";
+
+const NEED_NOT_BE_HEARD = { heard: () => undefined, isQuiet: () => false };
 
 export class AdmissionEntries implements GrantCheck {
   /** In the order in which they were put. */
   readonly #entries = new Map<string, AdmissionEntry>();
   readonly #revisions: Pick<Revisions, "generation" | "staleAmong">;
   readonly #now: () => number;
-  readonly #heard: (holder: string | undefined) => void;
+  readonly #holders: Pick<SilentHolders, "heard" | "isQuiet">;
   /** The request that arrives in this turn: its records were compared a moment ago. */
   #arriving: AdmissionEntry | null = null;
 
-  /** `heard` is called with the isolate of each entry that is put, because a message of it has led to that. */
+  /** `holders` hear of the isolate of each entry that is put, because a message of it has led to that. */
   constructor(
     revisions: Pick<Revisions, "generation" | "staleAmong">,
     now: () => number,
-    heard: (holder: string | undefined) => void = () => undefined,
+    holders: Pick<SilentHolders, "heard" | "isQuiet"> = NEED_NOT_BE_HEARD,
   ) {
     this.#revisions = revisions;
     this.#now = now;
-    this.#heard = heard;
+    this.#holders = holders;
   }
 
   get size(): number {
@@ -38,7 +41,7 @@ export class AdmissionEntries implements GrantCheck {
   /** Adds an entry; it replaces an earlier one of the same request. */
   put(entry: AdmissionEntry): void {
     this.#entries.set(entry.request.requestId, entry);
-    this.#heard(entry.request.holder);
+    this.#holders.heard(entry.request.holder);
   }
 
   remove(entry: AdmissionEntry): void {
@@ -78,9 +81,11 @@ export class AdmissionEntries implements GrantCheck {
    * the clock.
    */
   isCurrent(entry: AdmissionEntry): boolean {
-    const { revs, openUntilMs } = entry.request;
+    const { revs, openUntilMs, holder } = entry.request;
     const { generation } = this.#revisions;
     if (entry === this.#arriving) return true;
+    // What is granted to an isolate that is cut off is in use by nobody; when it is heard again, it asks again.
+    if (this.#holders.isQuiet(holder)) return false;
     if (openUntilMs !== null && this.#now() >= openUntilMs) return false;
     if (entry.generation === generation) return true;
     if (this.#revisions.staleAmong(revs).length > 0) return false;

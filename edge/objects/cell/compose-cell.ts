@@ -76,7 +76,10 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const eventCounters = new EventCounters();
   eventCounters.restore(store.eventCounts);
 
-  const entries = new AdmissionEntries(revisions, now, (holder) => holders.heard(holder));
+  const entries = new AdmissionEntries(revisions, now, {
+    heard: (holder) => holders.heard(holder),
+    isQuiet: (holder) => holders.isQuiet(holder),
+  });
   const scheduler = createScheduler({
     algorithm: settings.fairshareAlgorithm,
     maxInFlight: store.capacity ?? settings.globalMaxInFlight,

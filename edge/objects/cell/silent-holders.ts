@@ -32,6 +32,11 @@ export class SilentHolders {
     if (holder !== undefined) this.#silence.heard(holder);
   }
 
+  /** Whether nothing was heard of the isolate for some seconds. Undefined: it need not be heard. */
+  isQuiet(holder: string | undefined): boolean {
+    return holder !== undefined && this.#silence.isQuiet(holder);
+  }
+
   /**
    * The Cell's life as the isolate has to see it: another one after its slots were taken back, so that it queues and claims again
    * what it still takes to be its own.

@@ -9,6 +9,7 @@ import { AdmissionController } from "../admission-controller.ts";
 import { AdmissionEntries } from "../admission-entries.ts";
 import { LateDecisions } from "../admission-entry.ts";
 import { BudgetGateway } from "../budget-gateway.ts";
+import { SilentHolders } from "../silent-holders.ts";
 import { TestBudgets } from "./test-budgets.ts";
 
 export interface AdmissionHarness {
@@ -19,6 +20,8 @@ export interface AdmissionHarness {
   /** Requests whose rows were handed in as rows that may have come before. */
   readonly orphans: string[];
   readonly revisions: Revisions;
+  /** Isolates are silent after 10 s, in sweeps of 2 s. */
+  readonly holders: SilentHolders;
   nowMs: number;
 }
 
@@ -33,7 +36,10 @@ export function admissionHarnessOf(
   const now = () => world.nowMs;
   const budgets = new TestBudgets(now);
   const revisions = new Revisions();
-  const entries = new AdmissionEntries(revisions, now);
+  const entries = new AdmissionEntries(revisions, now, {
+    heard: (holder) => holders.heard(holder),
+    isQuiet: (holder) => holders.isQuiet(holder),
+  });
   const scheduler = createScheduler({ algorithm, maxInFlight, grantCheck: entries });
   const late = new LateDecisions();
   const budget = new BudgetGateway({
@@ -64,7 +70,13 @@ export function admissionHarnessOf(
     },
     activity: { changed: () => undefined },
   });
+  const holders = new SilentHolders({
+    silentMs: 10_000,
+    everyMs: 2_000,
+    entries,
+    abandon: (entry) => admission.abandon(entry, true),
+  });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
-  const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, nowMs: 0 };
+  const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, holders, nowMs: 0 };
   return world;
 }
