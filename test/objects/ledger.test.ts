@@ -134,6 +134,14 @@ describe("Ledger", () => {
     expect(await tokensOf(name)).toEqual(["1-0", "1-0", "1-0"]);
   });
 
+  it("counts rows that a Worker has lost with those that it dropped itself, also after a restart", async () => {
+    const { stub } = freshLedger();
+    await stub.lost(2);
+    await stub.lost(1);
+    await evictDurableObject(stub);
+    expect((await stub.status()).dropped).toBe(3);
+  });
+
   it("drops a row of its cell that came before as an orphan, also after a restart", async () => {
     const { stub } = freshLedger();
     const [row] = ids(1) as [string];

@@ -46,7 +46,15 @@ function admissionOf(...failures: (object | null)[]) {
       return { verdict: "current", level: null, receipt };
     },
   };
-  const ledger: Pick<LedgerApi, "appendOrphan"> = {
+  const told: number[] = [];
+  const ledger: Pick<LedgerApi, "appendOrphan" | "lost"> = {
+    lost: async (rows) => {
+      if (away.ledger > 0) {
+        away.ledger -= 1;
+        throw new Error("ledger");
+      }
+      told.push(rows);
+    },
     appendOrphan: async (given) => {
       if (away.ledger > 0) {
         away.ledger -= 1;
@@ -77,6 +85,7 @@ function admissionOf(...failures: (object | null)[]) {
     stubs,
     names,
     ledgers,
+    told,
     events,
     raised,
     calls,
@@ -146,6 +155,18 @@ describe("the remote Cell", () => {
       expect([ledgers, events]).toEqual([kept, logged]);
     },
   );
+
+  it("is back: rows that were lost meanwhile are counted once, also when the first attempt at that fails", async () => {
+    const { admission, away, told } = admissionOf({}, {}, null);
+    away.ledger = 7;
+    await admission.record(row);
+    await admission.record(row);
+    await admission.record(row);
+    await Promise.resolve();
+    expect([told, away.ledger]).toEqual([[], 0]);
+    for (let calls = 0; calls < 3; calls += 1) await admission.record(row);
+    expect(told).toEqual([2]);
+  });
 
   it("is unavailable when it fails twice", async () => {
     const { admission, events, raised } = admissionOf({ retryable: true }, { retryable: true });

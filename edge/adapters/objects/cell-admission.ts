@@ -55,6 +55,8 @@ export class CellAdmission implements Admission {
   readonly #log: Log;
   readonly #pausesMs: readonly number[];
   #held = 0;
+  /** Rows that were given up, of which no Ledger has been told yet. */
+  #lost = 0;
 
   /** `pausesMs`: the pauses between attempts at a Ledger that is unreachable. */
   constructor(
@@ -134,7 +136,9 @@ export class CellAdmission implements Admission {
 
   /** Opens a session of exchanges. Throws what the call throws; the caller then calls {@link admit}. */
   async openSession(message: ExchangeMessage): ReturnType<ExchangeApi["openSession"]> {
-    return await this.#stub().openSession(message);
+    const opened = await this.#stub().openSession(message);
+    this.#tellLost();
+    return opened;
   }
 
   /** Calls the Cell for the internal routes. Throws `scheduler_unavailable`. */
@@ -158,6 +162,12 @@ export class CellAdmission implements Admission {
    * the operator know that the Cell is away, because this request has found it so before.
    */
   async #call<T>(work: (cell: CellApi) => Promise<T>, again = work, isReported = false): Promise<T> {
+    const answer = await this.#answer(work, again, isReported);
+    this.#tellLost();
+    return answer;
+  }
+
+  async #answer<T>(work: (cell: CellApi) => Promise<T>, again: typeof work, isReported: boolean): Promise<T> {
     try {
       return await work(this.#stub());
     } catch (first) {
@@ -197,7 +207,25 @@ export class CellAdmission implements Admission {
     } finally {
       this.#held -= 1;
     }
+    this.#lost += 1;
     this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
+  }
+
+  /**
+   * Counts lost rows where rows of a full log are counted, once the Cell is back (docs/rules/settlement-and-rows.md#custody). Twice
+   * rather than not at all, when the answer is lost.
+   */
+  #tellLost(): void {
+    const rows = this.#lost;
+    if (rows === 0) return;
+    this.#lost = 0;
+    const untold = (): void => {
+      this.#lost += rows;
+    };
+    void this.#stubs
+      .ledger(`${this.cell}:0`)
+      .lost(rows)
+      .then(() => undefined, untold);
   }
 
   async #inLedger(row: UsageRow): Promise<boolean> {

@@ -219,6 +219,8 @@ export interface LedgerApi {
   append(batch: LedgerBatch): Promise<readonly string[]>;
   /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
   appendOrphan(row: UsageRow): Promise<void>;
+  /** Counts rows that a Worker has given up, because neither Cell nor Ledger took them. Resolves when the count is durable. */
+  lost(rows: number): Promise<void>;
   /** Keeps the spans of a traced request until the analytics store has them. */
   spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
   /** Waiting segments and bytes, rows dropped because the log was full, and dead letters: rows that the store refuses. */

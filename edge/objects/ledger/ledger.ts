@@ -124,9 +124,13 @@ export class LedgerObject extends DurableObject<Bindings> {
     await this.#arm(LINGER_MS);
   }
 
+  async lost(rows: number): Promise<void> {
+    this.#take(countDropped(this.#index, rows));
+  }
+
   /**
-   * What waits, how many rows were ever dropped because the Ledger was full, and the dead letters, which the store
-   * refuses.
+   * What waits, how many rows were ever dropped because the Ledger was full or out of reach, and the dead letters, which the
+   * store refuses.
    */
   async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
