@@ -1,7 +1,7 @@
 /** Backups in a folder survive the death of the process that writes them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -32,6 +32,15 @@ it("removes drafts of processes that are gone, and no other", async () => {
   utimesSync(join(folder, old), 0, 0);
   await folderPlace(folder).store(NAME, Buffer.from("content"), signal);
   expect(readdirSync(folder).toSorted()).toEqual([young, NAME].toSorted());
+});
+
+it("stores beside others whose drafts become backups meanwhile", async () => {
+  const place = folderPlace(folder);
+  symlinkSync("nowhere", join(folder, `.${NAME}.3.draft`)); // listed, and not there any more
+  await place.store(NAME, Buffer.from("content"), signal);
+  const names = Array.from({ length: 40 }, (_, at) => NAME.replace("2026", String(2027 + at)));
+  await Promise.all(names.map(async (name) => await place.store(name, Buffer.from("content"), signal)));
+  expect((await place.names(signal)).toSorted()).toEqual([NAME, ...names].toSorted());
 });
 
 const WRITER = `

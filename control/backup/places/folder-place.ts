@@ -58,14 +58,23 @@ async function syncFolder(folder: string): Promise<void> {
 
 async function removeLeftDrafts(folder: string): Promise<void> {
   for (const name of (await entriesOf(folder)).filter((entry) => DRAFT.test(entry))) {
-    const { mtimeMs } = await stat(join(folder, name));
-    if (Date.now() - mtimeMs > DRAFT_LEFT_MS) await rm(join(folder, name), { force: true });
+    // Another gateway may just have finished its own.
+    const changedMs = await ifThere(
+      stat(join(folder, name)).then(({ mtimeMs }) => mtimeMs),
+      Number.POSITIVE_INFINITY,
+    );
+    if (Date.now() - changedMs > DRAFT_LEFT_MS) await rm(join(folder, name), { force: true });
   }
 }
 
 async function entriesOf(folder: string): Promise<readonly string[]> {
-  return await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
+  return await ifThere(readdir(folder), []);
+}
+
+/** What is asked of a file or folder, or `otherwise` when it is not there. */
+async function ifThere<T>(asked: Promise<T>, otherwise: T): Promise<T> {
+  return await asked.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return otherwise;
     throw error;
   });
 }
