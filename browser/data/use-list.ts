@@ -17,7 +17,7 @@ interface ListOptions {
 
 /**
  * A list page by page, the next one when `onEnd` is called; or all of it. `isWhole`: there are no further rows. `isCut`: there
- * are more rows than are read for one view.
+ * are more rows than are read for one view. `isPart`: what is to be read whole is not yet.
  */
 export function useList<T>(
   path: ReadPath,
@@ -36,5 +36,6 @@ export function useList<T>(
   const onEnd = useCallback(() => {
     if (!readsAll && hasNextPage && !isFetching) void fetchNextPage();
   }, [readsAll, hasNextPage, isFetching, fetchNextPage]);
-  return { ...pages, data, onEnd, isCut, isWhole: data !== undefined && !hasNextPage };
+  const isPart = readsAll && hasNextPage && !isCut;
+  return { ...pages, data, onEnd, isCut, isPart, isWhole: data !== undefined && !hasNextPage };
 }

@@ -1,6 +1,6 @@
 /** What a page takes for now is the server's time, when the clock of the machine is wrong. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { learnServerTime, serverNowMs } from "./server-time.ts";
+import { learnServerTime, serverNowMs, serverTimeOf } from "./server-time.ts";
 
 const NOW = Date.UTC(2026, 9, 25, 0, 30);
 const DAY_MS = 86_400_000;
@@ -22,6 +22,11 @@ it.each([DAY_MS, -DAY_MS, 61_000])("follows a server that is %d ms away", (awayM
   vi.setSystemTime(NOW + awayMs);
   learnServerTime(NOW + awayMs + 2000);
   expect(serverNowMs()).toBe(NOW + awayMs);
+});
+
+it("tells by the server's clock when something was read, and not yet", () => {
+  learnServerTime(NOW + DAY_MS);
+  expect([serverTimeOf(NOW - 7000), serverTimeOf(0)]).toEqual([NOW + DAY_MS - 7000, 0]);
 });
 
 it.each([NOW + 60_000, NOW - 59_000, NOW])("keeps its own clock for one that is as good as the same", (saidMs) => {

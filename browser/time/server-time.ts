@@ -13,6 +13,11 @@ export function serverNowMs(): number {
   return Date.now() + aheadMs;
 }
 
+/** When something was read, by the server's clock; `readAtMs`: by this machine's, 0: not yet. */
+export function serverTimeOf(readAtMs: number): number {
+  return readAtMs === 0 ? 0 : readAtMs + aheadMs;
+}
+
 /** Takes in what the server says the time is; anything but an instant leaves things as they are. */
 export function learnServerTime(saidMs: unknown): void {
   if (typeof saidMs !== "number" || !Number.isSafeInteger(saidMs) || saidMs <= 0) return;

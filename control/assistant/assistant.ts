@@ -26,7 +26,7 @@ import { questionSchema } from "./history.ts";
 import type { ApiCall } from "./model-tools.ts";
 import { type AssistantOperation, operationsOf, type ReachableRoute } from "./operations.ts";
 import { jsonOf, ORIGIN, type Person, PersonReads, pathOnly, READ_MAX_BYTES, textOf } from "./person-reads.ts";
-import { Proposals } from "./proposals.ts";
+import { Proposals, type SealedProposal } from "./proposals.ts";
 import { linkedReads, type RecordRead, recordReads, type StoredRecord } from "./record-reads.ts";
 import { ANSWER_MAX_MS, runTurns } from "./run-turns.ts";
 import { systemPrompt } from "./system-prompt.ts";
@@ -161,15 +161,29 @@ export class Assistant {
    */
   async run(input: unknown, { user, address, session }: Asker): Promise<AssistantRun | AssistantOutdated> {
     const { token } = parse(tokenSchema, input);
-    const { enabled, tools_enabled } = await this.#settings(user);
-    if (!enabled) throw new AssistantOff();
     const proposal = await this.#proposals.open(token, { user: user.id, session });
-    if (proposal === null) throw new ProposalUnusable();
-    const { id, method, path, body, basis } = proposal;
+    // A second click is told that the first one is under way, however long its records are read.
+    const isFirst = proposal !== null && !this.#running.has(proposal.id);
+    if (isFirst) this.#running.add(proposal.id);
+    try {
+      const { enabled, tools_enabled } = await this.#settings(user);
+      if (!enabled) throw new AssistantOff();
+      if (!isFirst) throw new ProposalUnusable();
+      return await this.#runOpened(proposal, tools_enabled, { user, address, session });
+    } finally {
+      if (isFirst) this.#running.delete(proposal.id);
+    }
+  }
+
+  async #runOpened(
+    { id, method, path, body, basis }: SealedProposal,
+    toolsEnabled: AssistantValue["tools_enabled"],
+    { user, address, session }: Omit<Asker, "current">,
+  ): Promise<AssistantRun | AssistantOutdated> {
     const route = this.#options.routeOf(method, pathOnly(path));
     const operation = (await this.#allOperations()).find((one) => one.method === method && one.path === route);
     // Before it is taken: it can still be run when its tool is on again.
-    if (operation === undefined || !isOn(tools_enabled, operation.name)) throw new ProposalUnusable();
+    if (operation === undefined || !isOn(toolsEnabled, operation.name)) throw new ProposalUnusable();
     if ((await this.#proposals.statusOf(id)) !== undefined) throw new ProposalUnusable();
     const call = { method, path, body };
     const records = await this.#records(operation, call, user);
@@ -178,22 +192,17 @@ export class Assistant {
     if (!(await this.#proposals.take(id))) throw new ProposalUnusable();
     const headers = { accept: "application/json", "content-type": "application/json", "idempotency-key": id };
     const request = new Request(`${ORIGIN}${path}`, { method, headers, body });
-    this.#running.add(id);
-    try {
-      const response = await this.#options.asPerson(request, pathOnly(path), { user, address });
-      const { text: answer } = await textOf(response, READ_MAX_BYTES);
-      const { status } = response;
-      this.#options.log.info({ event: "assistant_ran", proposal: id, status });
-      // The person is told now, whether or not it can be told later as well.
-      await this.#proposals.keepStatus(id, status).catch(() => undefined);
-      return {
-        status,
-        answer: shownAnswer(answer).slice(0, SHOWN_MAX_CHARACTERS),
-        pending: response.headers.get("x-gateway-sync") === "pending",
-      };
-    } finally {
-      this.#running.delete(id);
-    }
+    const response = await this.#options.asPerson(request, pathOnly(path), { user, address });
+    const { text: answer } = await textOf(response, READ_MAX_BYTES);
+    const { status } = response;
+    this.#options.log.info({ event: "assistant_ran", proposal: id, status });
+    // The person is told now, whether or not it can be told later as well.
+    await this.#proposals.keepStatus(id, status).catch(() => undefined);
+    return {
+      status,
+      answer: shownAnswer(answer).slice(0, SHOWN_MAX_CHARACTERS),
+      pending: response.headers.get("x-gateway-sync") === "pending",
+    };
   }
 
   /** What came of a proposal, for who has lost the answer to its run. Throws 400, ProposalUnusable. */
@@ -203,7 +212,7 @@ export class Assistant {
     if (proposal === null) throw new ProposalUnusable();
     const isRunning = this.#running.has(proposal.id);
     const status = await this.#proposals.statusOf(proposal.id);
-    if (status === undefined) return { state: "not_run" };
+    if (status === undefined) return { state: isRunning ? "running" : "not_run" };
     if (status !== null) return { state: "answered", status };
     return { state: isRunning ? "running" : "unknown" };
   }

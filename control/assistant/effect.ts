@@ -34,6 +34,9 @@ const FINAL: readonly string[] = [
   "PUT /settings/usage-retention",
 ];
 
+/** Fields with a secret, which nobody can read: what replaces or removes one takes it away for good. */
+const SECRETS: ReadonlySet<string> = new Set(["api_key", "auth_header", "token", "slack_webhook_url", "smtp_password"]);
+
 /** What was read to show an effect; null: not known, or nothing. */
 export interface Records {
   readonly own: StoredRecord | null;
@@ -72,7 +75,8 @@ export function effectOf(
     parent: nameOf(parent),
     parent_id: idOf(parent),
     changes,
-    isFinal: method === "DELETE" || FINAL.includes(`${method} ${path}`),
+    isFinal:
+      method === "DELETE" || FINAL.includes(`${method} ${path}`) || (isUpdate(operation) && takesSecret(bodyOf(call))),
   };
 }
 
@@ -110,12 +114,12 @@ interface FieldSet {
  */
 function fieldsSet(
   { method, path, body: schema }: AssistantOperation,
-  { body }: ApiCall,
+  call: ApiCall,
   { own }: Records,
 ): readonly FieldSet[] {
   const route = `${method} ${path}`;
-  const given = (body === null ? {} : JSON.parse(body)) as StoredRecord;
-  const isCreation = method === "POST" && !CHANGES_BY_POST.includes(route);
+  const given = bodyOf(call);
+  const isCreation = !isUpdate({ method, path });
   // What a creation sets is not what the record has that it is created in.
   const before = isCreation ? null : own;
   const valueBefore = (field: string): unknown => {
@@ -140,6 +144,23 @@ function fieldsSet(
     ...left.filter((one) => (isCreation ? !isNothing(one.to) : !isSame(one))),
     ...besides.filter((one) => (isCreation ? !isNothing(one.to) : !isSame(one))),
   ];
+}
+
+/** Whether there is a record already that a call changes. */
+function isUpdate({ method, path }: Pick<AssistantOperation, "method" | "path">): boolean {
+  return method !== "POST" || CHANGES_BY_POST.includes(`${method} ${path}`);
+}
+
+function bodyOf({ body }: ApiCall): StoredRecord {
+  return (body === null ? {} : JSON.parse(body)) as StoredRecord;
+}
+
+/** Whether a body, or a part of it, sets or clears a secret. Null leaves one as it is. */
+function takesSecret(body: object): boolean {
+  return Object.entries(body).some(([field, value]) => {
+    if (typeof value === "object") return value !== null && takesSecret(value);
+    return SECRETS.has(field) || (field.startsWith("clear_") && value === true);
+  });
 }
 
 /** A default of something new that nobody would call a setting. */

@@ -26,8 +26,8 @@ const sealedSchema = z.object({
   exp: z.number(),
 });
 
-/** What is in a token. */
-type SealedProposal = Omit<z.infer<typeof sealedSchema>, "exp">;
+/** A proposal as it was sealed: what would be sent, for whom, and what it rests on. */
+export type SealedProposal = Omit<z.infer<typeof sealedSchema>, "exp">;
 
 /** Whose a proposal is. */
 interface Owner {

@@ -78,6 +78,18 @@ describe("the effect of a proposal", () => {
   });
 
   it.each([
+    ["PUT", "/models/{id}", { api_key: "" }, true],
+    ["PUT", "/settings/alerts", { clear_slack_webhook: true }, true],
+    ["PUT", "/settings/alerts", { email: { smtp_password: "x" } }, true],
+    ["PUT", "/settings/alerts", { clear_slack_webhook: false, email: null }, false],
+    ["PUT", "/models/{id}", { description: "api_key" }, false],
+    ["POST", "/models", { api_key: "x" }, false],
+  ])("of %s %s with %j is final, because a secret is lost: %s", (method, path, body, isFinal) => {
+    const written = { ...operation("delete_tenants_id"), method, path };
+    expect(effectOf(written, { method, path, body: JSON.stringify(body) }, NOTHING)).toMatchObject({ isFinal });
+  });
+
+  it.each([
     ["POST", "/keys/{id}/rotate", true],
     ["POST", "/models/{id}/replicas/clear-lost", true],
     ["POST", "/usage/compact", true],

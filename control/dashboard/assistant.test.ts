@@ -253,6 +253,30 @@ describe("a change", () => {
     testing.aheadMs = 0;
   });
 
+  it("is under way from the click on, also while what it would change is read", async () => {
+    const tenant = await api<Tenant>("POST", "/tenants", { name: "slowly-read" });
+    const { token } = await proposed("patch_tenants_id_status", { id: tenant.id }, { status: "suspended" });
+    const direct = testing.management;
+    const arrived = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    testing.management = async (request) => {
+      if (request.method === "GET" && request.url.endsWith(`/tenants/${tenant.id}`)) {
+        arrived.resolve();
+        await held.promise;
+      }
+      return await direct(request);
+    };
+    const running = run(token);
+    await arrived.promise;
+    const answer = await admin.send("POST", "/api/assistant/outcome", { token });
+    expect(await answer.json()).toEqual({ state: "running" });
+    expect(await codeOf(await run(token))).toBe("proposal_unusable");
+    held.resolve();
+    testing.management = direct;
+    expect((await running).status).toBe(200);
+    expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
+  });
+
   it("is told of as unknown when the Management API was lost while it ran", async () => {
     const tenant = await api<Tenant>("POST", "/tenants", { name: "lost" });
     const { token } = await proposed("patch_tenants_id_status", { id: tenant.id }, { status: "suspended" });

@@ -138,7 +138,7 @@ function bundleOf({ metafile, outputFiles }: BuildResult<{ metafile: true; write
         : [];
     const isScript = file.name.endsWith(".js");
     const contents = isScript ? Buffer.from(askingAhead(textOf(file.contents), neededFor)) : file.contents;
-    return { ...file, contents, gzipBytes: gzipSync(contents).byteLength };
+    return { ...file, contents, gzipBytes: gzipSync(contents, { level: 9 }).byteLength };
   });
   const script = nameOf(files, (file) => file.entry === ENTRY);
   const style = nameOf(files, (file) => file.name.endsWith(".css"));

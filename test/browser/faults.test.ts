@@ -274,7 +274,7 @@ it("every page says what is missing, and goes on, while what it reads is refused
 
 /** Whether something comes, while time passes for the page: a failed read is tried again, and a wait is shown late. */
 async function isSoonThere(page: Page, wanted: Locator): Promise<boolean> {
-  await page.getByRole("navigation").first().waitFor();
+  await page.locator("nav").first().waitFor({ state: "attached" }); // a dialog may hide it
   let isOver = false;
   const isThere = wanted
     .first()

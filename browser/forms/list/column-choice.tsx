@@ -40,6 +40,11 @@ export function ColumnChoice({ label, columns, shown, onChoose, onReset }: Colum
         popover="auto"
         className={classes["columns"]}
         onToggle={(event) => setIsOpen(event.newState === "open")}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+          event.preventDefault(); // in a form it would submit what was typed there
+          event.target.click();
+        }}
       >
         {(isOpen ? columns : []).map((column) => (
           <CheckField

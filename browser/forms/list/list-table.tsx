@@ -12,7 +12,7 @@ const text = texts("list", listTexts);
 
 interface ListTableProps<T> extends Omit<TableProps<T>, "columns" | "rows" | "sort" | "onSort"> {
   /** The read of the list. */
-  readonly state: Omit<ReadState<readonly T[]>, "data"> & { readonly isCut?: boolean };
+  readonly state: Omit<ReadState<readonly T[]>, "data"> & { readonly isCut?: boolean; readonly isPart?: boolean };
   readonly view: ListView<T>;
   /** Where it cannot be read. */
   readonly failed?: string;
@@ -30,7 +30,8 @@ export function ListTable<T>({ state, view, failed, title, note, actions, ...tab
         {(seen) => (
           <>
             {state.isCut === true && <Notice tone="warn">{text("cut", { count: formatCount(seen.length) })}</Notice>}
-            <Table {...table} {...shown} rows={seen} />
+            {state.isPart === true && <Notice>{text("part")}</Notice>}
+            <Table {...table} {...shown} rows={seen} {...(state.isPart === true ? { empty: undefined } : {})} />
           </>
         )}
       </Loaded>

@@ -12,13 +12,16 @@ export interface CsvColumn<T> {
   readonly sortBy?: (row: T) => SortValue;
   /** What stands in the file; absent: what the column is ordered by. Without either the column is not in the file. */
   readonly csv?: (row: T) => SortValue;
+  /** The unit of the file's numbers, where the table writes them with units of their own. */
+  readonly unit?: string;
 }
 
 /** A line with the heads of the columns, and one for each row. */
 export function shownCsv<T>(columns: readonly CsvColumn<T>[], rows: readonly T[]): string {
-  const written = columns.flatMap(({ id, head, name, csv, sortBy }) => {
+  const written = columns.flatMap(({ id, head, name, csv, sortBy, unit }) => {
     const value = csv ?? sortBy;
-    return value === undefined ? [] : [{ value, title: name ?? (typeof head === "string" ? head : id) }];
+    const title = name ?? (typeof head === "string" ? head : id);
+    return value === undefined ? [] : [{ value, title: unit === undefined ? title : `${title} (${unit})` }];
   });
   return [
     csvLine(written.map(({ title }) => title)),

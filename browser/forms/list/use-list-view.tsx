@@ -21,6 +21,8 @@ export interface ListColumn<T> extends Omit<Column<T>, "isSortable"> {
   readonly sortBy?: (row: T) => SortValue;
   /** What stands in a file of the rows as they are shown; absent: what the column is ordered by. */
   readonly csv?: (row: T) => SortValue;
+  /** The unit of its numbers in that file. */
+  readonly unit?: string;
 }
 
 interface ListViewOptions<T> {

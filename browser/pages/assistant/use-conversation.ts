@@ -106,7 +106,8 @@ export function useConversation() {
     },
     onError: async (error, proposal) => {
       const { status, code, message } = error;
-      if (status === 0 || status >= 500) await look(proposal, error);
+      // Another click may have run it, here or in another window.
+      if (status === 0 || status >= 500 || code === "proposal_unusable") await look(proposal, error);
       else change((before) => withProposal(before, proposal.id, { is: "failed", error: { code, message } }));
     },
     // Whatever was written, every read may show it.

@@ -8,6 +8,7 @@ import { STATE_TEXTS } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverTimeOf } from "../../time/server-time.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
 import { ZoneProvider } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -40,6 +41,8 @@ export function FairsharePage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { cell } = search;
+  // Here, so that they outlast the choice of another cell.
+  const [typed, setTyped] = useState<TypedWeights>(new Map());
   const live = useQuery(
     read(
       "/api/v1/fairshare/live",
@@ -51,7 +54,7 @@ export function FairsharePage() {
   const show = (change: Search): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   // While another cell is being read, what was read is still the one before.
-  const data = live.data === undefined || (cell !== undefined && live.data.cell !== cell) ? undefined : live.data;
+  const data = live.isPlaceholderData || (cell !== undefined && live.data?.cell !== cell) ? undefined : live.data;
   const known = stats.data?.cells?.map((one) => one.cell) ?? [];
   const cells = [...new Set([...known, ...(cell === undefined ? [] : [cell])])].sort();
   const isUnknown = data === undefined && live.error?.status === 404;
@@ -71,7 +74,7 @@ export function FairsharePage() {
         actions={
           <Row>
             <span className={classes["age"]}>
-              {text("updated")} <Age at={data === undefined ? null : live.dataUpdatedAt} />
+              {text("updated")} <Age at={data === undefined ? null : serverTimeOf(live.dataUpdatedAt)} />
             </span>
             {cells.length > 1 && (
               <SelectField
@@ -98,7 +101,9 @@ export function FairsharePage() {
           state={{ ...live, data }}
           texts={isGone ? { ...STATE_TEXTS, failed, stale: text("cellGoneStale") } : STATE_TEXTS}
         >
-          {(shown) => <Cell live={shown} search={search} onSearch={show} cells={known} />}
+          {(shown) => (
+            <Cell live={shown} search={search} onSearch={show} cells={known} typed={typed} onTyped={setTyped} />
+          )}
         </Loaded>
       )}
     </ZoneProvider>
@@ -110,18 +115,21 @@ function Cell({
   search,
   onSearch,
   cells,
+  typed,
+  onTyped,
 }: {
   readonly live: FairshareLive;
   readonly search: Search;
   readonly onSearch: (change: Search) => void;
   /** Every cell that is known. */
   readonly cells: readonly string[];
+  readonly typed: TypedWeights;
+  readonly onTyped: (change: (typed: TypedWeights) => TypedWeights) => void;
 }) {
   const { cell, range, by, tenant_id: tenantId, q, open } = search;
   const groups = useQuery(
     read("/api/v1/fairshare/groups", { params: { query: { limit: "200" } } }, { everyMs: GROUPS_EVERY_MS }),
   );
-  const [typed, setTyped] = useState<TypedWeights>(new Map());
   return (
     <>
       <WaitingPanel
@@ -146,7 +154,7 @@ function Cell({
         <Loaded state={groups} texts={STATE_TEXTS}>
           {(all) => (
             <Suspense fallback={<div className={classes["weightsPlace"]} />}>
-              <Weights live={live} groups={all} typed={typed} onTyped={setTyped} />
+              <Weights live={live} groups={all} typed={typed} onTyped={onTyped} />
             </Suspense>
           )}
         </Loaded>

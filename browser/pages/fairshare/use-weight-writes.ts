@@ -64,7 +64,7 @@ function saidOf({ name, weight, to }: WeightChange): string {
 }
 
 function inverse(change: WeightChange): WeightChange {
-  return { ...change, weight: change.to, to: change.weight };
+  return { ...change, weight: change.to, base: change.to, to: change.weight };
 }
 
 function nameOf(changes: readonly WeightChange[], key: string): string {

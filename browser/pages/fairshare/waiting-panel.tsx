@@ -42,6 +42,7 @@ const COLUMNS: readonly ListColumn<ListedQueue>[] = [
     head: text("longest"),
     align: "right",
     sortBy: (queue) => queue.oldest_wait_ms,
+    unit: "ms",
     cell: (queue) => formatMs(queue.oldest_wait_ms),
   },
   {

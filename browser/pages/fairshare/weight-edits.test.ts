@@ -8,6 +8,7 @@ import {
   weightChanges,
   weightOf,
   weightOwners,
+  withSeen,
   withTyped,
 } from "./weight-edits.ts";
 
@@ -32,10 +33,18 @@ describe("a typed weight", () => {
 
   it("is a change until it is what is in force", () => {
     const once = typed([GROUP, "300"], [TENANT, "x"]);
-    expect(weightChanges(once, [GROUP, TENANT])).toEqual([{ ...GROUP, to: 300 }]);
+    expect(weightChanges(once, [GROUP, TENANT])).toEqual([{ ...GROUP, to: 300, base: 100 }]);
     expect([...withTyped(once, GROUP, "100").keys()]).toEqual(["tenant/t1"]);
     expect(weightChanges(once, [{ ...GROUP, weight: 300 }])).toEqual([]);
     expect(weightChanges(once, [])).toEqual([]);
+  });
+
+  it("knows the weight over which it was typed, until the person was told of another one", () => {
+    const moved = { ...GROUP, weight: 200 };
+    const once = withTyped(typed([GROUP, "30"]), moved, "300");
+    const changes = weightChanges(once, [moved]);
+    expect(changes).toEqual([{ ...moved, to: 300, base: 100 }]);
+    expect(weightChanges(withSeen(once, changes), [moved])).toEqual([{ ...moved, to: 300, base: 200 }]);
   });
 
   it("of a group and of a tenant of the same name are two", () => {

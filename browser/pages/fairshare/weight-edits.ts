@@ -3,8 +3,14 @@ import type { FairshareLive } from "../../../shared/schema/load.ts";
 import type { WeightEdits } from "../../explain/what-if.ts";
 import { typedNumber } from "./whole-number.ts";
 
+interface TypedWeight {
+  readonly text: string;
+  /** What was in force when typing began, or when the person was told of another one. */
+  readonly base: number;
+}
+
 /** What was typed, by `group/<name>` and `tenant/<id>`. */
-export type TypedWeights = ReadonlyMap<string, string>;
+export type TypedWeights = ReadonlyMap<string, TypedWeight>;
 
 /** Whose weight it is. */
 export interface WeightOwner {
@@ -19,6 +25,8 @@ export interface WeightOwner {
 /** A weight that is to be set. */
 export interface WeightChange extends WeightOwner {
   readonly to: number;
+  /** The weight over which it was typed: another one than is in force was set by somebody else since. */
+  readonly base: number;
 }
 
 /** Weights are whole numbers up to this (docs/rules/fairshare.md#groups). */
@@ -39,7 +47,7 @@ export function weightOf(typed: string): number | null {
 export function withTyped(typed: TypedWeights, owner: WeightOwner, text: string): TypedWeights {
   const next = new Map(typed);
   if (weightOf(text) === owner.weight) next.delete(weightKey(owner));
-  else next.set(weightKey(owner), text);
+  else next.set(weightKey(owner), { text, base: typed.get(weightKey(owner))?.base ?? owner.weight });
   return next;
 }
 
@@ -58,10 +66,16 @@ export function weightOwners(
 /** The changes that what was typed asks for; texts that are no weights, and owners that are gone, ask for none. */
 export function weightChanges(typed: TypedWeights, owners: readonly WeightOwner[]): readonly WeightChange[] {
   return owners.flatMap((owner) => {
-    const text = typed.get(weightKey(owner));
+    const { text, base } = typed.get(weightKey(owner)) ?? {};
     const to = text === undefined ? null : weightOf(text);
-    return to === null || to === owner.weight ? [] : [{ ...owner, to }];
+    return to === null || base === undefined || to === owner.weight ? [] : [{ ...owner, to, base }];
   });
+}
+
+/** The typed weights once the person was told of those that somebody else has set since: the next time they are replaced. */
+export function withSeen(typed: TypedWeights, moved: readonly WeightChange[]): TypedWeights {
+  const seen = new Map(moved.map((change) => [weightKey(change), change.weight]));
+  return new Map(Array.from(typed, ([key, one]) => [key, { ...one, base: seen.get(key) ?? one.base }]));
 }
 
 /** The changes as the what-if takes them. */

@@ -3,6 +3,7 @@ import type { FairshareLive } from "../../../shared/schema/load.ts";
 import { type WhatIf, whatIf } from "../../explain/what-if.ts";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
+import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount, formatShare } from "../../ui/format.ts";
@@ -14,15 +15,18 @@ import { useWeightWrites } from "./use-weight-writes.ts";
 import {
   editsOf,
   type TypedWeights,
+  type WeightChange,
   type WeightOwner,
   weightChanges,
   weightKey,
   weightOf,
   weightOwners,
+  withSeen,
   withTyped,
 } from "./weight-edits.ts";
 
 const text = texts("fairshare", fairshareTexts);
+const fieldText = texts("fields", fieldTexts);
 
 type Answer = Extract<WhatIf, { readonly kind: "answer" }>;
 /** A group or a tenant, with what it has now and what the typed weights would give it. */
@@ -46,14 +50,20 @@ export function Weights({
   const [refusals, setRefusals] = useState<ReadonlyMap<string, string>>(new Map());
   const changes = weightChanges(typed, weightOwners(live, groups));
   const answer = answerOf(whatIf(live, groups, editsOf(changes)), live, groups);
-  const isInvalid = [...typed.values()].some((one) => weightOf(one) === null);
+  const isInvalid = [...typed.values()].some((one) => weightOf(one.text) === null);
   const apply = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (changes.length === 0 || isInvalid) return;
+    const moved = changes.filter(({ weight, base }) => weight !== base);
+    if (moved.length > 0) {
+      const told = ({ base: before, weight: now }: WeightChange): string => fieldText("meanwhile", { before, now });
+      setRefusals(new Map(moved.map((change) => [weightKey(change), `${change.name}: ${told(change)}`])));
+      return onTyped((now) => withSeen(now, moved));
+    }
     const sent = typed;
     const refused = await setWeights(changes);
     setRefusals(refused);
-    onTyped((now) => new Map([...now].filter(([key, one]) => refused.has(key) || sent.get(key) !== one)));
+    onTyped((now) => new Map([...now].filter(([key, one]) => refused.has(key) || sent.get(key)?.text !== one.text)));
   };
   const type = (owner: WeightOwner, one: string): void => onTyped((now) => withTyped(now, owner, one));
   const columns = (head: string): readonly ListColumn<Member>[] => [
@@ -195,7 +205,7 @@ function WeightField({
   readonly refusals: ReadonlyMap<string, string>;
   readonly onType: (owner: WeightOwner, text: string) => void;
 }) {
-  const shown = typed.get(weightKey(owner)) ?? String(owner.weight);
+  const shown = typed.get(weightKey(owner))?.text ?? String(owner.weight);
   const problem = weightOf(shown) === null ? text("weightInvalid") : refusals.get(weightKey(owner));
   return (
     <input

@@ -12,6 +12,7 @@ import { SearchField } from "../../forms/search-field.tsx";
 import { mcpTexts } from "../../messages/en/mcp.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverTimeOf } from "../../time/server-time.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -145,7 +146,7 @@ function LastTest({ id }: { readonly id: string }) {
       <Badge tone={data.ok ? "good" : "bad"}>
         {data.ok ? text("good", { count: data.tools.length }) : (data.error ?? "")}
       </Badge>{" "}
-      <Age at={dataUpdatedAt} />
+      <Age at={serverTimeOf(dataUpdatedAt)} />
     </>
   );
 }

@@ -186,6 +186,7 @@ const COLUMNS = (
     head: text(head),
     align: "right",
     sortBy: (step) => step[field],
+    ...(field.endsWith("_ms") ? { unit: "ms" } : {}),
     cell: (step) => format(step[field]),
   }),
 );

@@ -220,6 +220,7 @@ function columnsOf(): readonly ListColumn<Endpoint>[] {
       head: text("latency"),
       align: "right",
       sortBy: ({ last_latency_ms }) => last_latency_ms,
+      unit: "ms",
       cell: ({ last_latency_ms }) => formatMs(last_latency_ms),
     },
     {

@@ -141,6 +141,7 @@ function columnsOf(zone: string): readonly ListColumn<CheckRow>[] {
       head: text("latency"),
       align: "right",
       sortBy: ({ latency_ms }) => latency_ms,
+      unit: "ms",
       cell: ({ latency_ms }) => formatMs(latency_ms),
     },
     {

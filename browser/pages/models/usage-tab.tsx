@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
@@ -15,7 +16,7 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
-import { formatCount } from "../../ui/format.ts";
+import { formatCount, usdDecimals } from "../../ui/format.ts";
 import { Empty } from "../../ui/states.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 
@@ -54,7 +55,8 @@ function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: s
       { everyMs: EVERY_MS, keepsOld: false },
     ),
   );
-  const view = useListView({ rows: byKey.data, columns: COLUMNS, prefix: "by_key_" });
+  const columns = useMemo(() => columnsOf(byKey.data ?? []), [byKey.data]);
+  const view = useListView({ rows: byKey.data, columns, prefix: "by_key_" });
   return (
     <ListTable
       state={byKey}
@@ -64,7 +66,7 @@ function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: s
       actions={
         <>
           {view.choice}
-          <CsvLink path="/api/v1/usage/breakdown" query={query} />
+          <CsvLink path="/api/v1/usage/breakdown" query={{ ...query, limit: KEYS_MAX }} />
           <TargetLink isButton target={pageTarget("/logs", { model })}>
             {text("logs")}
           </TargetLink>
@@ -79,51 +81,55 @@ function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: s
 
 const costOf = (row: Usage): number | null => reportFigures(row).costUsd;
 
-const COLUMNS: readonly ListColumn<Usage>[] = [
-  {
-    id: "tenant",
-    head: text("tenant"),
-    isWide: true,
-    sortBy: ({ tenant_name, tenant_id }) => tenant_name || tenant_id,
-    cell: ({ tenant_id, tenant_name }) => (
-      <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }} title={tenant_name}>
-        <bdi>{tenant_name || tenant_id}</bdi>
-      </Link>
-    ),
-  },
-  {
-    id: "key",
-    head: text("apiKey"),
-    isWide: true,
-    sortBy: ({ key_name, key_prefix, key_id }) => key_name || key_prefix || key_id,
-    cell: ({ key_name, key_prefix, key_id }) => <bdi title={key_name}>{key_name || key_prefix || key_id}</bdi>,
-  },
-  {
-    id: "requests",
-    head: usageText("requests"),
-    align: "right",
-    sortBy: ({ requests }) => requests,
-    cell: ({ requests }) => formatCount(requests),
-  },
-  {
-    id: "tokens",
-    head: usageText("tokens"),
-    align: "right",
-    sortBy: ({ total_tokens }) => total_tokens,
-    cell: ({ total_tokens }) => formatCount(total_tokens),
-  },
-  {
-    id: "cost",
-    head: usageText("cost"),
-    align: "right",
-    sortBy: costOf,
-    cell: (row) => <Cost usd={costOf(row)} />,
-  },
-  {
-    id: "speed",
-    head: text("speed"),
-    align: "right",
-    sortBy: ({ gen_tokens_per_sec }) => (gen_tokens_per_sec > 0 ? gen_tokens_per_sec : null),
-    cell: ({ gen_tokens_per_sec }) => formatCount(gen_tokens_per_sec > 0 ? gen_tokens_per_sec : null),
-  },
-];
+/** Costs have as many decimals as their column needs, so that they add up. */
+function columnsOf(rows: readonly Usage[]): readonly ListColumn<Usage>[] {
+  const decimals = usdDecimals(rows.map(costOf));
+  return [
+    {
+      id: "tenant",
+      head: text("tenant"),
+      isWide: true,
+      sortBy: ({ tenant_name, tenant_id }) => tenant_name || tenant_id,
+      cell: ({ tenant_id, tenant_name }) => (
+        <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }} title={tenant_name}>
+          <bdi>{tenant_name || tenant_id}</bdi>
+        </Link>
+      ),
+    },
+    {
+      id: "key",
+      head: text("apiKey"),
+      isWide: true,
+      sortBy: ({ key_name, key_prefix, key_id }) => key_name || key_prefix || key_id,
+      cell: ({ key_name, key_prefix, key_id }) => <bdi title={key_name}>{key_name || key_prefix || key_id}</bdi>,
+    },
+    {
+      id: "requests",
+      head: usageText("requests"),
+      align: "right",
+      sortBy: ({ requests }) => requests,
+      cell: ({ requests }) => formatCount(requests),
+    },
+    {
+      id: "tokens",
+      head: usageText("tokens"),
+      align: "right",
+      sortBy: ({ total_tokens }) => total_tokens,
+      cell: ({ total_tokens }) => formatCount(total_tokens),
+    },
+    {
+      id: "cost",
+      head: usageText("cost"),
+      align: "right",
+      sortBy: costOf,
+      cell: (row) => <Cost usd={costOf(row)} decimals={decimals} />,
+    },
+    {
+      id: "speed",
+      head: text("speed"),
+      align: "right",
+      sortBy: ({ gen_tokens_per_sec }) => (gen_tokens_per_sec > 0 ? gen_tokens_per_sec : null),
+      cell: ({ gen_tokens_per_sec }) => formatCount(gen_tokens_per_sec > 0 ? gen_tokens_per_sec : null),
+    },
+  ];
+}

@@ -6,6 +6,7 @@ import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx
 import { TargetLink } from "../../links/target-link.tsx";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverTimeOf } from "../../time/server-time.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";
@@ -66,7 +67,7 @@ export function CellsPanel() {
   const stats = useQuery(statsRead);
   const attention = useQuery(attentionRead);
   const rows = useMemo(
-    () => stats.data && cellRows(stats.data.cells ?? [], attention.data ?? [], stats.dataUpdatedAt),
+    () => stats.data && cellRows(stats.data.cells ?? [], attention.data ?? [], serverTimeOf(stats.dataUpdatedAt)),
     [stats.data, attention.data, stats.dataUpdatedAt],
   );
   const view = useListView({ rows, columns: COLUMNS, file: "cells" });

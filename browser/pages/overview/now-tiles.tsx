@@ -3,6 +3,7 @@ import { pageTarget } from "../../explain/link-target.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverTimeOf } from "../../time/server-time.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Failure } from "../../ui/states.tsx";
@@ -20,16 +21,16 @@ export function NowTiles() {
   const live = useQuery(liveRead);
   const summary = useQuery(summaryRead);
   const attention = useQuery(attentionRead);
-  const cells =
-    stats.data?.cells ?? (stats.data === undefined ? [] : [{ ...stats.data, last_seen_ms: stats.dataUpdatedAt }]);
-  const load = loadOfAll(cellRows(cells, attention.data ?? [], stats.dataUpdatedAt));
+  const readAtMs = serverTimeOf(stats.dataUpdatedAt);
+  const cells = stats.data?.cells ?? (stats.data === undefined ? [] : [{ ...stats.data, last_seen_ms: readAtMs }]);
+  const load = loadOfAll(cellRows(cells, attention.data ?? [], readAtMs));
   const downCount = attention.data?.filter(({ kind }) => kind === "model_down").length;
   return (
     <section className={classes["section"]} aria-label={text("now")}>
       <div className={classes["sectionHead"]}>
         <h2>{text("now")}</h2>
         <p>
-          {text("updated")} <Age at={stats.dataUpdatedAt === 0 ? null : stats.dataUpdatedAt} />
+          {text("updated")} <Age at={readAtMs === 0 ? null : readAtMs} />
         </p>
       </div>
       {stats.error !== null && (

@@ -6,6 +6,7 @@ import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
+import { serverTimeOf } from "../../time/server-time.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
@@ -82,7 +83,7 @@ function Attention() {
         {(items) => (
           <AttentionList
             items={items}
-            readAtMs={attention.dataUpdatedAt}
+            readAtMs={serverTimeOf(attention.dataUpdatedAt)}
             isWhole={all === true}
             onWhole={(isWhole) =>
               void navigate({ search: (before) => ({ ...before, all: isWhole ? true : undefined }), replace: true })

@@ -27,6 +27,7 @@ interface FigureColumn {
   /** It is not known where the energy was not measured. */
   readonly isMeasured?: boolean;
   readonly format: (amount: number | null) => string;
+  readonly unit?: string;
 }
 
 const FIGURES: readonly FigureColumn[] = [
@@ -34,10 +35,10 @@ const FIGURES: readonly FigureColumn[] = [
   { id: "errors", head: "errors", format: formatCount },
   { id: "inputTokens", head: "input", format: formatCount },
   { id: "outputTokens", head: "output", format: formatCount },
-  { id: "costUsd", head: "cost", format: formatUsd },
-  { id: "energyWh", head: "energy", isMeasured: true, format: formatEnergy },
-  { id: "energyCostUsd", head: "energyCost", isMeasured: true, format: formatUsd },
-  { id: "co2Grams", head: "carbon", isMeasured: true, format: formatMass },
+  { id: "costUsd", head: "cost", format: formatUsd, unit: "USD" },
+  { id: "energyWh", head: "energy", isMeasured: true, format: formatEnergy, unit: "Wh" },
+  { id: "energyCostUsd", head: "energyCost", isMeasured: true, format: formatUsd, unit: "USD" },
+  { id: "co2Grams", head: "carbon", isMeasured: true, format: formatMass, unit: "g" },
 ];
 
 interface ColumnsOptions {
@@ -72,6 +73,7 @@ export function reportColumns(options: ColumnsOptions): readonly ListColumn<Repo
       sortBy: ({ figures: own }) => own[id],
       cell: (line) => shown(line.figures[id]),
       foot: shown(totals[id]),
+      ...(column.unit === undefined ? {} : { unit: column.unit }),
     };
   });
   const tenant: ListColumn<ReportLine> = {

@@ -248,6 +248,7 @@ function ReportBody(props: ReportBodyProps) {
       </Panel>
       <Panel isFlush title={text(TITLES[by])} actions={<span data-screen-only>{choice}</span>}>
         <Table
+          isWhole
           label={text(TITLES[by])}
           {...view}
           rows={view.rows ?? lines}

@@ -146,8 +146,8 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
           <Loaded state={byKey} texts={STATE_TEXTS}>
             {(ofKeys) => (
               <>
-                <StatementRows rows={ofModels} by="model" />
-                <StatementRows rows={ofKeys} by="key" />
+                <StatementRows rows={ofModels} by="model" of={`${tenant.id}-${month}`} />
+                <StatementRows rows={ofKeys} by="key" of={`${tenant.id}-${month}`} />
               </>
             )}
           </Loaded>
@@ -159,7 +159,16 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
 }
 
 /** A table with its totals; that by model tells the sums of the month, and what they lack. */
-function StatementRows({ rows, by }: { readonly rows: readonly ReportRow[]; readonly by: "model" | "key" }) {
+function StatementRows({
+  rows,
+  by,
+  of,
+}: {
+  readonly rows: readonly ReportRow[];
+  readonly by: "model" | "key";
+  /** Whose month it is, for the name of its file. */
+  readonly of: string;
+}) {
   const lines = useMemo(() => rows.map((row) => ({ row, figures: reportFigures(row) })), [rows]);
   const totals = useMemo(() => reportTotals(lines.map(({ figures }) => figures)), [lines]);
   const columns = useMemo(
@@ -180,7 +189,7 @@ function StatementRows({ rows, by }: { readonly rows: readonly ReportRow[]; read
     columns,
     prefix: `by_${by}_`,
     label: title,
-    file: `statement-${by}`,
+    file: `statement-${of}-${by}`,
   });
   return (
     <>

@@ -11,6 +11,7 @@ import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { SearchField } from "../../forms/search-field.tsx";
 import { StatusBadge, useStatusChanges } from "../../forms/tenant-status.tsx";
+import { sumCostUsd } from "../../forms/usage/row-cost.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantsTexts } from "../../messages/en/tenants.ts";
 import { texts } from "../../messages/texts.ts";
@@ -33,6 +34,7 @@ type Totals = Records["UsageTotals"];
 
 const EVERY_MS = 30_000;
 const USED_MAX = "10000";
+const NOTHING_USED = { total_tokens: 0, cost_usd: 0 };
 const STATUSES = ["active", "suspended", "archived"] as const;
 
 /** All tenants, in the order in which they were created; search and filters are the server's. */
@@ -131,8 +133,10 @@ function useColumns(): readonly ListColumn<Tenant>[] {
         .filter(({ kind, entity_type }) => entity_type === "tenant" && /^budget_(exhausted|low)$/.test(kind))
         .map(({ entity_id, kind }) => [entity_id, kind]),
     );
-    const figure = (id: string, of: keyof Pick<Totals, "total_tokens" | "cost_usd">): number | null =>
-      usedBy === undefined ? null : (usedBy.get(id)?.[of] ?? 0);
+    const useOf = (id: string): Pick<Totals, "total_tokens" | "cost_usd"> | undefined =>
+      usedBy && (usedBy.get(id) ?? NOTHING_USED);
+    const tokensOf = (id: string): number | null => useOf(id)?.total_tokens ?? null;
+    const costOf = (id: string): number | null => sumCostUsd(useOf(id)) ?? null;
     return [
       {
         id: "name",
@@ -178,15 +182,15 @@ function useColumns(): readonly ListColumn<Tenant>[] {
         id: "tokens",
         head: text("tokens24h"),
         align: "right",
-        sortBy: ({ id }) => figure(id, "total_tokens"),
-        cell: ({ id }) => formatCount(figure(id, "total_tokens")),
+        sortBy: ({ id }) => tokensOf(id),
+        cell: ({ id }) => formatCount(tokensOf(id)),
       },
       {
         id: "cost",
         head: text("cost24h"),
         align: "right",
-        sortBy: ({ id }) => figure(id, "cost_usd"),
-        cell: ({ id }) => formatUsd(figure(id, "cost_usd")),
+        sortBy: ({ id }) => costOf(id),
+        cell: ({ id }) => formatUsd(costOf(id)),
       },
       {
         id: "created",
