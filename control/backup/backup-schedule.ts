@@ -1,6 +1,7 @@
 /**
  * Scheduled backups (docs/rules/backup.md#schedule). One control service makes each, decided by the database. An older backup is
  * removed only after a newer one was stored and read back, so that a process that dies at any line leaves the last good one.
+ * One that was not read back is removed: its name would say that it is good.
  */
 import { issueOf } from "../../shared/alerts.ts";
 import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
@@ -9,7 +10,7 @@ import type { Logger } from "../kernel/log.ts";
 import type { BackupEnv } from "./backup-env.ts";
 import { exportBackup } from "./export-backup.ts";
 import { identityOf } from "./gateway-identity.ts";
-import { BackupPlaceError } from "./places/backup-place.ts";
+import { type BackupPlace, BackupPlaceError } from "./places/backup-place.ts";
 import { expiredBackups } from "./retention.ts";
 import { backupFailed, backupGivenUp, backupStored, claimBackup, declareSchedule } from "./schedule-record.ts";
 
@@ -18,6 +19,8 @@ const WITHIN_MS = 600_000;
 /** What remains of that time to write down how it ended. */
 const LAST_WORDS_MS = 60_000;
 const AGAIN_MS = 300_000;
+/** For the removal of a backup that was not verified; less than the time for last words. */
+const REMOVE_WITHIN_MS = 5_000;
 const NOTHING: BackupRun = { backups: 0, removed: 0 };
 
 /** What one run has done. */
@@ -82,21 +85,52 @@ export class BackupSchedule {
     const gateway = await identityOf(ctx.db, databaseFolder);
     const { filename, pieces } = await exportBackup(ctx, version, { at, gateway });
     const content = Buffer.from(pieces.join(""));
-    await place.store(filename, content, signal);
-    if (!content.equals(await place.read(filename, signal))) {
-      await place.remove(filename, signal);
-      throw new BackupPlaceError("what was stored is not what was read back");
-    }
+    await this.#storeVerified(place, { filename, content }, signal);
     await backupStored(ctx.db, place.shown, { at, name: filename, bytes: content.byteLength });
     log.info({ event: "backup_stored", file: filename, place: place.shown, bytes: content.byteLength });
     return filename;
+  }
+
+  /** Stores it and reads it back. What cannot be verified does not stay, as far as the place lets it be removed. */
+  async #storeVerified(
+    place: BackupPlace,
+    { filename, content }: { readonly filename: string; readonly content: Buffer },
+    signal: AbortSignal,
+  ): Promise<void> {
+    let isStored = false;
+    try {
+      await place.store(filename, content, signal);
+      isStored = true;
+      await verify(place, filename, { content, signal });
+    } catch (error) {
+      const kept = await this.#removeUnverified(place, filename);
+      // a place that had no time left to answer may have stored it all the same
+      if (kept === null || !(isStored || signal.aborted)) throw error;
+      throw new UnverifiedStays(`${reasonOf(error)}; it stays there unverified, because it cannot be removed: ${kept}`);
+    }
+  }
+
+  /** Why it is not removed; null: it is. The signal of the backup may be what ended it, so this has time of its own. */
+  async #removeUnverified(place: BackupPlace, filename: string): Promise<string | null> {
+    try {
+      await place.remove(filename, AbortSignal.timeout(REMOVE_WITHIN_MS));
+      return null;
+    } catch (error) {
+      const reason = reasonOf(error);
+      this.#options.log.warn({ event: "backup_not_removed", file: filename, place: place.shown, reason });
+      return reason;
+    }
   }
 
   async #failed({ place, intervalSecs }: BackupEnv, error: unknown): Promise<void> {
     const { ctx, sink, cell, log } = this.#options;
     const reason = error instanceof BackupPlaceError ? error.message : "the configuration cannot be exported";
     log.warn({ event: "backup_failed", place: place.shown, reason });
-    await backupFailed(ctx.db, place.shown, reason, Math.min(AGAIN_MS, intervalSecs * 1000));
+    const intervalMs = intervalSecs * 1000;
+    const firstMs = Math.min(AGAIN_MS, intervalMs);
+    // each attempt would leave one more: as rarely, in the end, as a schedule that works stores one
+    const longestMs = error instanceof UnverifiedStays ? intervalMs : firstMs;
+    await backupFailed(ctx.db, place.shown, { reason, firstMs, longestMs });
     const issue = issueOf("backup_failed", "Backup failed", `${place.shown}: ${reason}`);
     await sink.take([raisedNow(issue, ctx.now().getTime(), cell)]);
   }
@@ -112,9 +146,25 @@ export class BackupSchedule {
         removed += 1;
       }
     } catch (error) {
-      const reason = error instanceof BackupPlaceError ? error.message : "unknown";
-      log.warn({ event: "backup_not_removed", place: place.shown, reason });
+      log.warn({ event: "backup_not_removed", place: place.shown, reason: reasonOf(error) });
     }
     return removed;
   }
 }
+
+/** What is at the place could be neither verified nor removed. */
+class UnverifiedStays extends BackupPlaceError {}
+
+/** Throws {@link BackupPlaceError} unless what is at the place is what was stored. */
+async function verify(
+  place: BackupPlace,
+  filename: string,
+  { content, signal }: { readonly content: Buffer; readonly signal: AbortSignal },
+): Promise<void> {
+  const read = await place.read(filename, signal).catch((error: unknown) => {
+    throw new BackupPlaceError(`what was stored cannot be read back: ${reasonOf(error)}`);
+  });
+  if (!content.equals(read)) throw new BackupPlaceError("what was stored is not what was read back");
+}
+
+const reasonOf = (error: unknown): string => (error instanceof BackupPlaceError ? error.message : "unknown");

@@ -46,8 +46,19 @@ async function leaveOtherPlace(tx: Transaction, place: string | undefined): Prom
 }
 
 /**
+ * How far ahead of now a next attempt can be: one turn, and while attempts fail also one interval ({@link backupFailed}). A time
+ * that lies further ahead was written before a clock was set back.
+ */
+const furthestAhead = (withinMs: number) => {
+  const { failing_since, interval_secs } = backupSchedule;
+  const turn = sql`${withinMs} * interval '1 millisecond'`;
+  return sql`now() + CASE WHEN ${failing_since} <= now()
+    THEN greatest(${turn}, ${interval_secs} * interval '1 second') ELSE ${turn} END`;
+};
+
+/**
  * The time of the database when a backup is due, and the caller is the one who makes it, for at most `withinMs`; null when none
- * is. A time that lies further ahead than it can be was written before a clock was set back.
+ * is.
  */
 export async function claimBackup(db: Database, place: string, withinMs: number): Promise<Date | null> {
   const { not_before, last_ok_at, interval_secs } = backupSchedule;
@@ -57,7 +68,7 @@ export async function claimBackup(db: Database, place: string, withinMs: number)
     .where(
       and(
         eq(backupSchedule.place, place),
-        or(isNull(not_before), lte(not_before, NOW), gt(not_before, after(withinMs))),
+        or(isNull(not_before), lte(not_before, NOW), gt(not_before, furthestAhead(withinMs))),
         or(
           isNull(last_ok_at),
           gt(last_ok_at, NOW),
@@ -84,12 +95,29 @@ export async function backupStored(
   await db.update(backupPlaces).set(last).where(eq(backupPlaces.place, place));
 }
 
-/** An attempt at the place has failed for this reason; the next one is made `againMs` later. */
-export async function backupFailed(db: Database, place: string, reason: string, againMs: number): Promise<void> {
+/** Why an attempt failed, and when the next one is. */
+interface FailedBackup {
+  readonly reason: string;
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/**
+ * An attempt at the place has failed. The next one is made `firstMs` later, and while attempts go on to fail after as long as they
+ * have failed for, which doubles the time between them, up to `longestMs`.
+ */
+export async function backupFailed(
+  db: Database,
+  place: string,
+  { reason, firstMs, longestMs }: FailedBackup,
+): Promise<void> {
+  const failedFor = sql`now() - ${backupSchedule.failing_since}`;
+  const first = sql`${firstMs} * interval '1 millisecond'`;
+  const longest = sql`${longestMs} * interval '1 millisecond'`;
   await db
     .update(backupSchedule)
     .set({
-      not_before: after(againMs),
+      not_before: sql`now() + least(greatest(${first}, ${failedFor}), ${longest})`, // greatest() passes over null
       failing_since: sql`coalesce(${backupSchedule.failing_since}, now())`,
       last_error: reason,
     })

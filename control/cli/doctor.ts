@@ -5,8 +5,8 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { terminalText } from "../../shared/printable.ts";
 import { censored } from "../../shared/redaction.ts";
-import type { TlsEndpoint } from "../doctor/certificate-examination.ts";
 import { type DoctorFinding, findingsOf, worstOf } from "../doctor/finding.ts";
+import type { TlsEndpoint } from "../doctor/tls-endpoint.ts";
 
 import { toNumber } from "./arguments.ts";
 import { printJson, printTable } from "./output.ts";

@@ -4,9 +4,10 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from "
 import { createSecureContext, createServer, TLSSocket } from "node:tls";
 import { generate } from "selfsigned";
 import { afterEach, expect, it } from "vitest";
-import { certificateExamination, judge, tlsEndpointOf } from "./certificate-examination.ts";
+import { certificateExamination, judge } from "./certificate-examination.ts";
 import { runExaminations } from "./examination.ts";
 import type { DoctorFinding } from "./finding.ts";
+import { tlsEndpointOf } from "./tls-endpoint.ts";
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 5, 1);
@@ -119,6 +120,7 @@ it("are looked at where an address is used with TLS, and only there", () => {
     host: "d.example",
     port: 5432,
     startsWith: "postgres",
+    trust: { isAnything: false, options: {} },
   });
   for (const plain of ["http://a.example", "redis://r.example", "postgres://u:p@d.example/g", "pglite:x", "nothing"])
     expect(tlsEndpointOf(plain)).toBeNull();

@@ -1,11 +1,12 @@
 /**
- * The certificate of a TLS endpoint: whether this machine trusts it, whether it is for that name, and when it ends. The
- * handshake is all that is sent.
+ * The certificate of a TLS endpoint: whether its clients trust it, whether it is for that name, and when it ends. The handshake is
+ * all that is sent.
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { Examination } from "./examination.ts";
 import { type DoctorFinding, findingsOf } from "./finding.ts";
+import type { TlsEndpoint } from "./tls-endpoint.ts";
 import { codeOf, isCertificateCode, unreachable } from "./unreachable.ts";
 
 const DAY_MS = 86_400_000;
@@ -15,33 +16,6 @@ const FAIL_DAYS = 3;
 
 /** PostgreSQL starts TLS within its own protocol: it is asked, and answers `S`. */
 const POSTGRES_TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
-
-export interface TlsEndpoint {
-  readonly host: string;
-  readonly port: number;
-  readonly startsWith: "tls" | "postgres";
-}
-
-const PORTS: Readonly<Record<string, number>> = {
-  "https:": 443,
-  "rediss:": 6379,
-  "postgres:": 5432,
-  "postgresql:": 5432,
-};
-
-/** The endpoint of an address that is used with TLS; null for one that is used without. */
-export function tlsEndpointOf(address: string): TlsEndpoint | null {
-  const url = URL.parse(address);
-  if (url === null) return null;
-  const isPostgres = /^postgres(ql)?:$/.test(url.protocol);
-  const mode = url.searchParams.get("sslmode") ?? "disable";
-  if (isPostgres ? mode === "disable" : !/^(https|rediss):$/.test(url.protocol)) return null;
-  return {
-    host: url.hostname.replace(/^\[|\]$/g, ""),
-    port: Number(url.port) || (PORTS[url.protocol] ?? 443),
-    startsWith: isPostgres ? "postgres" : "tls",
-  };
-}
 
 /** `of`: the parts that use the endpoint; when one of them does not answer, that is told of it and not here. */
 export function certificateExamination(endpoint: TlsEndpoint, of: readonly string[] = []): Examination {
@@ -53,7 +27,8 @@ export function certificateExamination(endpoint: TlsEndpoint, of: readonly strin
       try {
         const socket = await handshake(endpoint, signal);
         const { valid_from, valid_to } = socket.getPeerCertificate();
-        const code = socket.authorized ? "" : String(codeOf(socket.authorizationError) || socket.authorizationError);
+        const { authorized, authorizationError: refusal } = socket;
+        const code = authorized || endpoint.trust?.isAnything === true ? "" : String(codeOf(refusal) || refusal);
         socket.destroy();
         return { findings: [{ ...judge(part, { from: valid_from, to: valid_to, code }, Date.now()), symptomOf: of }] };
       } catch (error) {
@@ -65,7 +40,7 @@ export function certificateExamination(endpoint: TlsEndpoint, of: readonly strin
 }
 
 /** An open TLS connection, whatever its certificate. Rejects when there is none to be had. */
-async function handshake({ host, port, startsWith }: TlsEndpoint, signal: AbortSignal): Promise<TLSSocket> {
+async function handshake({ host, port, startsWith, trust }: TlsEndpoint, signal: AbortSignal): Promise<TLSSocket> {
   const tcp = connectTcp({ host, port });
   signal.addEventListener("abort", () => tcp.destroy());
   await settled(tcp, "connect");
@@ -79,7 +54,7 @@ async function handshake({ host, port, startsWith }: TlsEndpoint, signal: AbortS
   }
   const name = isIP(host) === 0 ? { servername: host } : {};
   // It is looked at, not trusted: nothing but the handshake is sent.
-  const socket = connectTls({ socket: tcp, host, ...name, rejectUnauthorized: false });
+  const socket = connectTls({ ...trust?.options, socket: tcp, host, ...name, rejectUnauthorized: false });
   await settled(socket, "secureConnect");
   return socket;
 }
@@ -95,7 +70,7 @@ async function settled<T extends unknown[]>(socket: Socket, event: string): Prom
 interface Certificate {
   readonly from: string;
   readonly to: string;
-  /** Why this machine does not trust it; an empty text when it does. */
+  /** Why its clients do not trust it; an empty text when they do, or do not ask. */
   readonly code: string;
 }
 

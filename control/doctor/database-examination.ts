@@ -78,8 +78,12 @@ async function examine(url: string, withinMs: number): Promise<Examined> {
       query_timeout: withinMs,
       application_name: "gateway doctor",
     });
-  } catch {
-    // the driver decodes the URL's parts
+  } catch (error) {
+    // the driver reads the files that the URL names, and decodes its parts
+    if (codeOf(error) !== "") {
+      const fix = "make the files of sslrootcert, sslcert and sslkey in GATEWAY_DATABASE_URL readable here";
+      return { findings: [failure("reachable", "has an address with a file that cannot be read", fix)] };
+    }
     const fix = "write a percent sign of user, password or name as %25 in GATEWAY_DATABASE_URL";
     return { findings: [failure("reachable", "has an address that cannot be read", fix)] };
   }

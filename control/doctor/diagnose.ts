@@ -6,7 +6,7 @@ import { ANALYTICS, analyticsExamination } from "./analytics-examination.ts";
 import { examineBackups } from "./backups.ts";
 import { oneForEachCause } from "./causes.ts";
 import { cellExamination } from "./cell-examination.ts";
-import { certificateExamination, type TlsEndpoint, tlsEndpointOf } from "./certificate-examination.ts";
+import { certificateExamination } from "./certificate-examination.ts";
 import { judgeClocks } from "./clocks.ts";
 import { DATABASE, databaseExamination } from "./database-examination.ts";
 import type { DoctorEnv } from "./doctor-env.ts";
@@ -17,6 +17,7 @@ import { KEY_VALUE, keyValueExamination } from "./key-value-examination.ts";
 import { CONTROL, managementExamination } from "./management-examination.ts";
 import { METRICS, metricsExamination } from "./metrics-examination.ts";
 import { judgeReleases } from "./releases.ts";
+import { type TlsEndpoint, tlsEndpointOf } from "./tls-endpoint.ts";
 
 /** What is examined. */
 export interface Installation {

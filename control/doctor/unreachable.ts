@@ -9,7 +9,8 @@ interface Reason {
 }
 
 const ADDRESS = "check the address and the port, and that the part runs";
-const TRUST = "use a certificate of an authority that clients trust, or name yours in NODE_EXTRA_CA_CERTS";
+const TRUST =
+  "use a certificate of an authority that clients trust, or name yours in NODE_EXTRA_CA_CERTS, for a database in sslrootcert";
 
 const REASONS: Readonly<Record<string, Reason>> = {
   ECONNREFUSED: { detail: "nothing listens there", fix: ADDRESS },
