@@ -32,6 +32,8 @@ export type SchedulerEvent =
    * place.
    */
   | { readonly type: "defer"; readonly requestId: string }
+  /** Nobody may be there to judge a deferred request again: it holds up no other one. Does nothing for any other request. */
+  | { readonly type: "unheard"; readonly requestId: string }
   /** A waiting request left. Does nothing for a request that is not waiting. */
   | { readonly type: "leave"; readonly requestId: string }
   /** A granted request ended: its slot comes back, its charge is corrected to `actualTokens` (0 = full refund). */
@@ -152,4 +154,6 @@ export interface SchedulerOptions {
 export interface GrantCheck {
   /** False: the request must not be granted a slot before it has been judged again; at its turn it is deferred. */
   mayHave(requestId: string): boolean;
+  /** Whether nobody may be there who could judge the request again: it is deferred, and holds up no other request. */
+  isUnheard?(requestId: string): boolean;
 }

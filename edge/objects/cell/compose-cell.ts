@@ -154,6 +154,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     everyMs: SAMPLE_EVERY_MS,
     entries,
     abandon: (entry) => admission.abandon(entry, true),
+    unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 

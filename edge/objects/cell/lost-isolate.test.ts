@@ -1,6 +1,7 @@
 /** What an isolate holds that is cut off from its Cell, and what others get (docs/rules/admission.md#leases-of-isolates). */
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
+import type { AdmissionEntry } from "./admission-entry.ts";
 import { admissionHarnessOf } from "./testing/admission-harness.ts";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
 
@@ -58,4 +59,58 @@ it("gets its turn when it is heard again and asks again, at its age", async () =
   expect(await admission.decision(waits)).toEqual({ verdict: "stale", items: [] });
   const again = admission.arrive({ ...requestOf("waits", "slow"), waitedMs: 4_000 });
   expect(again.decision?.verdict).toBe("granted");
+});
+
+describe.each(["weighted", "hierarchical"] as const)("the other isolates of its tenant, %s", (algorithm) => {
+  /** Four requests run here and three wait at the isolate that is cut off, ahead of five that wait here. */
+  function cutOff() {
+    const harness = admissionHarnessOf(algorithm, 4);
+    const { admission, holders } = harness;
+    const arrive = (ids: readonly string[], holder: string) => ids.map((id) => admission.arrive(requestOf(id, holder)));
+    const running = arrive(["r1", "r2", "r3", "r4"], "here");
+    const gone = arrive(["g1", "g2", "g3"], "cut off");
+    const waiting = arrive(["h1", "h2", "h3", "h4", "h5"], "here");
+    const pass = (sweeps: number): void => {
+      for (let sweep = 0; sweep < sweeps; sweep += 1) {
+        holders.heard("here");
+        holders.sweep();
+      }
+    };
+    const settle = async (entry: AdmissionEntry) =>
+      await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
+    const verdicts = (): (string | undefined)[] => waiting.map(({ decision }) => decision?.verdict);
+    return { ...harness, running, gone, pass, settle, verdicts };
+  }
+
+  it("get each slot that is free, also when several of its requests are next", async () => {
+    const { scheduler, running, gone, pass, settle, verdicts } = cutOff();
+    pass(2);
+    for (const [done, entry] of running.entries()) {
+      await settle(entry);
+      expect([scheduler.inFlight, verdicts().filter((verdict) => verdict === "granted").length]).toEqual([4, done + 1]);
+    }
+    expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", "stale", "stale"]);
+    expect(scheduler.queued).toBe(4);
+  });
+
+  it("get them too when its requests were sent back before it was cut off", async () => {
+    const { admission, scheduler, revisions, running, gone, pass, settle, verdicts } = cutOff();
+    revisions.note([{ kind: "tenant", id: "tenant-1", rev: 2 }], 0);
+    for (const entry of running) await settle(entry);
+    expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", undefined, undefined]);
+    pass(2);
+    expect(verdicts()).toEqual(["stale", "stale", "stale", "stale", undefined]);
+    for (const id of ["h1", "h2", "h3", "h4"]) admission.arrive({ ...requestOf(id, "here"), revs: [], waitedMs: 0 });
+    expect(scheduler.inFlight).toBe(4);
+  });
+
+  it("come after it in the order of arrival when it is heard again", async () => {
+    const { admission, running, pass, settle, verdicts } = cutOff();
+    pass(2);
+    await settle(running[0] as AdmissionEntry);
+    const back = admission.arrive({ ...requestOf("g1", "cut off"), waitedMs: 0 });
+    expect([back.decision, verdicts()]).toEqual([null, ["granted", undefined, undefined, undefined, undefined]]);
+    await settle(running[1] as AdmissionEntry);
+    expect([back.decision?.verdict, verdicts()[1]]).toEqual(["granted", undefined]);
+  });
 });

@@ -14,17 +14,21 @@ interface SilentHoldersOptions {
   readonly everyMs: number;
   readonly entries: { all(): readonly AdmissionEntry[] };
   readonly abandon: (entry: AdmissionEntry) => void;
+  /** Called for each entry of an isolate that has become quiet. */
+  readonly unheard: (entry: AdmissionEntry) => void;
 }
 
 export class SilentHolders {
   readonly #silence: HolderSilence;
   readonly #entries: SilentHoldersOptions["entries"];
   readonly #abandon: SilentHoldersOptions["abandon"];
+  readonly #unheard: SilentHoldersOptions["unheard"];
 
-  constructor({ silentMs, everyMs, entries, abandon }: SilentHoldersOptions) {
+  constructor({ silentMs, everyMs, entries, abandon, unheard }: SilentHoldersOptions) {
     this.#silence = new HolderSilence(silentMs, everyMs);
     this.#entries = entries;
     this.#abandon = abandon;
+    this.#unheard = unheard;
   }
 
   /** The isolate is alive. Undefined: the request's isolate needs no lease. */
@@ -46,12 +50,15 @@ export class SilentHolders {
     return losses === 0 ? life : `${life}/${losses}`;
   }
 
-  /** Ends the requests of silent isolates; call it when the interval has passed, and never earlier. */
+  /** Ends the requests of silent isolates, and tells of those that have become quiet; call it when the interval has passed, and never earlier. */
   sweep(): void {
     for (const holder of this.#silence.pass()) {
       const held = this.#entries.all().filter(({ request }) => request.holder === holder);
       if (held.length > 0) this.#silence.tookBack(holder);
       for (const entry of held) this.#abandon(entry);
     }
+    const quiet = this.#silence.newlyQuiet();
+    if (quiet.size === 0) return;
+    for (const entry of this.#entries.all()) if (quiet.has(entry.request.holder ?? "")) this.#unheard(entry);
   }
 }

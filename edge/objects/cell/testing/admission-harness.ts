@@ -75,6 +75,7 @@ export function admissionHarnessOf(
     everyMs: 2_000,
     entries,
     abandon: (entry) => admission.abandon(entry, true),
+    unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
   const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, holders, nowMs: 0 };
