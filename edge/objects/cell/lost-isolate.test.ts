@@ -61,6 +61,69 @@ it("gets its turn when it is heard again and asks again, at its age", async () =
   expect(again.decision?.verdict).toBe("granted");
 });
 
+describe("the row of a request that was taken back", () => {
+  /** One request waits, and one was granted a slot after it had waited, and has sent nothing; both are taken back. */
+  async function takenBack() {
+    const harness = admissionHarnessOf("weighted", 1);
+    const { admission, holders } = harness;
+    const ends = admission.arrive(requestOf("ends", "here"));
+    const granted = admission.arrive(requestOf("granted", "cut off"));
+    const waits = admission.arrive(requestOf("waits", "cut off"));
+    await admission.settle(ends, { row: ends.request.row, actualTokens: 0 });
+    for (let sweep = 0; sweep < 6; sweep += 1) holders.sweep();
+    expect([granted, waits].map((entry) => [admission.holds(entry), entry.decision?.verdict])).toEqual([
+      [false, "granted"],
+      [false, undefined],
+    ]);
+    const rows = (): (readonly [string, number])[] =>
+      harness.rows.slice(1).map(({ request_id, status_code }) => [request_id, status_code]);
+    return { ...harness, rowsNow: rows };
+  }
+
+  it("is that of its answer when the isolate is heard again within minutes, and asks again", async () => {
+    const { admission, holders, rowsNow } = await takenBack();
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(rowsNow()).toEqual([]);
+    holders.heard("cut off");
+    await vi.advanceTimersByTimeAsync(5_999);
+    for (const id of ["granted", "waits"]) {
+      const again = admission.arrive({ ...requestOf(id, "cut off"), waitedMs: 45_000 });
+      expect(again.decision?.verdict).toBe("granted");
+      await admission.settle(again, { row: { ...again.request.row, status_code: 200 }, actualTokens: 50 });
+    }
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(rowsNow()).toEqual([
+      ["granted", 200],
+      ["waits", 200],
+    ]);
+  });
+
+  it("says that it left when the isolate is heard again, and does not ask for it", async () => {
+    const { holders, rowsNow } = await takenBack();
+    await vi.advanceTimersByTimeAsync(60_000);
+    holders.heard("cut off");
+    await vi.advanceTimersByTimeAsync(5_999);
+    expect(rowsNow()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    const left = [
+      ["waits", 499],
+      ["granted", 499],
+    ];
+    expect(rowsNow()).toEqual(left);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(rowsNow()).toEqual(left);
+  });
+
+  it("says that it left when the isolate is never heard again", async () => {
+    const { rowsNow } = await takenBack();
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(rowsNow()).toEqual([
+      ["waits", 499],
+      ["granted", 499],
+    ]);
+  });
+});
+
 describe.each(["weighted", "hierarchical"] as const)("the other isolates of its tenant, %s", (algorithm) => {
   /** Four requests run here and three wait at the isolate that is cut off, ahead of five that wait here. */
   function cutOff() {
