@@ -92,6 +92,7 @@ async function seekSlot(
       current = await judgedAgain(call, [], current, waiting, reload);
       continue;
     }
+    if (first.verdict !== "refused") patience.answered();
     let answer = first;
     if (answer.verdict === "stale") {
       if (answer.placeLost === true) {
@@ -195,7 +196,7 @@ async function budgetsAway(
   if (decision.verdict !== "refused" || !decision.refusal.code.endsWith("budget_check_failed")) return false;
   waiting.sinceMs ??= call.ports.clock();
   waiting.permit = permit;
-  const mayAsk = await patience.pause().catch((error: unknown) => {
+  const mayAsk = await patience.pause(true).catch((error: unknown) => {
     throw refusedInPlace(call, new StageFailure(error, request), request, waiting);
   });
   if (!mayAsk) waiting.permit = null;

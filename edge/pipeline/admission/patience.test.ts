@@ -69,6 +69,25 @@ describe("a Cell without an owner", () => {
     expect([await back.answer(), back.seen.pausesMs]).toEqual([503, [100]]);
   });
 
+  it("is waited for anew after an owner has answered, however long ago the first one was lost", async () => {
+    const { world, seen, reported, answer } = betweenOwners(6, 4_000);
+    const first = new TestPermit();
+    world.answers.push({ verdict: "waiting", permit: first });
+    // the second owner lets it wait for half a minute, and is lost like the first
+    first.decision = async () => {
+      seen.nowMs += 30_000;
+      seen.calls = 0;
+      throw new Error("the owner is lost");
+    };
+    expect(await answer()).toBe(404);
+    expect(seen.pausesMs).toEqual([100, 200, 400, 800, 1_000, 1_000, 100, 200, 400, 800, 1_000, 1_000]);
+    expect(reported).toEqual([
+      ...[false, true, true, true, true, true, true],
+      ...[false, true, true, true, true, true, true],
+    ]);
+    expect(world.permit.settlement?.row).toMatchObject({ status_code: 404 });
+  });
+
   it("gets no request whose key was disabled meanwhile", async () => {
     const { world, seen, answer } = betweenOwners(1, 25_000);
     seen.onPause = () => Object.assign(world, { key: keyOf({ disabled: true }) });
@@ -98,6 +117,18 @@ describe("budgets without an owner", () => {
       [true, null],
     ]);
     expect(world.upstreamCalls).toHaveLength(1);
+  });
+
+  it("refuse when the patience is over also when the request has to queue for its turn each time", async () => {
+    const { world, seen, answer } = betweenOwners(0, 250);
+    const permits = [new TestPermit(), new TestPermit(), new TestPermit()];
+    for (const permit of permits)
+      permit.decided.resolve({
+        verdict: "refused",
+        refusal: { code: "budget_check_failed", retryAfterMs: null, level: null },
+      });
+    world.answers.push(...permits.map((permit) => ({ verdict: "waiting", permit }) as const));
+    expect([await answer(), seen.pausesMs]).toEqual([503, [100, 150]]);
   });
 
   it("refuse when the patience is over, and at once without any", async () => {

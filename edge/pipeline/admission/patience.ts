@@ -18,26 +18,39 @@ export function isAway(error: unknown): boolean {
   return error instanceof GatewayError && error.code === "scheduler_unavailable";
 }
 
-/** How long one request has waited for an owner. */
+/** How long one request has waited for an owner since the last one was lost. */
 export class Patience {
   readonly #call: Call;
   #sinceMs: number | null = null;
   #pauseMs = FIRST_PAUSE_MS;
+  #forBudgets = false;
 
   constructor(call: Call) {
     this.#call = call;
   }
 
-  /** Whether the request has waited for an owner. */
+  /** Whether the request waits for an owner. */
   get began(): boolean {
     return this.#sinceMs !== null;
   }
 
   /**
-   * Pauses before the next attempt at the Cell. False: the patience is over, nobody has any, or too many requests wait. Throws
-   * ClientGone. Pauses double up to a second, and the last one ends with the patience.
+   * The Cell has an owner: when that is lost too, the wait begins anew. Once budgets were waited for it does not, because they may be
+   * away each time that the request gets its turn.
    */
-  async pause(): Promise<boolean> {
+  answered(): void {
+    if (this.#forBudgets) return;
+    this.#sinceMs = null;
+    this.#pauseMs = FIRST_PAUSE_MS;
+  }
+
+  /**
+   * Pauses before the next attempt at the Cell. False: the patience is over, nobody has any, or too many requests wait. Throws
+   * ClientGone. Pauses double up to a second, and the last one ends with the patience. `forBudgets`: the Cell has an owner, and its
+   * budgets have none.
+   */
+  async pause(forBudgets = false): Promise<boolean> {
+    this.#forBudgets ||= forBudgets;
     const { config, ports, request } = this.#call;
     const nowMs = ports.clock();
     this.#sinceMs ??= nowMs;
