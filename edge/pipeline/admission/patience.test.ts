@@ -10,9 +10,10 @@ function betweenOwners(lostFor: number, patienceMs: number) {
   const world = new TestPipeline();
   world.admissionPatienceMs = patienceMs;
   world.upstream = async () => new Response(null, { status: 404 });
-  const received = world.received();
+  const client = new AbortController();
+  const received = world.received({ signal: client.signal });
   const { admission, clock } = received.ports;
-  const seen = { calls: 0, pausesMs: [] as number[], nowMs: clock(), onPause: () => undefined as unknown };
+  const seen = { client, calls: 0, pausesMs: [] as number[], nowMs: clock(), onPause: () => undefined as unknown };
   const waited: (number | null)[] = [];
   const reported: boolean[] = [];
   const ports = {
@@ -86,6 +87,36 @@ describe("a Cell without an owner", () => {
       ...[false, true, true, true, true, true, true],
     ]);
     expect(world.permit.settlement?.row).toMatchObject({ status_code: 404 });
+  });
+
+  it("gets the row of a client that leaves meanwhile", async () => {
+    const { world, seen, answer } = betweenOwners(Number.POSITIVE_INFINITY, 25_000);
+    seen.onPause = () => {
+      if (seen.pausesMs.length === 3) seen.client.abort();
+    };
+    expect(await answer()).toBe(499);
+    expect(world.orphans).toMatchObject([{ status_code: 499, admission: "queued", queue_wait_ms: 700 }]);
+    expect(world.recorded).toEqual([]);
+  });
+
+  it("leaves a request that had a place one row, which does not need that place: of a client that leaves, and of a refusal", async () => {
+    for (const [leaves, status, admission] of [
+      [true, 499, "queued"],
+      [false, 503, "rejected"],
+    ] as const) {
+      const { world, seen, answer } = betweenOwners(6, 250);
+      const lost = new TestPermit();
+      world.answers.push({ verdict: "waiting", permit: lost });
+      seen.calls = 6;
+      lost.decision = async () => {
+        seen.calls = 0;
+        throw new Error("the owner is lost");
+      };
+      if (leaves) seen.onPause = () => seen.client.abort();
+      expect(await answer()).toBe(status);
+      expect(world.orphans).toMatchObject([{ status_code: status, admission }]);
+      expect([lost.settlement, lost.disposed, world.recorded]).toEqual([null, true, []]);
+    }
   });
 
   it("gets no request whose key was disabled meanwhile", async () => {
