@@ -111,7 +111,15 @@ function compose(bindings: Bindings): Isolate | EnvError {
       };
     };
     const admissionOf = (cell: string) =>
-      new CellAdmission(isPatient ? watched(cell) : stubs, cell, env.ledgerShards, alerts, consoleLog, pausesMs);
+      new CellAdmission(
+        isPatient ? watched(cell) : stubs,
+        cell,
+        env.ledgerShards,
+        alerts,
+        consoleLog,
+        pausesMs,
+        waitUntil,
+      );
     const own = admissionOf(env.cell);
     const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
