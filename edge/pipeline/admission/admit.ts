@@ -84,7 +84,7 @@ async function seekSlot(
   let current = request;
   for (let resets = 0; resets < REQUEUES_MAX; ) {
     let message = admissionMessage(call, current, waiting);
-    const first = await requestAdmission(call, current, message, patience.began).catch(
+    const first = await requestAdmission(call, current, message, patience).catch(
       async (error: unknown) => await betweenOwners(call, StageFailure.of(error, current), waiting, patience),
     );
     if (first === null) {
@@ -101,7 +101,8 @@ async function seekSlot(
       }
       current = await judgedAgain(call, answer.items, current, waiting, reload);
       message = admissionMessage(call, current, waiting);
-      answer = await requestAdmission(call, current, message);
+      answer = await requestAdmission(call, current, message, patience);
+      if (answer.verdict !== "refused") patience.answered();
     }
     if (answer.verdict === "stale")
       throw refusedInPlace(
@@ -290,13 +291,29 @@ async function requestAdmission(
   call: Call,
   request: Prepared,
   message: AdmissionRequest,
-  again = false,
+  patience: Patience,
 ): Promise<AdmissionOutcome> {
   call.slotHold.begin();
+  const asked = call.ports.admission.admit(message, patience.began);
   try {
-    return await call.ports.admission.admit(message, again);
+    return await patience.awaited(asked);
   } catch (error) {
+    call.waitUntil(asked.then(async (late) => await giveBack(call, request, late)).catch(() => undefined));
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
+  }
+}
+
+/** The answer came when the request had been refused because it did not. */
+async function giveBack(call: Call, request: Prepared, late: AdmissionOutcome): Promise<void> {
+  if (late.verdict === "stale") return;
+  const { permit } = late;
+  try {
+    await permit.settle({
+      row: usageRowOf(call, request, { statusCode: 503, admission: "rejected" }),
+      actualTokens: 0,
+    });
+  } finally {
+    permit[Symbol.dispose]();
   }
 }
 

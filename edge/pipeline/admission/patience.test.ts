@@ -1,9 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { AdmissionOutcome } from "../../ports.ts";
 import { run } from "../run.ts";
 import { keyOf } from "../testing/records.ts";
 import { TestPermit, TestPipeline } from "../testing/world.ts";
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+}
 
 /** A pipeline whose Cell has no owner for `lostFor` calls; its pauses pass at once. */
 function betweenOwners(lostFor: number, patienceMs: number) {
@@ -13,13 +17,23 @@ function betweenOwners(lostFor: number, patienceMs: number) {
   const client = new AbortController();
   const received = world.received({ signal: client.signal });
   const { admission, clock } = received.ports;
-  const seen = { client, calls: 0, pausesMs: [] as number[], nowMs: clock(), onPause: () => undefined as unknown };
+  const seen = {
+    client,
+    calls: 0,
+    pausesMs: [] as number[],
+    nowMs: clock(),
+    onPause: () => undefined as unknown,
+    /** How the time passes for which a Cell does not answer: it does not, because an answer comes. */
+    silence: async (_ms: number, signal: AbortSignal) => await aborted(signal),
+  };
+  const late: { until: PromiseWithResolvers<void> | null } = { until: null };
   const waited: (number | null)[] = [];
   const reported: boolean[] = [];
   const ports = {
     ...received.ports,
     clock: () => seen.nowMs,
-    sleep: async (ms: number) => {
+    sleep: async (ms: number, signal: AbortSignal) => {
+      if (signal !== received.request.signal) return await seen.silence(ms, signal);
       seen.pausesMs.push(ms);
       seen.nowMs += ms;
       seen.onPause();
@@ -30,6 +44,7 @@ function betweenOwners(lostFor: number, patienceMs: number) {
         seen.calls += 1;
         reported.push(again === true);
         waited.push(request.waitedMs);
+        await late.until?.promise;
         if (seen.calls <= lostFor) throw new GatewayError("scheduler_unavailable");
         return await admission.admit(request);
       },
@@ -41,7 +56,7 @@ function betweenOwners(lostFor: number, patienceMs: number) {
     await world.settled();
     return response.status;
   };
-  return { world, seen, waited, reported, answer };
+  return { world, seen, late, waited, reported, answer };
 }
 
 describe("a Cell without an owner", () => {
@@ -117,6 +132,45 @@ describe("a Cell without an owner", () => {
       expect(world.orphans).toMatchObject([{ status_code: status, admission }]);
       expect([lost.settlement, lost.disposed, world.recorded]).toEqual([null, true, []]);
     }
+  });
+
+  it("is waited for no longer than the patience when its owner is silent, and gets back what it answers later", async () => {
+    const { world, seen, answer, late } = betweenOwners(0, 25_000);
+    const silences: number[] = [];
+    seen.silence = async (ms) => {
+      silences.push(ms);
+      seen.nowMs += ms;
+    };
+    const permit = new TestPermit();
+    world.answers.push({ verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null }, permit });
+    late.until = Promise.withResolvers<void>();
+    const answered = answer();
+    await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503, total_ms: 25_000 }]));
+    expect([silences, seen.pausesMs, world.upstreamCalls]).toEqual([[1_000, 24_000], [], []]);
+    late.until.resolve();
+    expect(await answered).toBe(503);
+    expect([permit.settlement?.actualTokens, permit.disposed]).toEqual([0, true]);
+  });
+
+  it("is not asked again when the patience ended by a timer that was early", async () => {
+    const { world, seen, answer, late } = betweenOwners(0, 25_000);
+    seen.silence = async (ms) => void (seen.nowMs += ms - 1);
+    late.until = Promise.withResolvers<void>();
+    const answered = answer();
+    await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503 }]));
+    expect([seen.calls, seen.pausesMs]).toEqual([1, []]);
+    late.until.resolve();
+    expect(await answered).toBe(503);
+  });
+
+  it("has a second for the last attempt", async () => {
+    const { seen, answer } = betweenOwners(1, 50);
+    const silences: number[] = [];
+    seen.silence = async (ms, signal) => {
+      silences.push(ms);
+      await aborted(signal);
+    };
+    expect([await answer(), seen.pausesMs, silences]).toEqual([404, [50], [1_000, 1_000]]);
   });
 
   it("gets no request whose key was disabled meanwhile", async () => {

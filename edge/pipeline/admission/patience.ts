@@ -10,6 +10,8 @@ import type { Call } from "../call/context.ts";
 const PATIENT_MAX = 5_000;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_MAX_MS = 1_000;
+/** A Cell that has not answered for this long may be one that has no owner. The last attempt may take as long. */
+const SILENT_AFTER_MS = 1_000;
 
 let patient = 0;
 
@@ -23,6 +25,8 @@ export class Patience {
   readonly #call: Call;
   #sinceMs: number | null = null;
   #pauseMs = FIRST_PAUSE_MS;
+  #paused = false;
+  #isOver = false;
   #forBudgets = false;
 
   constructor(call: Call) {
@@ -31,7 +35,41 @@ export class Patience {
 
   /** Whether the request waits for an owner. */
   get began(): boolean {
-    return this.#sinceMs !== null;
+    return this.#paused;
+  }
+
+  /**
+   * The answer of the Cell. An owner that is silent fails nothing, so the wait begins before it is asked: this fails like a Cell that
+   * cannot be reached when the patience ends, or when too many requests wait.
+   */
+  async awaited<T>(answer: Promise<T>): Promise<T> {
+    const { config, ports } = this.#call;
+    if (config.admissionPatienceMs === 0) return await answer;
+    this.#sinceMs ??= ports.clock();
+    const over = new AbortController();
+    try {
+      return await Promise.race([answer, this.#silence(this.#sinceMs, over.signal)]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** Fails when the patience ends. Once `over` is aborted, nobody waits for it. */
+  async #silence(sinceMs: number, over: AbortSignal): Promise<never> {
+    const { config, ports } = this.#call;
+    await ports.sleep(SILENT_AFTER_MS, over);
+    if (!over.aborted && patient < PATIENT_MAX) {
+      patient += 1;
+      try {
+        const leftMs = config.admissionPatienceMs - (ports.clock() - sinceMs);
+        await ports.sleep(Math.max(0, Math.min(leftMs, config.admissionPatienceMs)), over);
+      } finally {
+        patient -= 1;
+      }
+    }
+    // The Cell is not asked again: what it answers late is given back, and must not be what another attempt got.
+    if (!over.aborted) this.#isOver = true;
+    throw new GatewayError("scheduler_unavailable");
   }
 
   /**
@@ -41,6 +79,7 @@ export class Patience {
   answered(): void {
     if (this.#forBudgets) return;
     this.#sinceMs = null;
+    this.#paused = false;
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
@@ -56,8 +95,9 @@ export class Patience {
     this.#sinceMs ??= nowMs;
     // A clock that is set back must not prolong the wait without end: what it took away counts as waited.
     if (nowMs < this.#sinceMs) return false;
+    this.#paused = true;
     const leftMs = config.admissionPatienceMs - (nowMs - this.#sinceMs);
-    if (leftMs <= 0 || patient >= PATIENT_MAX) return false;
+    if (this.#isOver || leftMs <= 0 || patient >= PATIENT_MAX) return false;
     patient += 1;
     try {
       await ports.sleep(Math.min(this.#pauseMs, leftMs), request.signal);
