@@ -14,7 +14,6 @@ import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
 import type { Prepared } from "./call/known.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
-import { SlotHold } from "./call/slot-hold.ts";
 import { startCall } from "./call/start-call.ts";
 import { openSubCall, type SubCall, subCall, unbilledCall } from "./sub-call.ts";
 import { IdentityTransform } from "./testing/identity-transform.ts";
@@ -128,54 +127,6 @@ describe("a sub-call", () => {
         row: { admission: "boon", request_type: "tool_loop", status_code: 499 },
       },
     ]);
-  });
-
-  describe("of a request that loses its slot", () => {
-    /** A request in a cluster; `lose` ends the lease of its slot. */
-    const held = (call: Call): { readonly call: Call; readonly lose: () => void } => {
-      const leases = { ends: (): void => undefined };
-      const slotHold = new SlotHold({
-        begin: () => ({
-          watch: (onEnd) => {
-            leases.ends = onEnd;
-          },
-          isHeld: async () => true,
-          release: () => undefined,
-        }),
-      });
-      slotHold.begin();
-      slotHold.keepSlot();
-      return { call: { ...call, slotHold }, lose: () => leases.ends() };
-    };
-
-    it.each([
-      ["a billed call", subCall],
-      ["one that is not billed", unbilledCall],
-    ])("before it is not made: %s", async (_, make) => {
-      const world = new SubCallWorld();
-      const made = await world.within(async (client, request) => {
-        const { call, lose } = held(client);
-        lose();
-        return await make(call, request, ASKED);
-      });
-      expect(made).toMatchObject({ code: "scheduler_unavailable" });
-      expect([world.upstreamCalls, world.adopted, world.rows]).toEqual([[], [], []]);
-    });
-
-    it("while it runs is ended upstream, and has its row", async () => {
-      const world = new SubCallWorld();
-      const made = await world.within(async (client, request) => {
-        const { call, lose } = held(client);
-        world.upstream = async ({ signal }) =>
-          await new Promise<never>((_, reject) => {
-            signal.addEventListener("abort", () => reject(signal.reason));
-            lose();
-          });
-        return await subCall(call, request, ASKED);
-      });
-      expect(made).toMatchObject({ code: "scheduler_unavailable" });
-      expect([world.upstreamCalls.length, world.rows]).toMatchObject([1, [{ status_code: 503, admission: "boon" }]]);
-    });
   });
 
   it("is sent as it is made, once, to one endpoint", async () => {

@@ -22,6 +22,7 @@ import { refusalHeaders } from "../reply/rate-limit.ts";
 import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
+import { giveBack } from "./late-answer.ts";
 import { isAway, Patience } from "./patience.ts";
 
 /** How often a request may lose its place in the queue to a reset of its Cell. Resets come a few times a week. */
@@ -300,20 +301,6 @@ async function requestAdmission(
   } catch (error) {
     call.waitUntil(asked.then(async (late) => await giveBack(call, request, late)).catch(() => undefined));
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
-  }
-}
-
-/** The answer came when the request had been refused because it did not. */
-async function giveBack(call: Call, request: Prepared, late: AdmissionOutcome): Promise<void> {
-  if (late.verdict === "stale") return;
-  const { permit } = late;
-  try {
-    await permit.settle({
-      row: usageRowOf(call, request, { statusCode: 503, admission: "rejected" }),
-      actualTokens: 0,
-    });
-  } finally {
-    permit[Symbol.dispose]();
   }
 }
 

@@ -26,7 +26,7 @@ function betweenOwners(lostFor: number, patienceMs: number) {
     /** How the time passes for which a Cell does not answer: it does not, because an answer comes. */
     silence: async (_ms: number, signal: AbortSignal) => await aborted(signal),
   };
-  const late: { until: PromiseWithResolvers<void> | null } = { until: null };
+  const late = { until: null as { readonly promise: Promise<void>; readonly resolve: () => void } | null };
   const waited: (number | null)[] = [];
   const reported: boolean[] = [];
   const ports = {
@@ -97,10 +97,8 @@ describe("a Cell without an owner", () => {
     };
     expect(await answer()).toBe(404);
     expect(seen.pausesMs).toEqual([100, 200, 400, 800, 1_000, 1_000, 100, 200, 400, 800, 1_000, 1_000]);
-    expect(reported).toEqual([
-      ...[false, true, true, true, true, true, true],
-      ...[false, true, true, true, true, true, true],
-    ]);
+    const each = [false, true, true, true, true, true, true];
+    expect(reported).toEqual(each.concat(each));
     expect(world.permit.settlement?.row).toMatchObject({ status_code: 404 });
   });
 
@@ -143,23 +141,27 @@ describe("a Cell without an owner", () => {
     };
     const permit = new TestPermit();
     world.answers.push({ verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null }, permit });
-    late.until = Promise.withResolvers<void>();
+    const until = Promise.withResolvers<void>();
+    late.until = until;
     const answered = answer();
     await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503, total_ms: 25_000 }]));
     expect([silences, seen.pausesMs, world.upstreamCalls]).toEqual([[1_000, 24_000], [], []]);
-    late.until.resolve();
+    until.resolve();
     expect(await answered).toBe(503);
     expect([permit.settlement?.actualTokens, permit.disposed]).toEqual([0, true]);
   });
 
   it("is not asked again when the patience ended by a timer that was early", async () => {
     const { world, seen, answer, late } = betweenOwners(0, 25_000);
-    seen.silence = async (ms) => void (seen.nowMs += ms - 1);
-    late.until = Promise.withResolvers<void>();
+    seen.silence = async (ms) => {
+      seen.nowMs += ms - 1;
+    };
+    const until = Promise.withResolvers<void>();
+    late.until = until;
     const answered = answer();
     await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503 }]));
     expect([seen.calls, seen.pausesMs]).toEqual([1, []]);
-    late.until.resolve();
+    until.resolve();
     expect(await answered).toBe(503);
   });
 
