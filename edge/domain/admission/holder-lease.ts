@@ -111,9 +111,6 @@ const QUIET_INTERVALS = 2;
 /** How long the isolates that a Cell knows have been silent, counted in intervals of the Cell's own timer. */
 export class HolderSilence {
   readonly #intervals: number;
-  readonly #everyMs: number;
-  /** Intervals of isolates whose leases are longer than those that this Cell expects. */
-  readonly #longer = new Map<string, number>();
   readonly #heardAt = new Map<string, number>();
   readonly #takenBack = new Map<string, number>();
   #interval = 0;
@@ -121,13 +118,6 @@ export class HolderSilence {
   /** `everyMs`: the least time between two calls of `pass`. */
   constructor(silentMs: number, everyMs: number) {
     this.#intervals = Math.ceil(silentMs / everyMs);
-    this.#everyMs = everyMs;
-  }
-
-  /** The isolate keeps slots for so long: it may have another patience than this Cell, while that is changed. */
-  keepsFor(holder: string, leaseMs: number): void {
-    const intervals = Math.ceil((leaseMs + REGRANT_MARGIN_MS) / this.#everyMs);
-    if (intervals > (this.#longer.get(holder) ?? this.#intervals)) this.#longer.set(holder, intervals);
   }
 
   /** A message of the isolate has arrived. True: it was unknown, or taken to be silent. */
@@ -148,13 +138,8 @@ export class HolderSilence {
    */
   pass(): readonly string[] {
     this.#interval += 1;
-    const silent = [...this.#heardAt].filter(
-      ([holder, heardAt]) => this.#interval - heardAt > (this.#longer.get(holder) ?? this.#intervals),
-    );
-    for (const [holder] of silent) {
-      this.#heardAt.delete(holder);
-      this.#longer.delete(holder);
-    }
+    const silent = [...this.#heardAt].filter(([, heardAt]) => this.#interval - heardAt > this.#intervals);
+    for (const [holder] of silent) this.#heardAt.delete(holder);
     return silent.map(([holder]) => holder);
   }
 

@@ -167,9 +167,9 @@ export interface LedgerBatch {
 export interface CellApi {
   /**
    * A name for this life of the object: what is kept in memory only is of this life. `holder`: the isolate that calls; for it
-   * another life begins too when what it held was taken back. `leaseMs`: how long it keeps slots that it cannot renew.
+   * another life begins too when what it held was taken back.
    */
-  life(holder: string, leaseMs?: number): Promise<string>;
+  life(holder: string): Promise<string>;
   admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>>;
   /** The permit of a request that was admitted in an exchange; null: the request has no place (any more). */
   hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;

@@ -42,10 +42,9 @@ export class CellObject extends DurableObject<Bindings> {
     this.#parts = composeCell(state.storage, settings, ports);
   }
 
-  async life(holder: string, leaseMs = 0): Promise<string> {
+  async life(holder: string): Promise<string> {
     const { holders } = this.#parts;
     holders.heard(holder);
-    holders.keepsFor(holder, leaseMs);
     return holders.lifeFor(holder, this.#life);
   }
 

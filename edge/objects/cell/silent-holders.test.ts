@@ -64,19 +64,3 @@ it("tells once of each request whose isolate has become quiet, each time it does
   pass(4_000, "here");
   expect(quiet).toEqual(["gone", "gone", "gone", "gone"]);
 });
-
-it("waits longer for an isolate whose lease is longer than the Cell expects, and no shorter for one whose is shorter", () => {
-  const { silent, ended, pass } = cellWith("longer", "shorter");
-  pass(2_000, "longer", "shorter");
-  silent.keepsFor("longer", 45_000);
-  silent.keepsFor("longer", 10_000);
-  silent.keepsFor("shorter", 10_000);
-  pass(28_000);
-  expect(ended).toEqual([]);
-  pass(2_000);
-  expect(ended).toEqual(["shorter"]);
-  pass(18_000);
-  expect(ended).toEqual(["shorter"]);
-  pass(2_000);
-  expect(ended).toEqual(["shorter", "longer"]);
-});

@@ -41,11 +41,6 @@ export class SilentHolders {
     if (holder !== undefined && this.#silence.heard(holder)) this.#isBack(holder);
   }
 
-  /** How long the isolate keeps slots that it cannot renew. */
-  keepsFor(holder: string, leaseMs: number): void {
-    this.#silence.keepsFor(holder, leaseMs);
-  }
-
   /** Whether nothing was heard of the isolate for some seconds. Undefined: it need not be heard. */
   isQuiet(holder: string | undefined): boolean {
     return holder !== undefined && this.#silence.isQuiet(holder);
