@@ -197,7 +197,7 @@ export class AdmissionController {
    */
   abandon(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow): void {
     if (entry.decision !== null && entry.decision.verdict !== "stale") this.#settleLost(entry, mayHaveRow);
-    else if (this.#leave(entry, NOTHING_USED)) this.#detach(entry);
+    else this.#detach(entry);
   }
 
   /**
@@ -206,7 +206,7 @@ export class AdmissionController {
    */
   takeBack(entry: AdmissionEntry): void {
     if (entry.inUse) this.#settleLost(entry, true);
-    else if (this.#leave(entry, NOTHING_USED)) this.#detach(entry, entry.request.holder);
+    else this.#detach(entry, entry.request.holder);
   }
 
   /** An isolate whose requests may have been taken back is heard. */
@@ -215,6 +215,7 @@ export class AdmissionController {
   }
 
   #detach(entry: AdmissionEntry, silent?: string): void {
+    if (!this.#leave(entry, NOTHING_USED)) return;
     this.#detached.detach(entry, this.#rowOf(entry, lostSettlement(entry, this.#options.now())), silent);
   }
 

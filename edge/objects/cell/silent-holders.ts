@@ -61,8 +61,8 @@ export class SilentHolders {
       const held = this.#entries.all().filter(({ request }) => request.holder === holder);
       if (held.length > 0) this.#silence.tookBack(holder);
       // Those that wait come first, so that no slot that comes back is granted to one of them.
-      const [waiting, others] = [held.filter(({ slot }) => slot === null), held.filter(({ slot }) => slot !== null)];
-      for (const entry of [...waiting, ...others]) this.#takeBack(entry);
+      for (const entry of held) if (entry.slot === null) this.#takeBack(entry);
+      for (const entry of held) this.#takeBack(entry);
     }
     const quiet = this.#silence.newlyQuiet();
     if (quiet.size === 0) return;

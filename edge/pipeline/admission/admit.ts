@@ -178,7 +178,8 @@ async function betweenOwners(call: Call, failure: StageFailure, waiting: Waiting
   if (!isAway(cause)) throw failure;
   waiting.sinceMs ??= call.ports.clock();
   const mayAsk = await patience.pause().catch((error: unknown) => {
-    throw leftBetweenOwners(call, new StageFailure(error, known), waiting);
+    waiting.permit?.[Symbol.dispose]();
+    throw new StageFailure(error, { ...known, queueWaitMs: waitedMs(call, waiting) ?? 0 });
   });
   if (mayAsk) return null;
   waiting.permit?.[Symbol.dispose]();
@@ -241,20 +242,6 @@ function refusedInPlace(call: Call, failure: StageFailure, before: Prepared, wai
     const statusCode = cause instanceof GatewayError ? cause.status : 500;
     settleWithoutSlot(call, whose, permit, { statusCode, failure: cause });
   }
-  return new AlreadySettled(cause, known);
-}
-
-/**
- * The client left while its Cell had no owner. The row does not go through the permit: an admission request whose answer was lost
- * may have replaced that, and it has no effect then.
- */
-function leftBetweenOwners(call: Call, { cause, known: before }: StageFailure, waiting: Waiting): StageFailure {
-  const known = { ...before, queueWaitMs: waitedMs(call, waiting) ?? 0 };
-  const end = { statusCode: 499, admission: "queued", failure: cause } as const;
-  const row = usageRowOf(call, known, end);
-  reportEnd(call, known, row, end);
-  call.waitUntil(call.ports.admission.settleOrphan(row));
-  waiting.permit?.[Symbol.dispose]();
   return new AlreadySettled(cause, known);
 }
 
