@@ -111,15 +111,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       };
     };
     const admissionOf = (cell: string) =>
-      new CellAdmission(
-        isPatient ? watched(cell) : stubs,
-        cell,
-        env.ledgerShards,
-        alerts,
-        consoleLog,
-        pausesMs,
-        waitUntil,
-      );
+      new CellAdmission(isPatient ? watched(cell) : stubs, cell, env.ledgerShards, alerts, consoleLog, pausesMs);
     const own = admissionOf(env.cell);
     const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),

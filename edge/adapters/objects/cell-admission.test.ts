@@ -47,14 +47,8 @@ function admissionOf(...failures: (object | null)[]) {
     },
   };
   const told: number[] = [];
-  const slow: { ledger: Promise<void> | null } = { ledger: null };
   const ledger: Pick<LedgerApi, "appendOrphan" | "lost"> = {
     lost: async (rows) => {
-      if (slow.ledger !== null) {
-        told.push(rows);
-        await slow.ledger;
-        return;
-      }
       if (away.ledger > 0) {
         away.ledger -= 1;
         throw new Error("ledger");
@@ -83,26 +77,15 @@ function admissionOf(...failures: (object | null)[]) {
     TENANT_BUDGET: namespace([], {}),
   };
   const raised: Issue[] = [];
-  const kept: Promise<unknown>[] = [];
   const alerts = { raise: (issue: Issue) => void raised.push(issue) };
   const log = { event: (name: string) => void events.push(name) };
   return {
-    admission: new CellAdmission(
-      new ObjectStubs(bindings, []),
-      "fra",
-      1,
-      alerts,
-      log,
-      [0, 0],
-      (work) => void kept.push(work),
-    ),
+    admission: new CellAdmission(new ObjectStubs(bindings, []), "fra", 1, alerts, log, [0, 0]),
     away,
     stubs,
     names,
     ledgers,
     told,
-    slow,
-    kept,
     events,
     raised,
     calls,
@@ -183,24 +166,6 @@ describe("the remote Cell", () => {
     expect([told, away.ledger]).toEqual([[], 0]);
     for (let calls = 0; calls < 3; calls += 1) await admission.record(row);
     expect(told).toEqual([2]);
-  });
-
-  it("is back: lost rows stay counted until a Ledger has answered, one call at a time, and again after a call that was cut off", async () => {
-    const { admission, away, told, slow, kept } = admissionOf({}, null);
-    away.ledger = 3;
-    await admission.record(row);
-    const answer = Promise.withResolvers<void>();
-    slow.ledger = answer.promise;
-    for (let calls = 0; calls < 1_000; calls += 1) await admission.record(row);
-    expect([told, kept.length]).toEqual([[1], 1]);
-    slow.ledger = Promise.resolve();
-    await admission.record(row);
-    await kept[1];
-    // The answer to the call that was given up comes late, and takes nothing off.
-    answer.resolve();
-    await kept[0];
-    for (let calls = 0; calls < 2_000; calls += 1) await admission.record(row);
-    expect(told).toEqual([1, 1]);
   });
 
   it("is unavailable when it fails twice", async () => {

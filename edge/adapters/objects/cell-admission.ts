@@ -34,8 +34,6 @@ const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
 export const PATIENT_LEDGER_PAUSES_MS: readonly number[] = [...LEDGER_PAUSES_MS, 4000, 4000, 4000];
 /** Rows that may wait for the Ledger at once; a row beyond that is tried only once. */
 const HELD_MAX = 1000;
-/** The Ledger is told again of lost rows after so many answers of the Cell, when the request that told it was cut off meanwhile. */
-const TELL_AGAIN_AFTER = 1000;
 
 /** Finds a Cell and its Ledgers; each call returns a fresh stub. */
 export interface AdmissionStubs {
@@ -59,16 +57,8 @@ export class CellAdmission implements Admission {
   #held = 0;
   /** Rows that were given up, of which no Ledger has been told yet. */
   #lost = 0;
-  /** How often a Ledger was told of them. */
-  #tellings = 0;
-  /** Answers of the Cell until it is told again; 0: nothing is under way. */
-  #answersLeft = 0;
-  readonly #keepAlive: (work: Promise<unknown>) => void;
 
-  /**
-   * `pausesMs`: the pauses between attempts at a Ledger that is unreachable. `keepAlive`: lets work outlive the request in whose
-   * context it runs.
-   */
+  /** `pausesMs`: the pauses between attempts at a Ledger that is unreachable. */
   constructor(
     stubs: AdmissionStubs,
     cell: string,
@@ -76,7 +66,6 @@ export class CellAdmission implements Admission {
     alerts: Alerts,
     log: Log,
     pausesMs: readonly number[] = LEDGER_PAUSES_MS,
-    keepAlive: (work: Promise<unknown>) => void = () => undefined,
   ) {
     this.#stubs = stubs;
     this.cell = cell;
@@ -86,7 +75,6 @@ export class CellAdmission implements Admission {
     this.#alerts = alerts;
     this.#log = log;
     this.#pausesMs = pausesMs;
-    this.#keepAlive = keepAlive;
   }
 
   async admit(request: AdmissionRequest, again = false): Promise<Admitted<PermitHandle>> {
@@ -230,23 +218,14 @@ export class CellAdmission implements Admission {
   #tellLost(): void {
     const rows = this.#lost;
     if (rows === 0) return;
-    this.#answersLeft -= 1;
-    if (this.#answersLeft > 0) return;
-    this.#answersLeft = TELL_AGAIN_AFTER;
-    this.#tellings += 1;
-    const telling = this.#tellings;
-    const end = (told: number): void => {
-      if (telling !== this.#tellings) return;
-      this.#lost -= told;
-      this.#answersLeft = 0;
+    this.#lost = 0;
+    const untold = (): void => {
+      this.#lost += rows;
     };
-    const ledger = this.#stubs.ledger(`${this.cell}:0`);
-    this.#keepAlive(
-      ledger.lost(rows).then(
-        () => end(rows),
-        () => end(0),
-      ),
-    );
+    void this.#stubs
+      .ledger(`${this.cell}:0`)
+      .lost(rows)
+      .then(() => undefined, untold);
   }
 
   async #inLedger(row: UsageRow): Promise<boolean> {
