@@ -143,12 +143,6 @@ export class HolderSilence {
     return silent.map(([holder]) => holder);
   }
 
-  /** The isolates that have become quiet with the last interval. */
-  newlyQuiet(): ReadonlySet<string> {
-    const quiet = [...this.#heardAt].filter(([, heardAt]) => this.#interval - heardAt === QUIET_INTERVALS);
-    return new Set(quiet.map(([holder]) => holder));
-  }
-
   /** Slots of the isolate were taken back. */
   tookBack(holder: string): void {
     this.#takenBack.set(holder, this.takenBack(holder) + 1);

@@ -76,7 +76,6 @@ export function admissionHarnessOf(
     entries,
     takeBack: (entry) => admission.takeBack(entry),
     isBack: (holder) => admission.isBack(holder),
-    unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
   const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, holders, nowMs: 0 };
