@@ -153,6 +153,8 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
 }
 
 async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Response> {
+  // Nothing has been asked of anybody, so there is no row.
+  if (call.slotHold.failure !== null) throw call.slotHold.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);
     const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null, []);
@@ -176,6 +178,7 @@ function childOf(parent: Call, requestType: RequestType = "chat", signal = paren
   const url = new URL(PATH, parent.request.url);
   const request = new Request(url, { method: "POST", headers, signal });
   const call = startCall({ ports, config, memory, waitUntil, request, place: { path: PATH, search: "" } });
+  call.slotHold.follow(parent.slotHold);
   return { ...call, route: { ...call.route, requestType }, parentId: requestId };
 }
 

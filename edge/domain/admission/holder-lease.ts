@@ -120,9 +120,11 @@ export class HolderSilence {
     this.#intervals = Math.ceil(silentMs / everyMs);
   }
 
-  /** A message of the isolate has arrived. */
-  heard(holder: string): void {
+  /** A message of the isolate has arrived. True: it was unknown, or taken to be silent. */
+  heard(holder: string): boolean {
+    const isNew = !this.#heardAt.has(holder);
     this.#heardAt.set(holder, this.#interval);
+    return isNew;
   }
 
   /** Whether the isolate may be cut off: a slot that it gets now may be used by nobody until it is taken back. */

@@ -163,13 +163,15 @@ class FairshareScheduler implements Scheduler {
 
   /**
    * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are judged again at
-   * once as it could have slots: so they come back in order, and a long queue is not deferred as a whole.
+   * once as it could have slots: so they come back in order, and a long queue is not deferred as a whole. Those of an isolate
+   * that is not heard do not count: they would keep the others of their tenant from free slots until it is.
    */
   #putOff(waiter: Waiter): void {
     const { tenant } = waiter;
-    if (tenant.deferred >= this.#free) tenant.passedOver = true;
+    const unheard = this.#isUnheard(waiter);
+    if (!unheard && tenant.deferred >= this.#free) tenant.passedOver = true;
     else {
-      this.#queues.defer(waiter);
+      this.#queues.defer(waiter, unheard);
       this.#deferred.push(waiter.arrival.requestId);
     }
     this.#policy.place(tenant);
@@ -250,8 +252,12 @@ class FairshareScheduler implements Scheduler {
     const running = this.#running.get(requestId);
     if (running === undefined) return;
     this.#endRunning(running, 0);
-    this.#queues.defer({ ...running.waiter, returning: true });
+    this.#queues.defer({ ...running.waiter, returning: true }, this.#isUnheard(running.waiter));
     this.#placeAfter(running);
+  }
+
+  #isUnheard({ arrival }: Waiter): boolean {
+    return this.#grantCheck.isUnheard?.(arrival.requestId) === true;
   }
 
   #endRunning(running: Running, actualTokens: number): void {

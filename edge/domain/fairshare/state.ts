@@ -78,7 +78,10 @@ export interface TenantState {
   inFlight: number;
   /** Requests that wait, deferred ones included. */
   queued: number;
-  /** Of those, the requests whose records are being read again: they keep their places and cannot be granted. */
+  /**
+   * Of those, the requests whose records are being read again: they keep their places and cannot be granted. Those of isolates
+   * that are not heard are not counted.
+   */
   deferred: number;
   /**
    * Nothing of it is granted until one of its deferred requests is back, because as many are deferred as slots are free.

@@ -152,4 +152,6 @@ export interface SchedulerOptions {
 export interface GrantCheck {
   /** False: the request must not be granted a slot before it has been judged again; at its turn it is deferred. */
   mayHave(requestId: string): boolean;
+  /** Whether nobody may be there who could judge the request again: it is deferred, and holds up no other request. */
+  isUnheard?(requestId: string): boolean;
 }

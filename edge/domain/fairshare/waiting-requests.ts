@@ -7,6 +7,8 @@ import { type Head, type ModelState, type TenantState, type Waiter, waiterQueue 
 export class WaitingRequests {
   readonly #waiting = new Map<string, Waiter>();
   readonly #deferred = new Map<string, Waiter>();
+  /** The deferred ones that do not count as being judged again. */
+  readonly #unheard = new Set<string>();
 
   /** All waiting requests, deferred or not. */
   get size(): number {
@@ -51,12 +53,17 @@ export class WaitingRequests {
     tenant.group.waiters.put(waiter);
   }
 
-  /** Defers a request, whether it waits already or not. Place its tenant afterwards. */
-  defer(waiter: Waiter): void {
+  /**
+   * Defers a request, whether it waits already or not; `unheard`: nobody may be there to judge it again. Place its tenant
+   * afterwards.
+   */
+  defer(waiter: Waiter, unheard: boolean): void {
+    const { requestId } = waiter.arrival;
     this.remove(waiter);
-    this.#deferred.set(waiter.arrival.requestId, waiter);
+    this.#deferred.set(requestId, waiter);
     this.#count(waiter, 1);
-    waiter.tenant.deferred += 1;
+    if (unheard) this.#unheard.add(requestId);
+    else waiter.tenant.deferred += 1;
   }
 
   /** Removes a request that waits or is deferred; does nothing for others. Place its tenant afterwards. */
@@ -65,7 +72,7 @@ export class WaitingRequests {
     if (deferred !== undefined) {
       this.#deferred.delete(requestId);
       this.#count(deferred, -1);
-      deferred.tenant.deferred -= 1;
+      if (!this.#unheard.delete(requestId)) deferred.tenant.deferred -= 1;
       // The tenant was passed over because no slot was left for judging its requests again; now there is one.
       deferred.tenant.passedOver = false;
     }

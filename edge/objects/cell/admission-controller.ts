@@ -197,8 +197,26 @@ export class AdmissionController {
    */
   abandon(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow): void {
     if (entry.decision !== null && entry.decision.verdict !== "stale") this.#settleLost(entry, mayHaveRow);
-    else if (this.#leave(entry, NOTHING_USED))
-      this.#detached.detach(entry, this.#rowOf(entry, lostSettlement(entry, this.#options.now())));
+    else this.#detach(entry);
+  }
+
+  /**
+   * The isolate was silent for too long, and others may have what it holds. It may come back and ask again for a request of which
+   * nothing went upstream, so the row of such a request waits for it. One that runs has been ended by its isolate, and is settled.
+   */
+  takeBack(entry: AdmissionEntry): void {
+    if (entry.inUse) this.#settleLost(entry, true);
+    else this.#detach(entry, entry.request.holder);
+  }
+
+  /** An isolate whose requests may have been taken back is heard. */
+  isBack(holder: string): void {
+    this.#detached.isBack(holder);
+  }
+
+  #detach(entry: AdmissionEntry, silent?: string): void {
+    if (!this.#leave(entry, NOTHING_USED)) return;
+    this.#detached.detach(entry, this.#rowOf(entry, lostSettlement(entry, this.#options.now())), silent);
   }
 
   #settleLost(entry: AdmissionEntry, mayHaveRow: boolean): void {
@@ -267,6 +285,11 @@ export class AdmissionController {
 
   get entryCount(): number {
     return this.#entries.size;
+  }
+
+  /** The requests that gave up their places, and may still come back: their rows are not written yet. */
+  get awaitedCount(): number {
+    return this.#detached.waitingCount;
   }
 
   /** A request that has ended is not entered: its message came late, and no code waits for the answer. */

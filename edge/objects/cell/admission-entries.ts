@@ -97,4 +97,8 @@ export class AdmissionEntries implements GrantCheck {
     const entry = this.#entries.get(requestId);
     return entry === undefined || this.isCurrent(entry);
   }
+
+  isUnheard(requestId: string): boolean {
+    return this.#holders.isQuiet(this.#entries.get(requestId)?.request.holder);
+  }
 }

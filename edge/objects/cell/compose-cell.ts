@@ -104,7 +104,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       if (counts.length > 0) store.eventCounts = counts;
       history.save(false);
     },
-    entryCount: () => entries.size,
+    entryCount: () => entries.size + admission.awaitedCount,
     rest: () => {
       history.save(true);
       store.busy = false;
@@ -153,7 +153,8 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     silentMs: regrantAfterMs(settings.admissionPatienceMs),
     everyMs: SAMPLE_EVERY_MS,
     entries,
-    abandon: (entry) => admission.abandon(entry, true),
+    takeBack: (entry) => admission.takeBack(entry),
+    isBack: (holder) => admission.isBack(holder),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 

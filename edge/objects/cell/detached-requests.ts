@@ -11,10 +11,14 @@ import type { AdmissionEntry, RowCompletion } from "./admission-entry.ts";
 const KEPT_MAX = 10_000;
 /** Longer than an isolate needs to notice that its session is lost (exchange-admission.ts). */
 const BACK_WITHIN_MS = 6_000;
+/** A cut that lasts longer is taken to be the end of the isolate: its clients have given up long before. */
+const SILENT_WITHIN_MS = 300_000;
 
 export class DetachedRequests {
   readonly #charged = new Map<string, ActualUsage>();
   readonly #waiting = new Map<string, AdmissionEntry>();
+  /** What is to be done about the requests of a silent isolate some seconds after it is heard again. */
+  readonly #ofSilent = new Map<string, (() => void)[]>();
   readonly #later: (delayMs: number, run: () => void) => void;
   readonly #rows: RowCompletion;
 
@@ -32,18 +36,48 @@ export class DetachedRequests {
 
   /**
    * Remembers a request that waited. `row` says that it left; it is written when the request does not come back in
-   * time.
+   * time. `silent`: its isolate, when that is not heard; the time begins when it is heard again.
    */
-  detach(entry: AdmissionEntry, row: UsageRow): void {
+  detach(entry: AdmissionEntry, row: UsageRow, silent?: string): void {
     const { requestId } = entry.request;
     if (entry.charged !== null) this.rememberCharge(requestId, entry.charged);
     this.#waiting.set(requestId, entry);
-    this.#later(BACK_WITHIN_MS, () => {
+    const giveUp = (): void => {
       if (this.#waiting.get(requestId) !== entry) return;
       this.#waiting.delete(requestId);
       this.rememberCharge(requestId, largerUsed(NOTHING_USED, entry.charged ?? NOTHING_USED));
       void this.#rows.complete(row, true).catch(() => undefined);
+    };
+    if (silent === undefined) {
+      this.#later(BACK_WITHIN_MS, giveUp);
+      return;
+    }
+    const others = this.#ofSilent.get(silent);
+    if (others !== undefined) {
+      others.push(giveUp);
+      return;
+    }
+    const all = [giveUp];
+    this.#ofSilent.set(silent, all);
+    this.#later(SILENT_WITHIN_MS, () => {
+      if (this.#ofSilent.get(silent) !== all) return;
+      this.#ofSilent.delete(silent);
+      for (const end of all) end();
     });
+  }
+
+  /** The isolate is heard: from now on its requests have as long to come back as others. */
+  isBack(holder: string): void {
+    const waiting = this.#ofSilent.get(holder);
+    if (waiting === undefined) return;
+    this.#ofSilent.delete(holder);
+    this.#later(BACK_WITHIN_MS, () => {
+      for (const giveUp of waiting) giveUp();
+    });
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.size;
   }
 
   has(requestId: string): boolean {

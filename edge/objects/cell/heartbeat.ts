@@ -20,6 +20,7 @@ interface HeartbeatParts {
   readonly passed: () => void;
   readonly report: () => Promise<void>;
   readonly save: () => void;
+  /** The requests that are entered, or have a row that is still to be written. */
   readonly entryCount: () => number;
   /** Writes the end of activity to disk; throws when that fails. */
   readonly rest: () => void;

@@ -1,6 +1,7 @@
 /** What an isolate holds that is cut off from its Cell, and what others get (docs/rules/admission.md#leases-of-isolates). */
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
+import type { AdmissionEntry } from "./admission-entry.ts";
 import { admissionHarnessOf } from "./testing/admission-harness.ts";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
 
@@ -58,4 +59,110 @@ it("gets its turn when it is heard again and asks again, at its age", async () =
   expect(await admission.decision(waits)).toEqual({ verdict: "stale", items: [] });
   const again = admission.arrive({ ...requestOf("waits", "slow"), waitedMs: 4_000 });
   expect(again.decision?.verdict).toBe("granted");
+});
+
+describe("the row of a request that was taken back", () => {
+  /** One request waits, and one was granted a slot after it had waited, and has sent nothing; both are taken back. */
+  async function takenBack() {
+    const harness = admissionHarnessOf("weighted", 1);
+    const { admission, holders } = harness;
+    const ends = admission.arrive(requestOf("ends", "here"));
+    const granted = admission.arrive(requestOf("granted", "cut off"));
+    const waits = admission.arrive(requestOf("waits", "cut off"));
+    await admission.settle(ends, { row: ends.request.row, actualTokens: 0 });
+    for (let sweep = 0; sweep < 6; sweep += 1) holders.sweep();
+    expect([granted, waits].map((entry) => [admission.holds(entry), entry.decision?.verdict])).toEqual([
+      [false, "granted"],
+      [false, undefined],
+    ]);
+    const rows = (): (readonly [string, number])[] =>
+      harness.rows.slice(1).map(({ request_id, status_code }) => [request_id, status_code]);
+    return { ...harness, rowsNow: rows };
+  }
+
+  it("is that of its answer when the isolate is heard again within minutes, and asks again", async () => {
+    const { admission, holders, rowsNow } = await takenBack();
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(rowsNow()).toEqual([]);
+    holders.heard("cut off");
+    await vi.advanceTimersByTimeAsync(5_999);
+    for (const id of ["granted", "waits"]) {
+      const again = admission.arrive({ ...requestOf(id, "cut off"), waitedMs: 45_000 });
+      expect(again.decision?.verdict).toBe("granted");
+      await admission.settle(again, { row: { ...again.request.row, status_code: 200 }, actualTokens: 50 });
+    }
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(rowsNow()).toEqual([
+      ["granted", 200],
+      ["waits", 200],
+    ]);
+  });
+
+  it("says that it left when the isolate is heard again, and does not ask for it", async () => {
+    const { holders, rowsNow } = await takenBack();
+    await vi.advanceTimersByTimeAsync(60_000);
+    holders.heard("cut off");
+    await vi.advanceTimersByTimeAsync(5_999);
+    expect(rowsNow()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    const left = [
+      ["waits", 499],
+      ["granted", 499],
+    ];
+    expect(rowsNow()).toEqual(left);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(rowsNow()).toEqual(left);
+  });
+
+  it("says that it left when the isolate is never heard again", async () => {
+    const { rowsNow } = await takenBack();
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(rowsNow()).toEqual([
+      ["waits", 499],
+      ["granted", 499],
+    ]);
+  });
+});
+
+describe.each(["weighted", "hierarchical"] as const)("the other isolates of its tenant, %s", (algorithm) => {
+  /** Four requests run here and three wait at the isolate that is cut off, ahead of five that wait here. */
+  function cutOff() {
+    const harness = admissionHarnessOf(algorithm, 4);
+    const { admission, holders } = harness;
+    const arrive = (ids: readonly string[], holder: string) => ids.map((id) => admission.arrive(requestOf(id, holder)));
+    const running = arrive(["r1", "r2", "r3", "r4"], "here");
+    const gone = arrive(["g1", "g2", "g3"], "cut off");
+    const waiting = arrive(["h1", "h2", "h3", "h4", "h5"], "here");
+    const pass = (sweeps: number): void => {
+      for (let sweep = 0; sweep < sweeps; sweep += 1) {
+        holders.heard("here");
+        holders.sweep();
+      }
+    };
+    const settle = async (entry: AdmissionEntry) =>
+      await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
+    const verdicts = (): (string | undefined)[] => waiting.map(({ decision }) => decision?.verdict);
+    return { ...harness, running, gone, pass, settle, verdicts };
+  }
+
+  it("get each slot that is free, also when several of its requests are next", async () => {
+    const { scheduler, running, gone, pass, settle, verdicts } = cutOff();
+    pass(2);
+    for (const [done, entry] of running.entries()) {
+      await settle(entry);
+      expect([scheduler.inFlight, verdicts().filter((verdict) => verdict === "granted").length]).toEqual([4, done + 1]);
+    }
+    expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", "stale", "stale"]);
+    expect(scheduler.queued).toBe(4);
+  });
+
+  it("come after it in the order of arrival when it is heard again", async () => {
+    const { admission, running, pass, settle, verdicts } = cutOff();
+    pass(2);
+    await settle(running[0] as AdmissionEntry);
+    const back = admission.arrive({ ...requestOf("g1", "cut off"), waitedMs: 0 });
+    expect([back.decision, verdicts()]).toEqual([null, ["granted", undefined, undefined, undefined, undefined]]);
+    await settle(running[1] as AdmissionEntry);
+    expect([back.decision?.verdict, verdicts()[1]]).toEqual(["granted", undefined]);
+  });
 });

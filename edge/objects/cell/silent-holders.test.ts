@@ -13,7 +13,8 @@ function cellWith(...holders: readonly (string | undefined)[]) {
     silentMs: SILENT_MS,
     everyMs: EVERY_MS,
     entries: { all: () => entries },
-    abandon: (entry) => {
+    isBack: () => undefined,
+    takeBack: (entry) => {
       ended.push(entry.request.holder);
       entries.splice(entries.indexOf(entry), 1);
     },

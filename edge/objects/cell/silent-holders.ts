@@ -13,23 +13,28 @@ interface SilentHoldersOptions {
   /** The least time between two sweeps, ms. */
   readonly everyMs: number;
   readonly entries: { all(): readonly AdmissionEntry[] };
-  readonly abandon: (entry: AdmissionEntry) => void;
+  /** Takes back what a silent isolate holds. */
+  readonly takeBack: (entry: AdmissionEntry) => void;
+  /** Called when an isolate is heard for the first time, or for the first time since it was silent. */
+  readonly isBack: (holder: string) => void;
 }
 
 export class SilentHolders {
   readonly #silence: HolderSilence;
   readonly #entries: SilentHoldersOptions["entries"];
-  readonly #abandon: SilentHoldersOptions["abandon"];
+  readonly #takeBack: SilentHoldersOptions["takeBack"];
+  readonly #isBack: SilentHoldersOptions["isBack"];
 
-  constructor({ silentMs, everyMs, entries, abandon }: SilentHoldersOptions) {
+  constructor({ silentMs, everyMs, entries, takeBack, isBack }: SilentHoldersOptions) {
     this.#silence = new HolderSilence(silentMs, everyMs);
     this.#entries = entries;
-    this.#abandon = abandon;
+    this.#takeBack = takeBack;
+    this.#isBack = isBack;
   }
 
   /** The isolate is alive. Undefined: the request's isolate needs no lease. */
   heard(holder: string | undefined): void {
-    if (holder !== undefined) this.#silence.heard(holder);
+    if (holder !== undefined && this.#silence.heard(holder)) this.#isBack(holder);
   }
 
   /** Whether nothing was heard of the isolate for some seconds. Undefined: it need not be heard. */
@@ -51,7 +56,9 @@ export class SilentHolders {
     for (const holder of this.#silence.pass()) {
       const held = this.#entries.all().filter(({ request }) => request.holder === holder);
       if (held.length > 0) this.#silence.tookBack(holder);
-      for (const entry of held) this.#abandon(entry);
+      // Those that wait come first, so that no slot that comes back is granted to one of them.
+      for (const entry of held) if (entry.slot === null) this.#takeBack(entry);
+      for (const entry of held) this.#takeBack(entry);
     }
   }
 }

@@ -22,6 +22,7 @@ import { refusalHeaders } from "../reply/rate-limit.ts";
 import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
+import { giveBack } from "./late-answer.ts";
 import { isAway, Patience } from "./patience.ts";
 
 /** How often a request may lose its place in the queue to a reset of its Cell. Resets come a few times a week. */
@@ -84,7 +85,7 @@ async function seekSlot(
   let current = request;
   for (let resets = 0; resets < REQUEUES_MAX; ) {
     let message = admissionMessage(call, current, waiting);
-    const first = await requestAdmission(call, current, message, patience.began).catch(
+    const first = await requestAdmission(call, current, message, patience).catch(
       async (error: unknown) => await betweenOwners(call, StageFailure.of(error, current), waiting, patience),
     );
     if (first === null) {
@@ -92,6 +93,7 @@ async function seekSlot(
       current = await judgedAgain(call, [], current, waiting, reload);
       continue;
     }
+    if (first.verdict !== "refused") patience.answered();
     let answer = first;
     if (answer.verdict === "stale") {
       if (answer.placeLost === true) {
@@ -100,7 +102,8 @@ async function seekSlot(
       }
       current = await judgedAgain(call, answer.items, current, waiting, reload);
       message = admissionMessage(call, current, waiting);
-      answer = await requestAdmission(call, current, message);
+      answer = await requestAdmission(call, current, message, patience);
+      if (answer.verdict !== "refused") patience.answered();
     }
     if (answer.verdict === "stale")
       throw refusedInPlace(
@@ -175,10 +178,12 @@ async function betweenOwners(call: Call, failure: StageFailure, waiting: Waiting
   if (!isAway(cause)) throw failure;
   waiting.sinceMs ??= call.ports.clock();
   const mayAsk = await patience.pause().catch((error: unknown) => {
-    throw new StageFailure(error, known);
+    waiting.permit?.[Symbol.dispose]();
+    throw new StageFailure(error, { ...known, queueWaitMs: waitedMs(call, waiting) ?? 0 });
   });
-  if (!mayAsk) throw failure;
-  return null;
+  if (mayAsk) return null;
+  waiting.permit?.[Symbol.dispose]();
+  throw failure;
 }
 
 /**
@@ -195,7 +200,7 @@ async function budgetsAway(
   if (decision.verdict !== "refused" || !decision.refusal.code.endsWith("budget_check_failed")) return false;
   waiting.sinceMs ??= call.ports.clock();
   waiting.permit = permit;
-  const mayAsk = await patience.pause().catch((error: unknown) => {
+  const mayAsk = await patience.pause(true).catch((error: unknown) => {
     throw refusedInPlace(call, new StageFailure(error, request), request, waiting);
   });
   if (!mayAsk) waiting.permit = null;
@@ -274,12 +279,14 @@ async function requestAdmission(
   call: Call,
   request: Prepared,
   message: AdmissionRequest,
-  again = false,
+  patience: Patience,
 ): Promise<AdmissionOutcome> {
   call.slotHold.begin();
+  const asked = call.ports.admission.admit(message, patience.began);
   try {
-    return await call.ports.admission.admit(message, again);
+    return await patience.awaited(asked);
   } catch (error) {
+    call.waitUntil(asked.then(async (late) => await giveBack(call, request, late)).catch(() => undefined));
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }
 }

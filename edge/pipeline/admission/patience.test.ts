@@ -1,24 +1,39 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { AdmissionOutcome } from "../../ports.ts";
 import { run } from "../run.ts";
 import { keyOf } from "../testing/records.ts";
 import { TestPermit, TestPipeline } from "../testing/world.ts";
 
+async function aborted(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+}
+
 /** A pipeline whose Cell has no owner for `lostFor` calls; its pauses pass at once. */
 function betweenOwners(lostFor: number, patienceMs: number) {
   const world = new TestPipeline();
   world.admissionPatienceMs = patienceMs;
   world.upstream = async () => new Response(null, { status: 404 });
-  const received = world.received();
+  const client = new AbortController();
+  const received = world.received({ signal: client.signal });
   const { admission, clock } = received.ports;
-  const seen = { calls: 0, pausesMs: [] as number[], nowMs: clock(), onPause: () => undefined as unknown };
+  const seen = {
+    client,
+    calls: 0,
+    pausesMs: [] as number[],
+    nowMs: clock(),
+    onPause: () => undefined as unknown,
+    /** How the time passes for which a Cell does not answer: it does not, because an answer comes. */
+    silence: async (_ms: number, signal: AbortSignal) => await aborted(signal),
+  };
+  const late = { until: null as { readonly promise: Promise<void>; readonly resolve: () => void } | null };
   const waited: (number | null)[] = [];
   const reported: boolean[] = [];
   const ports = {
     ...received.ports,
     clock: () => seen.nowMs,
-    sleep: async (ms: number) => {
+    sleep: async (ms: number, signal: AbortSignal) => {
+      if (signal !== received.request.signal) return await seen.silence(ms, signal);
       seen.pausesMs.push(ms);
       seen.nowMs += ms;
       seen.onPause();
@@ -29,6 +44,7 @@ function betweenOwners(lostFor: number, patienceMs: number) {
         seen.calls += 1;
         reported.push(again === true);
         waited.push(request.waitedMs);
+        await late.until?.promise;
         if (seen.calls <= lostFor) throw new GatewayError("scheduler_unavailable");
         return await admission.admit(request);
       },
@@ -40,7 +56,7 @@ function betweenOwners(lostFor: number, patienceMs: number) {
     await world.settled();
     return response.status;
   };
-  return { world, seen, waited, reported, answer };
+  return { world, seen, late, waited, reported, answer };
 }
 
 describe("a Cell without an owner", () => {
@@ -67,6 +83,96 @@ describe("a Cell without an owner", () => {
     const back = betweenOwners(Number.POSITIVE_INFINITY, 25_000);
     back.seen.onPause = () => (back.seen.nowMs -= 10_000);
     expect([await back.answer(), back.seen.pausesMs]).toEqual([503, [100]]);
+  });
+
+  it("is waited for anew after an owner has answered, however long ago the first one was lost", async () => {
+    const { world, seen, reported, answer } = betweenOwners(6, 4_000);
+    const first = new TestPermit();
+    world.answers.push({ verdict: "waiting", permit: first });
+    // the second owner lets it wait for half a minute, and is lost like the first
+    first.decision = async () => {
+      seen.nowMs += 30_000;
+      seen.calls = 0;
+      throw new Error("the owner is lost");
+    };
+    expect(await answer()).toBe(404);
+    expect(seen.pausesMs).toEqual([100, 200, 400, 800, 1_000, 1_000, 100, 200, 400, 800, 1_000, 1_000]);
+    const each = [false, true, true, true, true, true, true];
+    expect(reported).toEqual(each.concat(each));
+    expect(world.permit.settlement?.row).toMatchObject({ status_code: 404 });
+  });
+
+  it("gets the row of a client that leaves meanwhile", async () => {
+    const { world, seen, answer } = betweenOwners(Number.POSITIVE_INFINITY, 25_000);
+    seen.onPause = () => {
+      if (seen.pausesMs.length === 3) seen.client.abort();
+    };
+    expect(await answer()).toBe(499);
+    expect(world.orphans).toMatchObject([{ status_code: 499, admission: "queued", queue_wait_ms: 700 }]);
+    expect(world.recorded).toEqual([]);
+  });
+
+  it("leaves a request that had a place one row, which does not need that place: of a client that leaves, and of a refusal", async () => {
+    for (const [leaves, status, admission] of [
+      [true, 499, "queued"],
+      [false, 503, "rejected"],
+    ] as const) {
+      const { world, seen, answer } = betweenOwners(6, 250);
+      const lost = new TestPermit();
+      world.answers.push({ verdict: "waiting", permit: lost });
+      seen.calls = 6;
+      lost.decision = async () => {
+        seen.calls = 0;
+        throw new Error("the owner is lost");
+      };
+      if (leaves) seen.onPause = () => seen.client.abort();
+      expect(await answer()).toBe(status);
+      expect(world.orphans).toMatchObject([{ status_code: status, admission }]);
+      expect([lost.settlement, lost.disposed, world.recorded]).toEqual([null, true, []]);
+    }
+  });
+
+  it("is waited for no longer than the patience when its owner is silent, and gets back what it answers later", async () => {
+    const { world, seen, answer, late } = betweenOwners(0, 25_000);
+    const silences: number[] = [];
+    seen.silence = async (ms) => {
+      silences.push(ms);
+      seen.nowMs += ms;
+    };
+    const permit = new TestPermit();
+    world.answers.push({ verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null }, permit });
+    const until = Promise.withResolvers<void>();
+    late.until = until;
+    const answered = answer();
+    await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503, total_ms: 25_000 }]));
+    expect([silences, seen.pausesMs, world.upstreamCalls]).toEqual([[1_000, 24_000], [], []]);
+    until.resolve();
+    expect(await answered).toBe(503);
+    expect([permit.settlement?.actualTokens, permit.disposed]).toEqual([0, true]);
+  });
+
+  it("is not asked again when the patience ended by a timer that was early", async () => {
+    const { world, seen, answer, late } = betweenOwners(0, 25_000);
+    seen.silence = async (ms) => {
+      seen.nowMs += ms - 1;
+    };
+    const until = Promise.withResolvers<void>();
+    late.until = until;
+    const answered = answer();
+    await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503 }]));
+    expect([seen.calls, seen.pausesMs]).toEqual([1, []]);
+    until.resolve();
+    expect(await answered).toBe(503);
+  });
+
+  it("has a second for the last attempt", async () => {
+    const { seen, answer } = betweenOwners(1, 50);
+    const silences: number[] = [];
+    seen.silence = async (ms, signal) => {
+      silences.push(ms);
+      await aborted(signal);
+    };
+    expect([await answer(), seen.pausesMs, silences]).toEqual([404, [50], [1_000, 1_000]]);
   });
 
   it("gets no request whose key was disabled meanwhile", async () => {
@@ -98,6 +204,18 @@ describe("budgets without an owner", () => {
       [true, null],
     ]);
     expect(world.upstreamCalls).toHaveLength(1);
+  });
+
+  it("refuse when the patience is over also when the request has to queue for its turn each time", async () => {
+    const { world, seen, answer } = betweenOwners(0, 250);
+    const permits = [new TestPermit(), new TestPermit(), new TestPermit()];
+    for (const permit of permits)
+      permit.decided.resolve({
+        verdict: "refused",
+        refusal: { code: "budget_check_failed", retryAfterMs: null, level: null },
+      });
+    world.answers.push(...permits.map((permit) => ({ verdict: "waiting", permit }) as const));
+    expect([await answer(), seen.pausesMs]).toEqual([503, [100, 150]]);
   });
 
   it("refuse when the patience is over, and at once without any", async () => {

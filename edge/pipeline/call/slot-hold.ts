@@ -55,6 +55,11 @@ export class SlotHold {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** The slot is that of another call, on whose behalf this one is made: when that loses it, this one has. */
+  follow(parent: SlotHold): void {
+    parent.listen(() => this.#lose());
+  }
+
   #lose(): void {
     this.#failure ??= new GatewayError("scheduler_unavailable");
     for (const listener of this.#listeners) listener();

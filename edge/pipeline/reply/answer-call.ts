@@ -52,7 +52,10 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   cleanUp(call);
   if (cause instanceof ClientGone) {
     const ended = { statusCode: 499, admission: "queued", failure: cause } as const;
-    if (!settled) reportEnd(call, known, usageRowOf(call, known, ended), { failure: cause });
+    const row = settled ? null : usageRowOf(call, known, ended);
+    // A request that may have a place without a permit has nobody else who would write its row.
+    if (row !== null && known.queueEntryUnknown) call.waitUntil(handInRefusal(call, known, row, cause));
+    else if (row !== null) reportEnd(call, known, row, { failure: cause });
     return { response: new Response(null, { status: 499 }), known };
   }
   const error = cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });

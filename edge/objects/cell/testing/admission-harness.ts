@@ -74,7 +74,8 @@ export function admissionHarnessOf(
     silentMs: 10_000,
     everyMs: 2_000,
     entries,
-    abandon: (entry) => admission.abandon(entry, true),
+    takeBack: (entry) => admission.takeBack(entry),
+    isBack: (holder) => admission.isBack(holder),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
   const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, holders, nowMs: 0 };

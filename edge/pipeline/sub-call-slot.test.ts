@@ -1,0 +1,70 @@
+/** Sub-calls of a request that loses its slot (docs/rules/admission.md#leases-of-isolates): none is made, and none goes on. */
+import { expect, it } from "vitest";
+import { authenticate } from "./access/authenticate.ts";
+import { resolveModel } from "./access/resolve-model.ts";
+import { prepare } from "./admission/prepare.ts";
+import { parseCall } from "./body/parse-call.ts";
+import { NOTHING_KNOWN } from "./call/known.ts";
+import { SlotHold } from "./call/slot-hold.ts";
+import { type SubCall, subCall, unbilledCall } from "./sub-call.ts";
+import { modelOf } from "./testing/records.ts";
+import { TestPermit, TestPipeline } from "./testing/world.ts";
+
+const ASKED: SubCall = {
+  requestType: "tool_loop",
+  model: modelOf({ model_name: "helper" }),
+  body: { messages: [{ role: "user", content: "describe" }] },
+  timeoutMs: 1_500,
+};
+
+/** A request in a cluster that holds a slot; `lose` ends its lease. `permit`: that of its sub-calls. */
+async function held() {
+  const world = new TestPipeline();
+  const permit = new TestPermit();
+  const seen = { adopted: 0, lose: (): void => undefined };
+  world.adopt = async () => {
+    seen.adopted += 1;
+    return permit;
+  };
+  const slotHold = new SlotHold({
+    begin: () => ({
+      watch: (onEnd) => {
+        seen.lose = onEnd;
+      },
+      isHeld: async () => true,
+      release: () => undefined,
+    }),
+  });
+  slotHold.begin();
+  slotHold.keepSlot();
+  const call = { ...world.call(), slotHold };
+  const caller = await authenticate(call, NOTHING_KNOWN);
+  const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
+  return { world, seen, permit, call, request };
+}
+
+it.each([
+  ["a billed call", subCall],
+  ["one that is not billed", unbilledCall],
+])("is not made after the slot was lost: %s", async (_, make) => {
+  const { world, seen, call, request } = await held();
+  seen.lose();
+  await expect(make(call, request, ASKED)).rejects.toMatchObject({ code: "scheduler_unavailable" });
+  await world.settled();
+  expect([world.upstreamCalls, seen.adopted, world.recorded, world.orphans]).toEqual([[], 0, [], []]);
+});
+
+it("is ended upstream when the slot is lost while it runs, and has its row", async () => {
+  const { world, seen, permit, call, request } = await held();
+  world.upstream = async ({ signal }) =>
+    await new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+      seen.lose();
+    });
+  await expect(subCall(call, request, ASKED)).rejects.toMatchObject({ code: "scheduler_unavailable" });
+  await world.settled();
+  expect([world.upstreamCalls.length, permit.settlement?.row]).toMatchObject([
+    1,
+    { status_code: 503, admission: "boon" },
+  ]);
+});
