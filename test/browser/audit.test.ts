@@ -33,7 +33,7 @@ it("shows old and new of a change, narrows to an object, and hands out the same 
   const { address = "" } = entries[0] ?? {};
   expect(address).toMatch(/^(127\.0\.0\.1|::1)$/);
   await detail.getByText(address).waitFor();
-  const href = await page.getByRole("link", { name: "CSV" }).getAttribute("href");
+  const href = await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
   const file = await (await context.request.get(`${url}${href}`)).text();
   expect(file.split("\r\n").map((line) => line.split(",")[0])).toEqual([
     "id",

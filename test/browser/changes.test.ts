@@ -61,7 +61,7 @@ it("every list has its file, with the rows that the filter of the API selects", 
     [`/models?q=${mark}`, `model-${mark}`],
   ] as const) {
     await page.goto(path);
-    const href = await page.getByRole("link", { name: "CSV" }).getAttribute("href");
+    const href = await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
     const file = await context.request.get(`${url}${href}`);
     expect(file.headers()["content-type"]).toMatch(/^text\/csv/);
     const [, ...rows] = (await file.text()).trimEnd().split("\r\n");
@@ -70,7 +70,7 @@ it("every list has its file, with the rows that the filter of the API selects", 
   }
   for (const path of ["/users", "/mcp", "/deployments", "/deployments?tab=recipes", "/audit"]) {
     await page.goto(path);
-    const href = await page.getByRole("link", { name: "CSV" }).getAttribute("href");
+    const href = await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
     expect((await context.request.get(`${url}${href}`)).headers()["content-type"], path).toMatch(/^text\/csv/);
   }
 });
@@ -80,7 +80,7 @@ it("the models that a tenant may use are a file for its user", async () => {
   await console_.gateway.must("POST", "/models", { model_name: name, api_base: "http://127.0.0.1:9/v1" });
   const { page, context, url } = await console_.open({ as: "user" });
   await page.goto("/portal/models");
-  const href = await page.getByRole("link", { name: "CSV" }).getAttribute("href");
+  const href = await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
   const file = await (await context.request.get(`${url}${href}`)).text();
   expect(file).toContain(name);
   expect(file).not.toContain("127.0.0.1:9");

@@ -131,7 +131,7 @@ describe.each([1280, 390])("names, at %d pixels,", (width) => {
 it("a file of a list has no formula of a name", async () => {
   const { page, context, url } = await fixture.open({ as: "admin" });
   await page.goto(`/keys?tenant_id=${ids.tenant}`);
-  const href = await page.getByRole("link", { name: "CSV" }).getAttribute("href");
+  const href = await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
   const file = await (await context.request.get(`${url}${href}`)).text();
   expect(file).toContain(`"'=HYPERLINK(""x"")`);
   expect(file).not.toMatch(/(^|,|\n)"?=HYPERLINK/);
@@ -189,7 +189,7 @@ describe.each([
       .waitFor();
     await page.goto(`/reports?tenant_id=${minted.tenant.id}&period=7d&by=day&zone=utc`);
     const last = new Date().toISOString().slice(0, 10);
-    const href = await page.getByRole("link", { name: "CSV" }).first().getAttribute("href");
+    const href = await page.getByRole("link", { name: "CSV", exact: true }).first().getAttribute("href");
     expect(href).toContain(`end_day=${last}`);
   });
 });

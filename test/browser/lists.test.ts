@@ -163,7 +163,7 @@ it("what was changed of an object has its columns in the address and its CSV", a
   await page.reload();
   await table.getByRole("columnheader", { name: "Time" }).waitFor();
   expect(await table.getByRole("columnheader", { name: "Who" }).count()).toBe(0);
-  const { lines } = await stored(page, page.getByRole("link", { name: "CSV" }));
+  const { lines } = await stored(page, page.getByRole("link", { name: "CSV", exact: true }));
   expect(lines[0]).toContain("entity_id");
   expect(lines.slice(1).every((line) => line === "" || line.includes(id))).toBe(true);
   expect(lines.join()).toContain(name);

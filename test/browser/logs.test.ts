@@ -142,7 +142,7 @@ describe("the list of requests", () => {
     await totals(page).getByText("5 requests").waitFor();
     await totals(page).getByText("2 failed").waitFor();
     expect(await totals(page).textContent()).toContain(label);
-    const link = (await page.getByRole("link", { name: "CSV" }).getAttribute("href")) ?? "";
+    const link = (await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href")) ?? "";
     const csv = await (await context.request.get(`${url}${link}`)).text();
     const [head = "", ...lines] = csv.trimEnd().split("\r\n");
     const column = head.split(",").indexOf("total_tokens");

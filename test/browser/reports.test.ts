@@ -46,7 +46,7 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
     const table = page.getByRole("table", { name: "By model" });
     await table.locator("tfoot").waitFor();
     const foot = await footOf(page, "By model");
-    const href = (await page.getByRole("link", { name: "CSV" }).getAttribute("href")) ?? "";
+    const href = (await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href")) ?? "";
     const asked = new URL(href, url).searchParams;
     expect([asked.get("timezone"), asked.get("tenant_id"), asked.get("end_day")]).toEqual([
       zone,
