@@ -35,6 +35,7 @@ export function ColumnChoice({ label, columns, shown, onChoose, onReset }: Colum
       >
         {text("columns")}
       </Button>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: takes a key that goes to a box in it */}
       <div
         id={id}
         popover="auto"

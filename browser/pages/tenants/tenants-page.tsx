@@ -133,10 +133,10 @@ function useColumns(): readonly ListColumn<Tenant>[] {
         .filter(({ kind, entity_type }) => entity_type === "tenant" && /^budget_(exhausted|low)$/.test(kind))
         .map(({ entity_id, kind }) => [entity_id, kind]),
     );
-    const useOf = (id: string): Pick<Totals, "total_tokens" | "cost_usd"> | undefined =>
+    const usageOf = (id: string): Pick<Totals, "total_tokens" | "cost_usd"> | undefined =>
       usedBy && (usedBy.get(id) ?? NOTHING_USED);
-    const tokensOf = (id: string): number | null => useOf(id)?.total_tokens ?? null;
-    const costOf = (id: string): number | null => sumCostUsd(useOf(id)) ?? null;
+    const tokensOf = (id: string): number | null => usageOf(id)?.total_tokens ?? null;
+    const costOf = (id: string): number | null => sumCostUsd(usageOf(id)) ?? null;
     return [
       {
         id: "name",
