@@ -6,12 +6,14 @@ import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatMs } from "../../ui/format.ts";
 import { Notice } from "../../ui/states.tsx";
+import { sourcesRead } from "./setting-panel.tsx";
 
 const text = texts("settings", settingsTexts);
 
-/** The names of the chat models that there are, for forms that offer them. */
+/** The names of the chat models that there are, for forms that offer them: they are read once the forms are shown. */
 export function useChatModels(): readonly string[] {
-  const { data } = useQuery(read("/api/v1/models", { params: { query: { limit: "200" } } }));
+  const { isPending } = useQuery(sourcesRead);
+  const { data } = useQuery(read("/api/v1/models", { params: { query: { limit: "200" } } }, { enabled: !isPending }));
   return (data ?? []).filter((model) => model.model_type === "chat").map((model) => model.model_name);
 }
 

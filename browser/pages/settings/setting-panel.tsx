@@ -33,7 +33,8 @@ type SettingName = keyof typeof ROWS;
 
 const pathOf = <N extends SettingName>(name: N) => `/api/v1/settings/${name}` as const;
 
-const sourcesRead = read("/api/v1/settings", {}, { everyMs: EVERY_MS });
+/** Where each setting has its values from; no panel is drawn before it is there. */
+export const sourcesRead = read("/api/v1/settings", {}, { everyMs: EVERY_MS });
 
 /** The setting as it is, read again now and then. */
 export function useSetting<N extends SettingName>(name: N) {
