@@ -104,7 +104,7 @@ describe("the control service", () => {
     await servesUntil("SIGINT");
   });
 
-  it("ends with the process that started it", async () => {
+  it("ends with the process that started it", { tags: ["long"] }, async () => {
     layDatabase(`${folder}/database`);
     const service = start({ GATEWAY_PARENT_WATCH: "1" });
     await listening(service);

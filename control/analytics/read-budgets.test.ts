@@ -1,6 +1,8 @@
 /**
  * The cost of reads over much traffic, in rows that the real engine reads; and sums that come from the rollup equal the
  * sums of single requests. `npm run bench:reads` does the same over ten million requests.
+ *
+ * @module-tag long
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

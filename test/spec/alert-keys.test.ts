@@ -2,6 +2,8 @@
  * Every alert of the gateway (docs/rules/alerts.md#issues-and-texts, test/harness/alert-keys.ts) from its real
  * condition to the operators' channel, on a stack of its own, because some conditions take the whole key-value store
  * away. All conditions are caused at once; each test then waits for one alert.
+ *
+ * @module-tag long
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -221,9 +223,6 @@ const EXPECTED = {
   test_alert: ["Test alert", "This is a test alert from the gateway."],
 } satisfies Partial<Record<AlertKey, readonly [title: string, detail: string | RegExp]>>;
 
-/** Is what an alert says that takes half a minute, because only then a settlement is given up. */
-const isSlow = ([, [, detail]]: readonly [string, readonly [string, string | RegExp]]): boolean => detail === BUDGET;
-
 describe("the operators get an alert for", () => {
   const arrives = async (key: string, [title, detail]: readonly [string, string | RegExp]): Promise<void> => {
     const whom = about.get(key as AlertKey);
@@ -236,11 +235,7 @@ describe("the operators get an alert for", () => {
     expect(alerts).toEqual([{ title, issue, detail: expect.stringMatching(detail) }]);
     expect(alerts[0]?.detail.length).toBeLessThanOrEqual(500);
   };
-  const [slow = [], soon = []] = [true, false].map((is) =>
-    Object.entries(EXPECTED).filter((one) => isSlow(one) === is),
-  );
-  it.each(soon)("%s", arrives);
-  it.each(slow)("%s", { tags: ["long"] }, arrives);
+  it.each(Object.entries(EXPECTED))("%s", arrives);
 });
 
 it("every alert that the table assigns to this file is caused here", () => {

@@ -85,6 +85,25 @@ interface Change {
 const TERM_MS = 10_000;
 const ends = new Map<string, number>();
 
+/** Nobody changes anything: only time passes. */
+const TERM_RUNS_OUT: Change = {
+  what: "its tenant's term ran out, without any change",
+  arrange: async (minted) => {
+    const endMs = Date.now() + TERM_MS;
+    ends.set(minted.mark, endMs);
+    await schedule(minted, new Date(endMs).toISOString());
+  },
+  change: async ({ mark }) => {
+    await waitFor(
+      () => Date.now(),
+      (nowMs) => nowMs > (ends.get(mark) ?? 0),
+      2 * TERM_MS,
+    );
+  },
+  status: 403,
+  code: "tenant_expired",
+};
+
 const CHANGES: readonly Change[] = [
   {
     what: "its key was disabled",
@@ -113,23 +132,6 @@ const CHANGES: readonly Change[] = [
   {
     what: "its tenant's term was ended",
     change: async (minted) => await schedule(minted, new Date(Date.now() - 1000).toISOString()),
-    status: 403,
-    code: "tenant_expired",
-  },
-  {
-    what: "its tenant's term ran out, without any change",
-    arrange: async (minted) => {
-      const endMs = Date.now() + TERM_MS;
-      ends.set(minted.mark, endMs);
-      await schedule(minted, new Date(endMs).toISOString());
-    },
-    change: async ({ mark }) => {
-      await waitFor(
-        () => Date.now(),
-        (nowMs) => nowMs > (ends.get(mark) ?? 0),
-        2 * TERM_MS,
-      );
-    },
     status: 403,
     code: "tenant_expired",
   },
@@ -163,28 +165,32 @@ const CHANGES: readonly Change[] = [
 ];
 
 describe("a waiting request", () => {
-  it.each(CHANGES.map((change) => [change.what, change] as const))(
+  const isRefused = async (_: string, { arrange, change, status, code }: Change): Promise<void> => {
+    const scene = await waitingScene(arrange);
+    await change(scene.minted);
+    scene.release();
+    const { outcomes, rows } = await outcomeOf(scene);
+    expect(outcomes.map((one) => [one.status, one.code])).toEqual(outcomes.map(() => [status, code]));
+    expect(fixture.upstream.seen(`${scene.minted.mark} waiter`)).toEqual([]);
+    expect(new Set(rows.map((row) => row.request_id))).toEqual(new Set(outcomes.map((one) => one.id)));
+    expect(rows).toHaveLength(WAITERS);
+    for (const row of rows) {
+      expect(row).toMatchObject({
+        admission: "rejected",
+        status_code: status,
+        key_id: scene.minted.key.id,
+        total_tokens: 0,
+        cost_usd: 0,
+      });
+      expect(row.queue_wait_ms).toBeGreaterThan(0);
+    }
+  };
+  const named = (some: readonly Change[]) => some.map((change) => [change.what, change] as const);
+  it.each(named(CHANGES))("is refused when %s: its upstream is not called, and it leaves its row", isRefused);
+  it.each(named([TERM_RUNS_OUT]))(
     "is refused when %s: its upstream is not called, and it leaves its row",
-    async (_, { arrange, change, status, code }) => {
-      const scene = await waitingScene(arrange);
-      await change(scene.minted);
-      scene.release();
-      const { outcomes, rows } = await outcomeOf(scene);
-      expect(outcomes.map((one) => [one.status, one.code])).toEqual(outcomes.map(() => [status, code]));
-      expect(fixture.upstream.seen(`${scene.minted.mark} waiter`)).toEqual([]);
-      expect(new Set(rows.map((row) => row.request_id))).toEqual(new Set(outcomes.map((one) => one.id)));
-      expect(rows).toHaveLength(WAITERS);
-      for (const row of rows) {
-        expect(row).toMatchObject({
-          admission: "rejected",
-          status_code: status,
-          key_id: scene.minted.key.id,
-          total_tokens: 0,
-          cost_usd: 0,
-        });
-        expect(row.queue_wait_ms).toBeGreaterThan(0);
-      }
-    },
+    { tags: ["long"] },
+    isRefused,
   );
 
   it("is served in its order, with its new records, when the change still admits it", async () => {
