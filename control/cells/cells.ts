@@ -29,13 +29,22 @@ const cellLiveSchema = fairshareLiveSchema.extend({
   waiting_cells: fairshareLiveSchema.shape.waiting_cells.default([]),
 });
 
-const DEADLINE_MS = 1000;
+/** A write answers after at most this long (docs/rules/freshness.md#write-path); nor does a list of cells wait longer for one. */
+export const BRIEF_DEADLINE_MS = 1000;
+/** For the one cell that a request is about: a far one may have to be connected to and its object to be started. */
+const DEADLINE_MS = 3000;
 /** The cell sums up the ledger for a whole batch of counters. */
 const REBUILD_DEADLINE_MS = 10_000;
 
 export interface CellAddress {
   readonly cell: string;
   readonly url: string;
+}
+
+interface Call {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly deadlineMs?: number;
 }
 
 export class Cells {
@@ -60,7 +69,8 @@ export class Cells {
     const results = await Promise.all(
       this.addresses.map(async ({ cell, url }) => {
         const failedBefore = this.#failed.has(cell);
-        const confirmed = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, { items }).then(
+        const call = { method: "POST", body: { items }, deadlineMs: BRIEF_DEADLINE_MS };
+        const confirmed = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, call).then(
           () => true,
           () => false,
         );
@@ -74,31 +84,33 @@ export class Cells {
   /** Cells that failed and answer again; each is returned once. Cells that still fail are called again by this. */
   async recovered(): Promise<readonly string[]> {
     const missed = this.addresses.filter(({ cell }) => this.#missed.has(cell));
-    await Promise.allSettled(missed.map(async (address) => await this.stats(address)));
+    await Promise.allSettled(missed.map(async (address) => await this.stats(address, BRIEF_DEADLINE_MS)));
     const back = missed.map(({ cell }) => cell).filter((cell) => !this.#failed.has(cell));
     for (const cell of back) this.#missed.delete(cell);
     return back;
   }
 
   /** Throws when the cell does not answer. */
-  async stats(address: CellAddress): Promise<CellStats> {
-    return cellStatsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.stats)).json());
+  async stats(address: CellAddress, deadlineMs = DEADLINE_MS): Promise<CellStats> {
+    return cellStatsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.stats, { deadlineMs })).json());
   }
 
   /** Throws when the cell does not answer. */
   async metrics(address: CellAddress): Promise<CellMetrics> {
-    return cellMetricsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.metrics)).json());
+    const response = await this.#call(address, INTERNAL_PATHS.metrics, { deadlineMs: BRIEF_DEADLINE_MS });
+    return cellMetricsSchema.parse(await response.json());
   }
 
   /** Throws when the cell does not answer. */
   async setCapacity(address: CellAddress, maxInFlight: number | null): Promise<CellStats> {
-    const response = await this.#call(address, INTERNAL_PATHS.capacity, { max_in_flight: maxInFlight }, "PUT");
+    const call = { method: "PUT", body: { max_in_flight: maxInFlight } };
+    const response = await this.#call(address, INTERNAL_PATHS.capacity, call);
     return cellStatsSchema.parse(await response.json());
   }
 
   /** Throws when the cell does not answer. */
-  async live(address: CellAddress): Promise<FairshareLive> {
-    return cellLiveSchema.parse(await (await this.#call(address, INTERNAL_PATHS.live)).json());
+  async live(address: CellAddress, deadlineMs = DEADLINE_MS): Promise<FairshareLive> {
+    return cellLiveSchema.parse(await (await this.#call(address, INTERNAL_PATHS.live, { deadlineMs })).json());
   }
 
   /** Throws when the cell does not answer. */
@@ -112,13 +124,14 @@ export class Cells {
    * does not answer. The cell's Ledger answers this call: it does not show whether the Cell takes configuration.
    */
   async alerts(address: CellAddress, ack: AlertAck | null): Promise<AlertBatch> {
-    const response = await this.#fetch(address, INTERNAL_PATHS.alerts, { ack }, "POST");
+    const call = { method: "POST", body: { ack }, deadlineMs: BRIEF_DEADLINE_MS };
+    const response = await this.#fetch(address, INTERNAL_PATHS.alerts, call);
     return alertBatchSchema.parse(await response.json());
   }
 
   /** What a tenant or key has used, from its budget object. Throws when this cell cannot reach the object. */
   async budgetUsage(address: CellAddress, subject: BudgetSubject): Promise<BudgetRead> {
-    const response = await this.#fetch(address, INTERNAL_PATHS.budgetUsage, subject, "POST");
+    const response = await this.#fetch(address, INTERNAL_PATHS.budgetUsage, { method: "POST", body: subject });
     return budgetReadSchema.parse(await response.json());
   }
 
@@ -126,25 +139,15 @@ export class Cells {
    * Has the cell compare these counters with the ledger; returns for how many it did. Throws when the cell does not answer.
    */
   async rebuildBudgets(address: CellAddress, subjects: readonly BudgetSubject[]): Promise<number> {
-    const response = await this.#fetch(
-      address,
-      INTERNAL_PATHS.budgetRebuild,
-      { subjects },
-      "POST",
-      REBUILD_DEADLINE_MS,
-    );
+    const call = { method: "POST", body: { subjects }, deadlineMs: REBUILD_DEADLINE_MS };
+    const response = await this.#fetch(address, INTERNAL_PATHS.budgetRebuild, call);
     return rebuiltSchema.parse(await response.json()).rebuilt;
   }
 
   /** Calls a cell, and remembers whether it answered. Throws when the cell does not answer, or answers with an error. */
-  async #call(
-    address: CellAddress,
-    path: string,
-    body?: unknown,
-    method = body === undefined ? "GET" : "POST",
-  ): Promise<Response> {
+  async #call(address: CellAddress, path: string, call: Call = {}): Promise<Response> {
     try {
-      const response = await this.#fetch(address, path, body, method);
+      const response = await this.#fetch(address, path, call);
       this.#failed.delete(address.cell);
       return response;
     } catch (error) {
@@ -157,9 +160,7 @@ export class Cells {
   async #fetch(
     { cell, url }: CellAddress,
     path: string,
-    body: unknown,
-    method: string,
-    deadlineMs = DEADLINE_MS,
+    { method = "GET", body, deadlineMs = DEADLINE_MS }: Call,
   ): Promise<Response> {
     const response = await fetch(new URL(path, url), {
       method,

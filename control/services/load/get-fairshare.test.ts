@@ -74,3 +74,20 @@ it("shows the queues of the cell that is named", async () => {
   });
   await expect(getFairshareLive({ cells, own: "down" }, {})).rejects.toMatchObject({ code: "cell_unreachable" });
 });
+
+it("waits longer for the cell that is asked than for the others, which are left out", async () => {
+  const letGo = Promise.withResolvers<undefined>();
+  const silent = createServer((request) => void request.socket.once("close", () => letGo.resolve(undefined)));
+  const slow = createServer((_, response) => {
+    const body = JSON.stringify({ cell: "slow", ...load, waiting: [queue], waiting_cells: ["slow"] });
+    void letGo.promise.then(() => response.writeHead(200, { connection: "close" }).end(body));
+  });
+  servers.push(silent, slow);
+  const addresses = [];
+  for (const [cell, server] of Object.entries({ silent, slow })) {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    addresses.push({ cell, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  }
+  const found = await getFairshareLive({ cells: new Cells(addresses, "internal"), own: "slow" }, {});
+  expect(found).toMatchObject({ cell: "slow", waiting_cells: ["slow"] });
+});

@@ -6,6 +6,7 @@ import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
 import { epochMsQuery } from "../../../shared/schema/common.ts";
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
 import { type CellDirectory, callCell, cellOf, cellQuerySchema } from "../../cells/cell-directory.ts";
+import { BRIEF_DEADLINE_MS } from "../../cells/cells.ts";
 import { parse } from "../../kernel/parse.ts";
 
 export const historyQuerySchema = cellQuerySchema.extend({
@@ -23,7 +24,7 @@ export async function getFairshareLive(directory: CellDirectory, query: unknown)
   const others = directory.cells.addresses.filter(({ cell }) => cell !== address.cell);
   const [own, ...rest] = await Promise.all([
     live,
-    ...others.map(async (other) => await directory.cells.live(other).catch(() => null)),
+    ...others.map(async (other) => await directory.cells.live(other, BRIEF_DEADLINE_MS).catch(() => null)),
   ]);
   const answers = [own, ...rest.filter((answer) => answer !== null)];
   return {

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { CellStats } from "../../../shared/internal.ts";
 import type { CellSeen } from "../../../shared/records.ts";
-import type { Cells } from "../../cells/cells.ts";
+import { BRIEF_DEADLINE_MS, type Cells } from "../../cells/cells.ts";
 import type { HotStore } from "../../hot-store/hot-store.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { parse } from "../../kernel/parse.ts";
@@ -66,7 +66,7 @@ async function allCells(nowMs: number, cells: Cells, store: HotStore): Promise<N
   const seen = new Map<string, CellSeen>(await store.cells().catch(() => new Map<string, CellSeen>()));
   await Promise.all(
     cells.addresses.map(async (address) => {
-      const stats = await cells.stats(address).catch(() => null);
+      const stats = await cells.stats(address, BRIEF_DEADLINE_MS).catch(() => null);
       if (stats !== null) seen.set(address.cell, { ...stats, last_seen_ms: nowMs });
     }),
   );
