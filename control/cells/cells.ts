@@ -32,7 +32,7 @@ const cellLiveSchema = fairshareLiveSchema.extend({
 /** A write answers after at most this long (docs/rules/freshness.md#write-path); nor does a list of cells wait longer for one. */
 export const BRIEF_DEADLINE_MS = 1000;
 /** For the one cell that a request is about: a far one may have to be connected to and its object to be started. */
-const DEADLINE_MS = 3000;
+const DEADLINE_MS = 5000;
 /** The cell sums up the ledger for a whole batch of counters. */
 const REBUILD_DEADLINE_MS = 10_000;
 
