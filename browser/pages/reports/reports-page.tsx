@@ -246,7 +246,7 @@ function ReportBody(props: ReportBodyProps) {
       >
         <DayChart rows={daily} measure={measure} zone={zone} range={range} />
       </Panel>
-      <Panel isFlush title={text(TITLES[by])} actions={<span data-screen-only>{choice}</span>}>
+      <Panel isFlush title={text(TITLES[by])} actions={choice}>
         <Table
           isWhole
           label={text(TITLES[by])}

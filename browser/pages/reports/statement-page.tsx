@@ -206,7 +206,7 @@ function StatementRows({
           {totals.energyWh === null && <p className={classes["notes"]}>{text("energyNone")}</p>}
         </>
       )}
-      <Panel isFlush title={title} actions={<span data-screen-only>{choice}</span>}>
+      <Panel isFlush title={title} actions={choice}>
         <Table
           isWhole
           label={title}

@@ -7,7 +7,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
 import type { DashboardAccess } from "../../../infra/local/dashboard.ts";
 import { startStack } from "../../../infra/local/stack.ts";
 import { launchChromium } from "../../harness/browser/chromium.ts";
@@ -112,6 +112,9 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
+/** The requests of each window that have not ended. */
+const unanswered = new WeakMap<BrowserContext, Set<Request>>();
+
 /** A window of the console in which an admin, or nobody, has signed in. */
 async function opened(
   connected: Browser,
@@ -127,6 +130,13 @@ async function opened(
     timezoneId: "UTC",
     locale: "en-US",
   });
+  const open = new Set<Request>();
+  unanswered.set(context, open);
+  const ended = (request: Request): void => void open.delete(request);
+  context
+    .on("request", (request) => void open.add(request))
+    .on("requestfinished", ended)
+    .on("requestfailed", ended);
   if (isAdmin) await context.request.post("/auth/local", { data: { email, password }, headers: { origin: url } });
   return context;
 }
@@ -204,14 +214,15 @@ async function take(page: Page, name: string): Promise<void> {
 /** Resolves when the page has asked for nothing for a while, and nothing on it is loading. */
 async function settled(page: Page): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  let timer = setTimeout(resolve, QUIET_MS);
+  let timer: NodeJS.Timeout | undefined;
   const again = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(resolve, QUIET_MS);
+    if (unanswered.get(page.context())?.size === 0) timer = setTimeout(resolve, QUIET_MS);
   };
-  page.on("requestfinished", again);
+  const context = page.context().on("request", again).on("requestfinished", again).on("requestfailed", again);
+  again();
   await promise;
-  page.off("requestfinished", again);
+  context.off("request", again).off("requestfinished", again).off("requestfailed", again);
   await page.waitForFunction(() => document.querySelector('[role="status"][aria-label^="Loading"]') === null);
 }
 
