@@ -11,6 +11,7 @@ import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { ownPort } from "../harness/own-port.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -23,7 +24,7 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   upstream = await startTestUpstream();
-  bridge = await startRedisBridge({ backend, token: "token" });
+  bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
   stack = await startStack({
     env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
   });
