@@ -61,8 +61,14 @@ export class Gateway {
 
   /** A Management request that must succeed and be confirmed by every cell. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await this.admin(method, path, body);
-    const text = await response.text();
+    const { response, text } = await waitFor(
+      async () => {
+        const answer = await this.admin(method, path, body);
+        return { response: answer, text: await answer.text() };
+      },
+      // A cell has a second to answer the control service, and a busy machine takes longer. Then nothing was recorded.
+      (answer) => answer.response.status !== 502 || !answer.text.includes('"cell_unreachable"'),
+    );
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
     if (response.headers.has("x-gateway-sync")) await this.#confirmed(`${method} ${path}`);
     return (text === "" ? null : JSON.parse(text)) as T;

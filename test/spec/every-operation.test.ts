@@ -16,6 +16,7 @@ import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { type Operation, readDocument } from "../harness/api-document.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { type Send, targetOf, unique } from "../harness/route-targets.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { fillIn, hostileValues, wrongBodies } from "../harness/wrong-values.ts";
 
 const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "")));
@@ -53,12 +54,23 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const send: Send = async (method, path, body, headers = {}) =>
-  await fetch(`${stack.adminUrl}${path}`, {
+const send: Send = async (method, path, body, headers = {}) => {
+  const init = {
     method: method.toUpperCase(),
     headers: { authorization: `Bearer ${stack.adminToken}`, ...headers },
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-  });
+  };
+  const { response } = await waitFor(
+    async () => {
+      const answer = await fetch(`${stack.adminUrl}${path}`, init);
+      const isUnreachable = answer.status === 502 && (await answer.clone().text()).includes('"cell_unreachable"');
+      return { response: answer, isUnreachable };
+    },
+    // The cell has a second to answer the control service, and a busy machine takes longer. Then nothing was recorded.
+    ({ isUnreachable }) => !isUnreachable,
+  );
+  return response;
+};
 
 const title = ({ method, path }: Operation): string => `${method} ${path}`;
 
