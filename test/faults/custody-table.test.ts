@@ -212,6 +212,7 @@ it("every promised row is there once, when the runtime is killed while the store
   await waitFor(
     () => store.faults("local"),
     (now) => now > met,
+    SHIPPED_WITHIN_MS,
   );
   store.set("local", "none");
   await load.more(ENOUGH);
