@@ -64,9 +64,17 @@ describe("a part that is alive and hangs", () => {
       async () => await gateway.loadOf(held.model.model_name),
       ({ inFlight }) => inFlight === 1,
     );
-    process.kill(stack.parts.get("workerd")?.pid as number, "SIGSTOP");
+    const part = stack.parts.get("workerd");
+    const pid = part?.pid as number;
+    process.kill(pid, "SIGSTOP");
     await cut;
-    await stack.parts.get("workerd")?.ready();
+    // Its connections end before the launcher knows of its end.
+    await waitFor(
+      () => part?.pid ?? null,
+      (now) => now !== null && now !== pid,
+      60_000,
+    );
+    await part?.ready();
     await waitFor(
       async () => await gateway.loadOf(held.model.model_name).catch(() => null),
       (load) => load?.inFlight === 0,
