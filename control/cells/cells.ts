@@ -41,13 +41,15 @@ export interface CellAddress {
 export class Cells {
   readonly addresses: readonly CellAddress[];
   readonly #token: string;
+  readonly #deadlineMs: number;
   readonly #failed = new Set<string>();
   /** Cells that failed and that {@link Cells.recovered} has not returned since. */
   readonly #missed = new Set<string>();
 
-  constructor(addresses: readonly CellAddress[], token: string) {
+  constructor(addresses: readonly CellAddress[], token: string, deadlineMs = DEADLINE_MS) {
     this.addresses = addresses;
     this.#token = token;
+    this.#deadlineMs = deadlineMs;
   }
 
   /**
@@ -159,7 +161,7 @@ export class Cells {
     path: string,
     body: unknown,
     method: string,
-    deadlineMs = DEADLINE_MS,
+    deadlineMs = this.#deadlineMs,
   ): Promise<Response> {
     const response = await fetch(new URL(path, url), {
       method,
