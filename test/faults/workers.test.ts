@@ -16,6 +16,7 @@ import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { account, startLoad } from "../harness/ledger-load.ts";
 import { alertsIn } from "../harness/object-faults.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -55,12 +56,7 @@ const pids = (): Readonly<Record<string, number | null>> =>
 async function again(name: string, signal: "SIGKILL" | "SIGSTOP"): Promise<void> {
   const before = pids();
   process.kill(before[name] ?? 0, signal);
-  await waitFor(
-    () => stack.parts.get(name)?.pid ?? null,
-    (now) => now !== null && now !== before[name],
-    60_000,
-  );
-  await stack.parts.get(name)?.ready();
+  await startedAgain(stack.parts.get(name), before[name] ?? null);
   expect(pids()).toEqual({ ...before, [name]: stack.parts.get(name)?.pid });
 }
 
