@@ -14,6 +14,7 @@ import { buildDocument } from "../../control/api/document.ts";
 import type { ApiDeps } from "../../control/api/types.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { type Operation, readDocument } from "../harness/api-document.ts";
+import { isLateCell } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { type Send, targetOf, unique } from "../harness/route-targets.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -63,11 +64,10 @@ const send: Send = async (method, path, body, headers = {}) => {
   const { response } = await waitFor(
     async () => {
       const answer = await fetch(`${stack.adminUrl}${path}`, init);
-      const isUnreachable = answer.status === 502 && (await answer.clone().text()).includes('"cell_unreachable"');
-      return { response: answer, isUnreachable };
+      return { response: answer, isLate: isLateCell(answer.status, await answer.clone().text()) };
     },
     // The cell has a second to answer the control service, and a busy machine takes longer. Then nothing was recorded.
-    ({ isUnreachable }) => !isUnreachable,
+    ({ isLate }) => !isLate,
   );
   return response;
 };
