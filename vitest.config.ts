@@ -64,6 +64,7 @@ const only = (expression: string): object => ({ tagsFilter: [expression] });
 const node = {
   environment: "node" as const,
   testTimeout: 60_000,
+  // where tests have longer because they start stacks, hooks do that as well
   hookTimeout: 60_000,
   // as the control service is started
   execArgv: ["--import", join(import.meta.dirname, "infra/local/quick-imports.mjs")],
@@ -172,6 +173,7 @@ export default defineConfig({
           maxWorkers: 2,
           isolate: false, // as above
           testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       onRealDatabase("postgres", "*"),
@@ -195,6 +197,7 @@ export default defineConfig({
           globalSetup: ["./test/harness/global-setup.ts", "./test/harness/fault-table.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {
@@ -229,6 +232,7 @@ export default defineConfig({
           globalSetup: ["./test/harness/fault-table.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {
@@ -240,6 +244,7 @@ export default defineConfig({
           globalSetup: ["./test/fronts/setup.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {
@@ -276,6 +281,7 @@ export default defineConfig({
           include: ["test/upgrades/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       { test: { ...node, name: "properties", include: SIZED_PROPERTIES, env: { PROPERTY_RUNS: "full" } } },
@@ -287,6 +293,7 @@ export default defineConfig({
           globalSetup: ["./test/harness/fault-table.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
     ],

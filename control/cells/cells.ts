@@ -50,13 +50,15 @@ interface Call {
 export class Cells {
   readonly addresses: readonly CellAddress[];
   readonly #token: string;
+  readonly #confirmWithinMs: number;
   readonly #failed = new Set<string>();
   /** Cells that failed and that {@link Cells.recovered} has not returned since. */
   readonly #missed = new Set<string>();
 
-  constructor(addresses: readonly CellAddress[], token: string) {
+  constructor(addresses: readonly CellAddress[], token: string, confirmWithinMs = BRIEF_DEADLINE_MS) {
     this.addresses = addresses;
     this.#token = token;
+    this.#confirmWithinMs = confirmWithinMs;
   }
 
   /**
@@ -69,7 +71,7 @@ export class Cells {
     const results = await Promise.all(
       this.addresses.map(async ({ cell, url }) => {
         const failedBefore = this.#failed.has(cell);
-        const call = { method: "POST", body: { items }, deadlineMs: BRIEF_DEADLINE_MS };
+        const call = { method: "POST", body: { items }, deadlineMs: this.#confirmWithinMs };
         const confirmed = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, call).then(
           () => true,
           () => false,

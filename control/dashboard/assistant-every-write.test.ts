@@ -128,7 +128,6 @@ it.each(CHANGES.map((operation) => [`${operation.method} ${operation.path}`, ope
     expect(tried).toBeGreaterThan(0);
     expect(problems).toEqual([]);
   },
-  60_000,
 );
 
 const CREATIONS = OPERATIONS.filter(({ method, path }) =>
@@ -176,7 +175,6 @@ it.each(CREATIONS.map((operation) => [operation.path, operation] as const))(
     expect(made).toBeGreaterThan(0);
     expect(problems).toEqual([]);
   },
-  60_000,
 );
 
 /** Whether a text of a card says this value. */

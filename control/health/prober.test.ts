@@ -11,12 +11,14 @@ const HOUR_MS = 3_600_000;
 const INTERVAL_MS = 900_000;
 /** An interval, its jitter, and the tick of the job that notices. */
 const ROUND_MS = INTERVAL_MS * 1.1 + 30_000;
+/** No probe of these tests ends by it, on a busy machine either. */
+const PROBE_TIMEOUT_MS = 20_000;
 const REFUSED = { status: 401 };
 
 let scene: HealthScene;
 
 beforeAll(async () => {
-  scene = await startHealthScene();
+  scene = await startHealthScene({ probeTimeoutMs: PROBE_TIMEOUT_MS });
 });
 afterEach(async () => {
   await scene.clear();
@@ -111,7 +113,7 @@ describe("a model that is checked", () => {
 
 describe("the worker", () => {
   it("ends at once, and drops the checks that were running", async () => {
-    const ending = await startHealthScene();
+    const ending = await startHealthScene({ probeTimeoutMs: PROBE_TIMEOUT_MS });
     try {
       const model = await ending.model();
       ending.answers = { completions: null };

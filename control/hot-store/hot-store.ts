@@ -21,14 +21,14 @@ export class HotStore {
   readonly #redis: Redis;
 
   /** `url`: `http(s)://` of a REST endpoint, which `token` is for, or `redis(s)://`. */
-  constructor(url: string, token: string) {
+  constructor(url: string, token: string, deadlineMs = DEADLINE_MS) {
     this.#redis = isNativeRedisUrl(url)
-      ? new NativeRedis(url, DEADLINE_MS)
+      ? new NativeRedis(url, deadlineMs)
       : new Redis({
           url,
           token,
           retry: false,
-          signal: () => AbortSignal.timeout(DEADLINE_MS),
+          signal: () => AbortSignal.timeout(deadlineMs),
           automaticDeserialization: false,
           enableTelemetry: false,
         });

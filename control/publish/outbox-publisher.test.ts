@@ -6,6 +6,7 @@ import { modelRecordSchema, resolvedKeySchema, storeKeys } from "../../shared/re
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { ownPort } from "../../test/harness/own-port.ts";
 
 let control: TestControl;
 
@@ -78,7 +79,7 @@ describe("publishing", () => {
 
   it("does not let a store that is back wait for the next attempt", async () => {
     const backend = memoryBackend();
-    const bridge = await startRedisBridge({ backend, token: "t" });
+    const bridge = await startRedisBridge({ backend, token: "t", port: await ownPort() });
     const own = await startControl({ storeUrl: bridge.url });
     await bridge.close();
     expect((await own.request("POST", "/api/v1/models", { model_name: "m" })).headers.get("x-gateway-sync")).toBe(

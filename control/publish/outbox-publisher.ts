@@ -28,20 +28,22 @@ export class OutboxPublisher implements Publisher {
   readonly #store: HotStore;
   readonly #cells: Cells;
   readonly #log: Logger;
+  readonly #answerWithinMs: number;
   /** The last publication could not reach the store. */
   #storeAway = false;
 
-  constructor(db: Database, store: HotStore, cells: Cells, log: Logger) {
+  constructor(db: Database, store: HotStore, cells: Cells, log: Logger, answerWithinMs = ANSWER_WITHIN_MS) {
     this.#db = db;
     this.#store = store;
     this.#cells = cells;
     this.#log = log;
+    this.#answerWithinMs = answerWithinMs;
   }
 
   async publish(outboxIds: readonly number[]): Promise<"done" | "pending"> {
     if (outboxIds.length === 0) return "done";
     const timer = Promise.withResolvers<"pending">();
-    const handle = setTimeout(() => timer.resolve("pending"), ANSWER_WITHIN_MS);
+    const handle = setTimeout(() => timer.resolve("pending"), this.#answerWithinMs);
     try {
       return await Promise.race([this.#publishIds(outboxIds), timer.promise]);
     } finally {

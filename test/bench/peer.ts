@@ -4,11 +4,10 @@
  * it is missing.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { listen } from "../../infra/local/http/listen.ts";
 import { type Child, type Guard, startChild } from "../../infra/local/process/child.ts";
+import { ownPort } from "../harness/own-port.ts";
 
 const PACKAGE = "@portkey-ai/gateway";
 const VERSION = "1.15.2";
@@ -72,16 +71,10 @@ async function fetched(guard: Guard): Promise<string> {
   return entryOf(folder);
 }
 
-async function freePort(): Promise<number> {
-  const probe = await listen(createServer(), "127.0.0.1", 0);
-  await probe.close();
-  return Number(new URL(probe.url).port);
-}
-
 /** Installs and starts the peer. When that fails it throws, and leaves nothing behind. */
 export async function startPeer(guard: Guard): Promise<Peer> {
   const script = await fetched(guard);
-  const port = await freePort();
+  const port = await ownPort();
   const child = await startChild(
     {
       name: "peer",

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster.close();
   await upstream.close();
-}, 60_000);
+});
 
 /**
  * Waits until the tenant has used what its rows say; returns how much. `check`: before each look budgets are held against the

@@ -5,13 +5,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { listen } from "../../infra/local/http/listen.ts";
 import { jsonLine } from "../../infra/local/process/child.ts";
 import { Gateway } from "../harness/gateway.ts";
+import { ownPort } from "../harness/own-port.ts";
 import { startSharedStores } from "../harness/shared-stores.ts";
 import { bucketOptions, startBucketServer } from "./bucket-server.ts";
 import { type BucketWay, openBucketWay } from "./bucket-way.ts";
@@ -76,10 +75,8 @@ export async function startCluster(): Promise<Cluster> {
   return {
     join: async ({ clockAheadSecs = 0, env: more = {} } = {}) => {
       count += 1;
-      const probe = await listen(createServer(), "127.0.0.1", 0);
-      await probe.close();
       const way = await openBucketWay(bucket.url);
-      const port = Number(new URL(probe.url).port);
+      const port = await ownPort();
       const peers = await ways.open(port);
       const { address } = peers;
       const env = {

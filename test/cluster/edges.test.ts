@@ -1,11 +1,10 @@
 /** Data planes alone as instances of a cluster, with one control service beside them, as in containers. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CONTROL_ARGS } from "../../infra/local/control.ts";
-import { listen } from "../../infra/local/http/listen.ts";
+import { ownPort } from "../harness/own-port.ts";
 import { startPlanes } from "../harness/planes.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { bucketOptions, startBucketServer } from "./bucket-server.ts";
@@ -16,12 +15,10 @@ it("an instance serves what another one has served, also when that one has left"
   const folder = mkdtempSync(join(tmpdir(), "gateway-edges-"));
   const [upstream, bucket] = await Promise.all([startTestUpstream(), startBucketServer()]);
   const inCluster = async (): Promise<Record<string, string>> => {
-    const probe = await listen(createServer(), "127.0.0.1", 0);
-    await probe.close();
     return {
       GATEWAY_CLUSTER_BUCKET: "s3://gateway/objects",
       GATEWAY_CLUSTER_OPTIONS: bucketOptions(bucket.url),
-      GATEWAY_CLUSTER_LISTEN: `127.0.0.1:${probe.port}`,
+      GATEWAY_CLUSTER_LISTEN: `127.0.0.1:${await ownPort()}`,
       GATEWAY_CLUSTER_KEY: "a secret that every instance of the cluster has",
     };
   };

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster.close();
   await upstream.close();
-}, 60_000);
+});
 
 /** The owner of the Cell, or an instance that is not. */
 function one(who: "owner" | "another"): Instance {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster.close();
   await upstream.close();
-}, 60_000);
+});
 
 /** The owner of the Cell, or an instance that is not. */
 function one(which: "owner" | "another"): Instance {

@@ -59,7 +59,11 @@ describe.each(["directly", "behind a transaction pooler"])("replicas that start 
     if (how !== "directly") database.port = String(pooler.port);
     const replicas = await Promise.all(Array.from({ length: REPLICAS }, async () => await start(database.href)));
 
-    const applied = replicas.flatMap(migratedBy);
+    // Its log has another way to here than what it says when it listens.
+    const applied = await waitFor(
+      () => replicas.flatMap(migratedBy),
+      (names) => names.length > 0,
+    );
     expect(replicas.filter((replica) => migratedBy(replica).length > 0)).toHaveLength(1);
     const client = new pg.Client({ connectionString: direct });
     await client.connect();

@@ -18,6 +18,8 @@ import { startDistant } from "../harness/distant.ts";
 
 const TENANTS = 2;
 const KEYS_EACH = 2;
+/** Every write of these tests is confirmed, however long its turn takes on a busy machine. */
+const ANSWER_WITHIN_MS = 20_000;
 const TENANT_FIELDS = ["weight", "tokens_per_minute", "max_in_flight", "status"] as const;
 
 /** The second replica has a slower connection to the store. */
@@ -25,9 +27,9 @@ let replicas: readonly [TestControl, TestControl];
 let distant: Listening;
 
 beforeAll(async () => {
-  const first = await startControl();
+  const first = await startControl({ answerWithinMs: ANSWER_WITHIN_MS });
   distant = await startDistant(first.places.storeUrl);
-  replicas = [first, await startControl({ beside: first, storeUrl: distant.url })];
+  replicas = [first, await startControl({ beside: first, storeUrl: distant.url, answerWithinMs: ANSWER_WITHIN_MS })];
 });
 afterAll(async () => {
   await replicas[1].close();

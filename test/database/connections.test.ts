@@ -36,7 +36,8 @@ it("survives the loss of all its connections", async () => {
   for (const round of [1, 2, 3]) {
     const many = await Promise.all(Array.from({ length: 8 }, async (_, at) => await create(`before-${round}-${at}`)));
     expect(new Set(many)).toEqual(new Set([200]));
-    const cut = await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [
+    // It waits until they have ended: one that ends later would end within the next round.
+    const cut = await server.query("SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = $1", [
       rows[0]?.name,
     ]);
     expect(cut.rowCount).toBeGreaterThan(0);

@@ -15,6 +15,8 @@ import { startDistant } from "../harness/distant.ts";
 
 const BASE = "http://127.0.0.1:9/v1";
 const ENDPOINTS = 3;
+/** Every write of this test is confirmed, however long its turn takes on a busy machine. */
+const ANSWER_WITHIN_MS = 20_000;
 const COUNTS = ["vision_max_images", "tool_loop_max_turns", "compression_min_tokens"] as const;
 
 /** The second replica has a slower connection to the store. */
@@ -23,9 +25,9 @@ let distant: Listening;
 let worlds = 0;
 
 beforeAll(async () => {
-  const first = await startControl();
+  const first = await startControl({ answerWithinMs: ANSWER_WITHIN_MS });
   distant = await startDistant(first.places.storeUrl);
-  replicas = [first, await startControl({ beside: first, storeUrl: distant.url })];
+  replicas = [first, await startControl({ beside: first, storeUrl: distant.url, answerWithinMs: ANSWER_WITHIN_MS })];
 });
 afterAll(async () => {
   await replicas[1].close();

@@ -28,7 +28,8 @@ let ctx: VerbContext;
 let statements: { readonly query: string; readonly params: unknown[] }[] = [];
 
 beforeAll(async () => {
-  control = await startControl();
+  // A resync writes 50,000 copies, and a busy machine takes more than a second for a batch of them.
+  control = await startControl({ answerWithinMs: 20_000 });
   pool = new pg.Pool({ connectionString: control.places.databaseUrl, max: 2 });
   const logger = { logQuery: (query: string, params: unknown[]) => void statements.push({ query, params }) };
   ctx = { ...control.ctx, db: drizzle(pool, { logger }) as unknown as Database };

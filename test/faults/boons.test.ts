@@ -32,7 +32,8 @@ beforeAll(async () => {
   sidecar.answer = () => null;
   tools = await startHttpSink();
   tools.answer = () => ({ status: 500, body: "broken" });
-  const more = { GATEWAY_COMPRESSOR_URL: sidecar.url, GATEWAY_COMPRESSOR_TIMEOUT_MS: "200" };
+  // What hangs gets time enough to be asked at all, on a busy machine too.
+  const more = { GATEWAY_COMPRESSOR_URL: sidecar.url, GATEWAY_COMPRESSOR_TIMEOUT_MS: "2000" };
   stack = await startStack({ env: stackEnv(folder, more) });
   gateway = new Gateway(stack);
   const helper = async (model_name: string, api_base: string, more: object = {}): Promise<Model> =>
@@ -46,7 +47,7 @@ beforeAll(async () => {
     vision_fallback_model: "describer-away",
     structured_output_enabled: true,
     structured_output_fixer_model: "fixer-of-garbage",
-    structured_output_timeout_ms: 2_000,
+    structured_output_timeout_ms: 10_000,
     tool_loop_enabled: true,
     compression_enabled: true,
     compression_allow_lossy: true,
@@ -54,7 +55,7 @@ beforeAll(async () => {
   await gateway.must("PUT", "/settings/auto-router", {
     classifier_enabled: true,
     classifier_model: "classifier-that-hangs",
-    classifier_timeout_ms: 100,
+    classifier_timeout_ms: 2_000,
   });
 });
 afterAll(async () => {

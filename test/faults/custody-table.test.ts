@@ -17,6 +17,7 @@ import { stackEnv } from "../harness/global-setup.ts";
 import { account, type Ended, isPromised, startLoad } from "../harness/ledger-load.ts";
 import { alertsIn } from "../harness/object-faults.ts";
 import { FULL_CELL } from "../harness/small-ledger.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -202,16 +203,13 @@ it("every promised row is there once, when the runtime is killed while the store
   await load.promised(ENOUGH);
   const before = { pid: stack.parts.get("workerd")?.pid ?? 0, killedAt: Date.now() };
   process.kill(before.pid, "SIGKILL");
-  await waitFor(
-    () => stack.parts.get("workerd")?.pid ?? null,
-    (pid) => pid !== null && pid !== before.pid,
-  );
-  await stack.parts.get("workerd")?.ready();
+  await startedAgain(stack.parts.get("workerd"), before.pid);
   const backAt = Date.now();
   const met = store.faults("local");
   await waitFor(
     () => store.faults("local"),
     (now) => now > met,
+    SHIPPED_WITHIN_MS,
   );
   store.set("local", "none");
   await load.more(ENOUGH);

@@ -13,6 +13,7 @@ import { type KillableStore, STORE_TOKEN, startKillableStore } from "../harness/
 import { launchReady, processesOf } from "../harness/launched.ts";
 import { account, type Ended, isPromised, startLoad } from "../harness/ledger-load.ts";
 import { type Postgres, startPostgres } from "../harness/postgres.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -58,11 +59,7 @@ describe("a part of the stack that is killed under load loses no row and doubles
     const pid = stack.parts.get(part)?.pid ?? 0;
     expect(pid).toBeGreaterThan(0);
     process.kill(pid, "SIGKILL");
-    await waitFor(
-      () => stack.parts.get(part)?.pid ?? null,
-      (now) => now !== null && now !== pid,
-    );
-    await stack.parts.get(part)?.ready();
+    await startedAgain(stack.parts.get(part), pid);
   }
 
   it.each([

@@ -39,7 +39,8 @@ it.each([
   const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...variables } });
   const said: string[] = [];
   child.stdout.on("data", (data: Buffer) => said.push(data.toString()));
-  const ended = once(child, "exit");
+  // Not its exit: what it said may still be on its way then.
+  const ended = once(child, "close");
   const wrangler = await asked;
   const gone = once(wrangler, "close");
   child.kill(signal);

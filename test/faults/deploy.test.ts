@@ -3,9 +3,10 @@
  *
  * @module-tag long
  */
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { describe, expect, it } from "vitest";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   DEPLOYED_KEY,
   DEPLOYED_PEPPER,
@@ -209,9 +210,15 @@ describe("a deployment that cannot be tried first", () => {
 
   it("brings the secrets along when it is the first, and leaves no file of them", async () => {
     scene.platform.worker = null;
-    const files = (): readonly string[] =>
-      readdirSync(tmpdir()).filter((name) => /^gateway-(stdin|secrets)-/.test(name));
-    const outcome = await run(["--first"]);
+    // A temporary folder of its own: the machine's has what other runs are making, or have left.
+    const folder = mkdtempSync(join(tmpdir(), "gateway-deploy-files-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const usual = process.env["TMPDIR"];
+    process.env["TMPDIR"] = folder;
+    const outcome = await run(["--first"]).finally(() => {
+      if (usual === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = usual;
+    });
     expect(outcome.changes).toEqual(["deploy v1.2.3 migrated to v1 with 5 secrets", "domains"]);
     expect(scene.worker.secrets).toEqual({
       GATEWAY_INTERNAL_TOKEN: scene.stack.internalToken,
@@ -222,7 +229,7 @@ describe("a deployment that cannot be tried first", () => {
     });
     expect(outcome.lines).toContain("to go back: npx wrangler delete --env production");
     expect(outcome.ok).toBe(true);
-    expect(files()).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it("is the first too when a secret was set before, which makes the Worker", async () => {

@@ -119,7 +119,12 @@ async function listening(server: Server): Promise<string> {
 }
 
 it("finds nothing wrong with a gateway that is well, and shows no secret", async () => {
-  const well = await report();
+  // A cell that answers after its second, as on a busy machine, is away for that report.
+  const well = await waitFor(
+    async () => await report(),
+    (found) => !wrong(found).some((finding) => /\bcell\b/.test(finding.join(" "))),
+    60_000,
+  );
   // the room on the disks of the machine that runs the tests is not the gateway's
   expect(wrong(well).filter(([, , check]) => check !== "disk")).toEqual([]);
   const looked = new Set(well.findings.map(({ part, check }) => `${part}: ${check}`));

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useBridgedStack } from "../harness/bridged-stack.ts";
 import { busyClients, statusOf, verdictOn } from "../harness/busy-clients.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -28,8 +29,7 @@ const disabledUnderLoad = (workers: number): void => {
   async function restart(): Promise<void> {
     const pid = runtime();
     process.kill(pid, "SIGKILL");
-    await waitFor(runtime, (now) => now !== 0 && now !== pid);
-    await bridged.stack.parts.get("workerd")?.ready();
+    await startedAgain(bridged.stack.parts.get("workerd"), pid);
   }
 
   async function setDisabled(minted: Minted, disabled: boolean): Promise<string | null> {

@@ -10,6 +10,7 @@ import { processStart } from "../../control/db/process-start.mjs";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -38,24 +39,19 @@ afterAll(async () => {
 });
 
 describe("a part that is alive and hangs", () => {
-  const startedAgain = async (name: string): Promise<void> => {
+  const comesBack = async (name: string): Promise<void> => {
     const part = stack.parts.get(name);
     const pid = part?.pid as number;
     process.kill(pid, "SIGSTOP");
-    await waitFor(
-      () => part?.pid ?? null,
-      (now) => now !== null && now !== pid,
-      60_000,
-    );
-    await part?.ready();
+    await startedAgain(part, pid);
     expect(processStart(pid)).toBeUndefined();
     expect(log.filter((line) => line.startsWith(`stack | ${name} did not answer for`))).toHaveLength(1);
     const answer = await gateway.chat(minted);
     expect(answer.status).toBe(200);
     await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
   };
-  it("is started again: workerd", async () => await startedAgain("workerd"));
-  it.each(["control", "clickhouse"])("is started again: %s", { tags: ["long"] }, startedAgain);
+  it("is started again: workerd", async () => await comesBack("workerd"));
+  it.each(["control", "clickhouse"])("is started again: %s", { tags: ["long"] }, comesBack);
 
   it("ends the requests that wait for it, and no slot stays taken", { tags: ["long"] }, async () => {
     const held = await gateway.mint(upstream.url, "hang");
@@ -64,9 +60,12 @@ describe("a part that is alive and hangs", () => {
       async () => await gateway.loadOf(held.model.model_name),
       ({ inFlight }) => inFlight === 1,
     );
-    process.kill(stack.parts.get("workerd")?.pid as number, "SIGSTOP");
+    const part = stack.parts.get("workerd");
+    const pid = part?.pid as number;
+    process.kill(pid, "SIGSTOP");
     await cut;
-    await stack.parts.get("workerd")?.ready();
+    // Its connections end before the launcher knows of its end.
+    await startedAgain(part, pid);
     await waitFor(
       async () => await gateway.loadOf(held.model.model_name).catch(() => null),
       (load) => load?.inFlight === 0,

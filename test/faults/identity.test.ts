@@ -271,7 +271,10 @@ it("what was verified is counted", async () => {
   );
   expect(counts['result="expired"']).toBe(1);
   expect(counts['result="ok"']).toBeGreaterThan(10);
-  const refreshes = await metric("gateway_jwks_refresh_total");
+  const refreshes = await waitFor(
+    async () => await metric("gateway_jwks_refresh_total"),
+    (shown) => shown['issuer_index="2",result="ok"'] !== undefined,
+  );
   expect(refreshes['issuer_index="2",result="error"']).toBeGreaterThan(0);
   expect(refreshes['issuer_index="2",result="ok"']).toBe(1);
 });

@@ -11,6 +11,8 @@ import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { ownPort } from "../harness/own-port.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -23,7 +25,7 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   upstream = await startTestUpstream();
-  bridge = await startRedisBridge({ backend, token: "token" });
+  bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
   stack = await startStack({
     env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
   });
@@ -70,11 +72,7 @@ describe("a cell that was killed", () => {
     expect(pid).toBeGreaterThan(0);
     process.kill(pid, "SIGKILL");
     await pending("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
-    await waitFor(
-      () => stack.parts.get("workerd")?.pid ?? null,
-      (now) => now !== null && now !== pid,
-    );
-    await stack.parts.get("workerd")?.ready();
+    await startedAgain(stack.parts.get("workerd"), pid);
     await drained();
     expect(await statusOf(minted)).toBe(403);
     expect(await gateway.must("GET", "/capacity")).toEqual({ max_in_flight: 3, cell: "local" });

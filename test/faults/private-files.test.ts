@@ -25,13 +25,24 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
+/** What is read of a file or folder; null: it is gone. The parts of a running stack remove files and folders. */
+function unlessGone<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
 /** Every folder and file at or below a path, with its permissions. */
 function rightsBelow(path: string): readonly (readonly [path: string, mode: number, isFolder: boolean])[] {
   const entry = statSync(path, { throwIfNoEntry: false });
   if (entry === undefined) return [];
   const own = [path, entry.mode & 0o777, entry.isDirectory()] as const;
   if (!entry.isDirectory()) return [own];
-  return [own, ...readdirSync(path).flatMap((name) => rightsBelow(join(path, name)))];
+  const names = unlessGone(() => readdirSync(path)) ?? [];
+  return [own, ...names.flatMap((name) => rightsBelow(join(path, name)))];
 }
 
 /** The files and folders that another user could read, write or list. */
@@ -42,7 +53,7 @@ const open = (): readonly (readonly [string, number, boolean])[] =>
 
 const filesWith = (text: string): readonly string[] =>
   rightsBelow(dataDir)
-    .filter(([path, , isFolder]) => !isFolder && readFileSync(path).includes(text))
+    .filter(([path, , isFolder]) => !isFolder && unlessGone(() => readFileSync(path))?.includes(text) === true)
     .map(([path]) => path.slice(dataDir.length));
 
 describe("the data folder", () => {

@@ -14,6 +14,7 @@ import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { readReleasedWorker } from "../released/released-worker.ts";
@@ -73,12 +74,7 @@ async function change(name: string, release: Release): Promise<void> {
   const part = stack.parts.get(name);
   const [before, runs] = [part?.pid ?? null, started(release)];
   process.kill(before ?? 0, "SIGKILL");
-  await waitFor(
-    () => part?.pid ?? null,
-    (now) => now !== null && now !== before,
-    60_000,
-  );
-  await part?.ready();
+  await startedAgain(part, before);
   // The first request to a process starts its code.
   await waitFor(
     async () => {

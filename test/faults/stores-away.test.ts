@@ -12,6 +12,7 @@ import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { busyClients, statusOf } from "../harness/busy-clients.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { ownPort } from "../harness/own-port.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -43,7 +44,7 @@ async function started(name: string, env: Readonly<Record<string, string>>): Pro
 describe("the key-value store", () => {
   it("that is away makes requests of unknown keys 503, and they are served when it is back", async () => {
     const backend = memoryBackend();
-    let bridge = await startRedisBridge({ backend, token: "token" });
+    let bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
     const port = Number(new URL(bridge.url).port);
     const [stack, gateway] = await started("store", { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
     try {
@@ -74,7 +75,7 @@ describe("the key-value store", () => {
 
   it("that is away does not hold back a revocation: the write says that it is pending, yet nothing that starts after it is served", async () => {
     const backend = memoryBackend();
-    let bridge = await startRedisBridge({ backend, token: "token" });
+    let bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
     const port = Number(new URL(bridge.url).port);
     const [stack, gateway] = await started("revoke", { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
     try {

@@ -10,12 +10,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import { readExposition } from "../harness/exposition.ts";
+import { readExposition, scrapeWith } from "../harness/exposition.ts";
 import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { account, startLoad } from "../harness/ledger-load.ts";
 import { alertsIn } from "../harness/object-faults.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -55,12 +56,7 @@ const pids = (): Readonly<Record<string, number | null>> =>
 async function again(name: string, signal: "SIGKILL" | "SIGSTOP"): Promise<void> {
   const before = pids();
   process.kill(before[name] ?? 0, signal);
-  await waitFor(
-    () => stack.parts.get(name)?.pid ?? null,
-    (now) => now !== null && now !== before[name],
-    60_000,
-  );
-  await stack.parts.get(name)?.ready();
+  await startedAgain(stack.parts.get(name), before[name] ?? null);
   expect(pids()).toEqual({ ...before, [name]: stack.parts.get(name)?.pid });
 }
 
@@ -228,7 +224,7 @@ describe("several Worker processes", () => {
   });
 
   it("are one gateway in metrics, log, spans and alerts", async () => {
-    const scrape = async () => await readExposition(await (await fetch(`${stack.metricsUrl}/metrics`)).text());
+    const scrape = async () => await readExposition(await scrapeWith(["local"], stack.metricsUrl));
     const served = async () =>
       (await scrape()).value("gateway_requests_total", { cell: "local", admission: "fast", status: "2xx" }) ?? 0;
     const refused = async () =>
@@ -244,8 +240,7 @@ describe("several Worker processes", () => {
         return response.headers.get("x-gateway-request-id") ?? "";
       }),
     );
-    await waitFor(served, (now) => now >= before.served + WORKERS);
-    expect(await served()).toBe(before.served + WORKERS);
+    expect(await waitFor(served, (now) => now >= before.served + WORKERS)).toBe(before.served + WORKERS);
     for (const id of ids) {
       await waitFor(
         () => lines.filter((line) => line.startsWith("workerd | ") && line.includes(id)).length,
@@ -267,6 +262,7 @@ describe("several Worker processes", () => {
       () => alertsIn(lines).filter((alert) => alert["key"] === "admin_auth_failures").length,
       (count) => count === 1,
     );
-    expect(await refused()).toBe(before.refused + 21);
+    // Each process counts its own, after it has answered.
+    expect(await waitFor(refused, (now) => now >= before.refused + 21)).toBe(before.refused + 21);
   });
 });

@@ -24,11 +24,11 @@ export function itServesTheConsole(front: () => FrontAddress, host: string): voi
   it("tells the console who came, whatever the client says", async () => {
     const log = new StackLog(inject("logFile"));
     expect((await signIn("not the password")).status).toBe(401);
-    const text = await waitFor(
-      () => log.text(),
-      (lines) => lines.includes("sign_in_failed"),
+    const address = await waitFor(
+      () => /"sign_in_failed","address":"([^"]*)"/.exec(log.text())?.[1],
+      (found) => found !== undefined,
     );
-    expect(/"sign_in_failed","address":"([^"]*)"/.exec(text)?.[1]).toBe(CLIENT_ADDRESS);
+    expect(address).toBe(CLIENT_ADDRESS);
   });
 
   it("tells it that TLS was spoken, so that its cookies are for TLS alone", async () => {

@@ -9,8 +9,8 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { listen } from "../../infra/local/http/listen.ts";
 import { makeCertificate } from "../harness/certificates.ts";
+import { ownPort } from "../harness/own-port.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import type { FrontAddress } from "./https-client.ts";
 
@@ -56,7 +56,7 @@ export function useFront(program: FrontProgram): () => FrontAddress {
     const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
     writeFileSync(certFile, cert);
     writeFileSync(keyFile, key, { mode: 0o600 });
-    const at = { folder, port: await freePort(), plainPort: await freePort(), certFile, keyFile };
+    const at = { folder, port: await ownPort(), plainPort: await ownPort(), certFile, keyFile };
     const configFile = join(folder, program.configuration);
     const text = readFileSync(join(FRONTS, program.configuration), "utf8");
     writeFileSync(configFile, changed(text, program.changes(at)));
@@ -94,12 +94,6 @@ function changed(text: string, changes: readonly (readonly [string, string])[]):
     if (!now.includes(from)) throw new Error(`the configuration has no ${from}`);
     return now.replaceAll(from, to);
   }, text);
-}
-
-async function freePort(): Promise<number> {
-  const probe = await listen(net.createServer(), "127.0.0.1", 0);
-  await probe.close();
-  return probe.port;
 }
 
 async function isListening(port: number): Promise<boolean> {

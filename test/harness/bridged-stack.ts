@@ -8,6 +8,7 @@ import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { Gateway } from "./gateway.ts";
 import { stackEnv } from "./global-setup.ts";
+import { ownPort } from "./own-port.ts";
 
 interface BridgedStack {
   readonly backend: ReturnType<typeof memoryBackend>;
@@ -25,7 +26,7 @@ export function useBridgedStack(workers = 1): BridgedStack {
   let stack: Stack;
   let gateway: Gateway;
   beforeAll(async () => {
-    bridge = await startRedisBridge({ backend, token: "token" });
+    bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
     stack = await startStack({
       env: stackEnv(dataDir, {
         GATEWAY_REDIS_URL: bridge.url,

@@ -97,6 +97,11 @@ export interface ControlOptions {
   /** Absent: an analytics store at an address where no server listens. */
   readonly analytics?: AnalyticsStore;
   readonly probeTimeoutMs?: number;
+  /**
+   * How long store and cell have to answer, and a write waits for them; absent: as long as in the product, which a busy machine
+   * may not keep.
+   */
+  readonly answerWithinMs?: number;
   /** Absent: an address where no server listens. */
   readonly upstreamBaseUrl?: string;
   /** The data plane to which benchmarks go; absent: an address where no server listens. */
@@ -111,9 +116,9 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const places = options.beside?.places ?? (await startPlaces());
   const { cell } = places;
   const connection = await openMigrated(places.databaseUrl);
-  const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal");
-  const store = new HotStore(options.storeUrl ?? places.storeUrl, "t");
-  const publisher = new OutboxPublisher(connection.db, store, cells, log);
+  const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal", options.answerWithinMs);
+  const store = new HotStore(options.storeUrl ?? places.storeUrl, "t", options.answerWithinMs);
+  const publisher = new OutboxPublisher(connection.db, store, cells, log, options.answerWithinMs);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
   const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
   const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey);

@@ -6,6 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { getMetricsFromIterator, type PromData, type PromHistogramData, type PromMetrics } from "prom2javascript";
 import { programPath } from "./program-path.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** The content of a scrape. */
 export interface Exposition {
@@ -29,6 +30,17 @@ export async function readExposition(text: string): Promise<Exposition> {
     histogram: (name, labels) => find<PromHistogramData>(name, labels),
     faults: [...faultsOfLines(lines), ...faultsOfSeries(families), ...faultsByPromtool(text)],
   };
+}
+
+/**
+ * The text of a scrape in which all of these cells have answered. A cell has a second for that, and a busy machine takes longer:
+ * then the scrape has no sample of it.
+ */
+export async function scrapeWith(cells: readonly string[], metricsUrl: string): Promise<string> {
+  return await waitFor(
+    async () => await (await fetch(`${metricsUrl}/metrics`)).text(),
+    (text) => cells.every((cell) => text.includes(`\ngateway_cell_up{cell="${cell}"} 1\n`)),
+  );
 }
 
 function identity(labels: Readonly<Record<string, string>>): string {

@@ -64,12 +64,15 @@ export class Gateway {
     const response = await this.admin(method, path, body);
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-    if (response.headers.has("x-gateway-sync")) await this.#confirmed(`${method} ${path}`);
+    if (response.headers.has("x-gateway-sync")) await this.confirmed(`${method} ${path}`);
     return (text === "" ? null : JSON.parse(text)) as T;
   }
 
-  /** A write whose answer no longer waited for every cell has reached them when nothing is pending. */
-  async #confirmed(write: string): Promise<void> {
+  /**
+   * Waits until everything that was written has reached every cell: an answer to a write, also to one of a page, no longer
+   * waits for a cell that takes more than a second.
+   */
+  async confirmed(write: string): Promise<void> {
     const { metricsUrl } = this.#at;
     if (metricsUrl === undefined) throw new Error(`${write} was not confirmed by every cell`);
     await waitFor(

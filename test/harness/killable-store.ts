@@ -1,6 +1,7 @@
 /** A key-value store in a process of its own, which a test can kill. It starts again at the same address, empty. */
 import { join } from "node:path";
 import { type Child, jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
+import { ownPort } from "./own-port.ts";
 
 export const STORE_TOKEN = "token";
 
@@ -29,7 +30,7 @@ export async function startKillableStore(): Promise<KillableStore> {
     );
     return { child, url: String((await child.ready)["url"]) };
   };
-  let { child, url } = await start("0");
+  let { child, url } = await start(String(await ownPort()));
   return {
     url,
     crash: async () => {

@@ -112,8 +112,23 @@ export async function whenReady({ process: child, output, exited }: Starting, da
 
 /** Command lines of running processes that contain a text. */
 export async function processesOf(text: string): Promise<readonly string[]> {
-  const ps = spawn("ps", ["-eo", "pid=,args="], { stdio: ["ignore", "pipe", "ignore"] });
+  return (await running()).map(({ line }) => line).filter((line) => line.includes(text));
+}
+
+/** Command lines of a process and of all that it has started, and they, as far as they run. */
+export async function processesBelow(pid: number): Promise<readonly string[]> {
+  const all = await running();
+  const below = (parent: number): readonly string[] =>
+    all.flatMap((each) => (each.parent === parent ? [each.line, ...below(each.pid)] : []));
+  return [...all.filter((each) => each.pid === pid).map(({ line }) => line), ...below(pid)];
+}
+
+async function running(): Promise<readonly { readonly pid: number; readonly parent: number; readonly line: string }[]> {
+  const ps = spawn("ps", ["-eo", "pid=,ppid=,args="], { stdio: ["ignore", "pipe", "ignore"] });
   let listing = "";
   for await (const chunk of ps.stdout) listing += String(chunk);
-  return listing.split("\n").filter((line) => line.includes(text));
+  return listing.split("\n").flatMap((line) => {
+    const [, pid, parent] = /^\s*(\d+)\s+(\d+)\s/.exec(line) ?? [];
+    return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), line }];
+  });
 }

@@ -7,12 +7,11 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { listen } from "../../infra/local/http/listen.ts";
 import { startGuard } from "../../infra/local/process/child.ts";
+import { ownPort } from "./own-port.ts";
 
 /** The owner of the server's files and processes when the tests run as root: an id, so that no such user needs to exist. */
 const OTHER_UID = 65_534;
@@ -104,12 +103,10 @@ async function startServer(
   data: string,
   options: Options,
   guard: ReturnType<typeof startGuard>,
-  wantedPort = 0,
+  wantedPort?: number,
 ): Promise<{ port: number; end: (signal: NodeJS.Signals) => Promise<void> }> {
   for (let attempt = 1; ; attempt += 1) {
-    const probe = await listen(createServer(), "127.0.0.1", wantedPort);
-    const { port } = probe;
-    await probe.close();
+    const port = wantedPort ?? (await ownPort());
     const flags = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB"];
     flags.push("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200");
     const child = spawn(program, ["-D", data, "-p", String(port), ...flags.flatMap((flag) => ["-c", flag])], {

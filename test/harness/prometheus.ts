@@ -5,13 +5,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { scrapeFileSchema } from "../../infra/grafana/testing/rules-schema.ts";
-import { listen } from "../../infra/local/http/listen.ts";
 import { startGuard } from "../../infra/local/process/child.ts";
+import { ownPort } from "./own-port.ts";
 import { programPath } from "./program-path.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -58,9 +57,7 @@ export async function startPrometheus(folder: string, target: string, docs: stri
   const config = join(folder, "prometheus.yml");
   writeFileSync(config, configurationFor(target, docs));
   copyFileSync(join(OURS, "alerts.yml"), join(folder, "alerts.yml"));
-  const probe = await listen(createServer(), "127.0.0.1", 0);
-  await probe.close();
-  const address = `127.0.0.1:${probe.port}`;
+  const address = `127.0.0.1:${await ownPort()}`;
   const flags = [`--config.file=${config}`, `--storage.tsdb.path=${join(folder, "data")}`];
   flags.push(`--web.listen-address=${address}`, "--log.level=warn");
   const guard = startGuard();

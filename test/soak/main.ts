@@ -80,13 +80,13 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   ).catch((error: unknown) => {
     problems.push(`slots: ${String(error)}`);
   });
-  const completed = await counted(stack);
-  // Rows are inserted in batches, each within seconds.
-  const kept = await waitFor(
-    async () => await rowsOf(gateway, tenants),
-    ({ requestIds }) => requestIds.length >= completed,
+  // Rows are inserted in batches, each within seconds; a request whose client left is counted after its slot is free.
+  const read = async () => ({ kept: await rowsOf(gateway, tenants), completed: await counted(stack) });
+  const { kept, completed } = await waitFor(
+    read,
+    (now) => now.completed > 0 && now.kept.requestIds.length === now.completed,
     SETTLE_MS,
-  ).catch(async () => await rowsOf(gateway, tenants));
+  ).catch(read);
   const ids = new Set(kept.requestIds);
   const missing = [...asked].filter(
     ([mark, { requestId }]) => !kept.marks.has(mark) && (requestId !== null || upstream.seen.has(mark)),

@@ -19,6 +19,7 @@ import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
 import { blockObject } from "../harness/object-faults.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -174,11 +175,7 @@ async function endingTenant(): Promise<void> {
   const control = stack.parts.get("control");
   const killed = control?.pid ?? 0;
   process.kill(killed, "SIGKILL");
-  await waitFor(
-    () => control?.pid,
-    (pid) => typeof pid === "number" && pid !== killed,
-  );
-  await control?.ready();
+  await startedAgain(control, killed);
 }
 
 /** Requests a record that the Worker has in memory, and one that it does not have. */

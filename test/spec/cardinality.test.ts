@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, inject, it } from "vitest";
-import { readExposition } from "../harness/exposition.ts";
+import { readExposition, scrapeWith } from "../harness/exposition.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { useMcp } from "../harness/mcp-fixture.ts";
@@ -29,9 +29,11 @@ interface Series {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+const scrape = async (): Promise<string> => await scrapeWith(["local"], inject("metricsUrl"));
+
 /** The gateway's own series, as text, sorted. */
 async function series(): Promise<readonly Series[]> {
-  const { families } = await readExposition(await (await fetch(`${inject("metricsUrl")}/metrics`)).text());
+  const { families } = await readExposition(await scrape());
   return Object.entries(families)
     .filter(([name]) => name.startsWith("gateway_"))
     .flatMap(([name, { data }]) =>
@@ -82,7 +84,6 @@ describe("names that clients make up", () => {
   it("add no series, and their text is in none", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const mark = `made-up-${randomUUID()}`;
-    const scrape = async (): Promise<string> => await (await fetch(`${inject("metricsUrl")}/metrics`)).text();
     const began = counted(await scrape());
     await madeUp(minted, mark);
     // series that stand for everything unknown are there after the first of each kind

@@ -93,11 +93,12 @@ export class Unpacked {
     return rows.reduce((sum, row) => sum + row.input_tokens + row.output_tokens, 0);
   }
 
-  /** Waits until the tenant has used so much of its budget. */
+  /** Waits until the tenant has used so much of its budget: a budget that finds no ledger asks again after ten seconds. */
   async budgetIs(gateway: Gateway, tokens: number): Promise<void> {
     await waitFor(
       async () => await gateway.must<BudgetUsage>("GET", `/tenants/${this.contents.tenant.id}/budget/usage`),
       (usage) => usage.used_tokens === tokens,
+      60_000,
     );
   }
 }

@@ -1,0 +1,36 @@
+/**
+ * A port for a server that listens later, or again: a free one that the system gives to nobody by itself. One that `listen(0)`
+ * found is given to any other socket of the machine as soon as the probe has closed, so that the server may find it taken.
+ */
+import { randomInt } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { listen } from "../../infra/local/http/listen.ts";
+
+const FIRST = 20_000;
+/** From here on a system gives ports by itself, where it does not say. */
+const USUAL_LIMIT = 32_768;
+
+/** The first port that the system gives by itself. */
+function limit(): number {
+  try {
+    const given = Number(readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").split(/\s+/)[0]);
+    return given > FIRST ? given : USUAL_LIMIT;
+  } catch {
+    return USUAL_LIMIT;
+  }
+}
+
+/** A port of loopback on which nobody listens. */
+export async function ownPort(): Promise<number> {
+  const end = limit();
+  for (;;) {
+    try {
+      const probe = await listen(createServer(), "127.0.0.1", randomInt(FIRST, end));
+      await probe.close();
+      return probe.port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    }
+  }
+}
