@@ -40,6 +40,12 @@ const SPEC_WORKERS = 4;
 /** Unit tests that replace something global, such as clocks and timers: each file needs a process of its own. */
 const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
 
+/**
+ * What is polled comes as soon as it can, so the deadline is only for what never comes: that of vitest, a second, is less than a
+ * process needs to start on a busy machine. As in test/harness/wait-for.ts.
+ */
+const polls = { poll: { timeout: 20_000 } };
+
 /** Files that have a test with the tag. */
 const WITH_LONG_TESTS = filesWith(/tags: \["long"\]|@module-tag long/, [...UNIT, ...SPEC, ...FAULTS]);
 
@@ -66,6 +72,7 @@ const node = {
   testTimeout: 60_000,
   // where tests have longer because they start stacks, hooks do that as well
   hookTimeout: 60_000,
+  expect: polls,
   // as the control service is started
   execArgv: ["--import", join(import.meta.dirname, "infra/local/quick-imports.mjs")],
 };
@@ -144,7 +151,13 @@ export default defineConfig({
           }),
         ],
         // all files of a worker share one runtime and one bundle of the Worker
-        test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000, isolate: false },
+        test: {
+          name: "objects",
+          include: ["test/objects/**/*.test.ts"],
+          testTimeout: 60_000,
+          expect: polls,
+          isolate: false,
+        },
       },
       {
         test: {

@@ -72,7 +72,10 @@ async function listening({ child, ended }: Service): Promise<Addresses> {
 
 const request = async (url: string) => await fetch(url, { headers: { authorization: "Bearer token" } });
 
-describe("the control service", () => {
+/** A service makes its database anew, and ends, beside the tests of two other files. */
+const TIMEOUT_MS = 180_000;
+
+describe("the control service", { timeout: TIMEOUT_MS }, () => {
   const servesUntil = async (signal: "SIGTERM" | "SIGINT"): Promise<void> => {
     const service = start({
       GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
-import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
+import { type HttpSink, type SinkAnswer, startHttpSink } from "../../test/harness/http-sink.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
 import { CatalogCache } from "./catalogs.ts";
 import { checkAllHealth } from "./check-all-health.ts";
@@ -80,13 +80,15 @@ describe("a check that is under way", () => {
   ])("takes no endpoint out of rotation and raises no alert once %s", async (_, config) => {
     const model = await scene.model({ api_base: "", health: { failure_threshold: 1 } });
     await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
-    scene.answers = { completions: null };
+    const answer = Promise.withResolvers<SinkAnswer>();
+    scene.upstream.answer = async () => await answer.promise;
     await scene.control.prober.run();
     await waitFor(
       () => scene.upstream.asked.length,
       (asked) => asked > 0,
     );
     await scene.send("PUT", `/models/${model.id}/health/config`, config);
+    answer.resolve({ status: 401 });
     await scene.control.prober.idle();
     expect(await scene.send("GET", `/models/${model.id}/endpoints`)).toMatchObject([{ health_status: "unknown" }]);
     expect(await scene.summary(model)).toMatchObject({ consecutive_failures: 0, alert_state: "ok" });

@@ -3,8 +3,9 @@
  * docs/rules/response-cache.md#hits, docs/rules/upstream-calls.md#attempts,
  * docs/rules/settlement-and-rows.md#refusals).
  */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
 import { run } from "./run.ts";
 import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
 import { TestPermit, TestPipeline } from "./testing/world.ts";
@@ -126,7 +127,10 @@ describe("admission", () => {
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
     const answered = answer(world, { signal: client.signal });
-    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
+    await waitFor(
+      () => world.requests,
+      ({ length }) => length === 1,
+    );
     client.abort();
     await answered;
     await world.settled();

@@ -48,7 +48,6 @@ export async function startHealthScene(options: ControlOptions = {}): Promise<He
   let count = 0;
   const upstream = await startHttpSink();
   const control = await startControl({
-    probeTimeoutMs: 500,
     upstreamBaseUrl: upstream.url,
     ...options,
     now: () => new Date(nowMs),

@@ -18,8 +18,8 @@ export interface SinkAnswer {
 export interface HttpSink {
   readonly url: string;
   readonly asked: SinkRequest[];
-  /** Decides every answer; null never answers. */
-  answer: (asked: SinkRequest) => SinkAnswer | null;
+  /** Decides every answer; null never answers, and a promise does once it is resolved. */
+  answer: (asked: SinkRequest) => SinkAnswer | null | Promise<SinkAnswer>;
   close(): Promise<void>;
 }
 
@@ -33,8 +33,11 @@ export async function startHttpSink(): Promise<HttpSink> {
     request.on("end", () => {
       const asked = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, body };
       sink.asked.push(asked);
+      const send = ({ status = 200, headers = {}, body: text = "{}" }: SinkAnswer): void =>
+        void response.writeHead(status, headers).end(text);
       const answer = sink.answer(asked);
-      if (answer !== null) response.writeHead(answer.status ?? 200, answer.headers ?? {}).end(answer.body ?? "{}");
+      if (answer instanceof Promise) void answer.then(send);
+      else if (answer !== null) send(answer);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -164,7 +164,7 @@ describe("a stream", () => {
   });
 
   it("arrives chunk by chunk", async () => {
-    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=400,pace=5");
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=10000,pace=5");
     const controller = new AbortController();
     const response = await fixture.gateway.chat(minted, { stream: true, signal: controller.signal });
     const reader = response.body?.getReader();
@@ -213,7 +213,7 @@ describe("a client that leaves", () => {
   it.each([{}, { stream_options: { include_usage: true } }])(
     "stops its upstream within two chunks (%j)",
     async (body) => {
-      const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=100,pace=250");
+      const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=100,pace=1000");
       const controller = new AbortController();
       const response = await fixture.gateway.chat(minted, { stream: true, body, signal: controller.signal });
       await response.body?.getReader().read();

@@ -141,7 +141,7 @@ describe("an answer that is not the last", () => {
   });
 
   it("is passed on with its whole body when the next attempt gets no answer", async () => {
-    const { minted } = await mint({ a: { does: "status=500" }, b: { does: "hang" } }, { request_timeout_secs: 1 });
+    const { minted } = await mint({ a: { does: "status=500" }, b: { does: "hang" } }, { request_timeout_secs: 3 });
     const response = await fixture.gateway.chat(minted);
     expect([response.status, await response.json()]).toEqual([502, { detail: "status 500" }]);
   });

@@ -30,7 +30,8 @@ class Caller {
     const body = JSON.stringify({
       model: minted.model.model_name,
       stream: true,
-      max_tokens: 40,
+      // More than any stream here has sent when its client leaves, so that the estimate is what is owed.
+      max_tokens: 4000,
       messages: [{ role: "user", content: minted.mark }],
     });
     const head = [
@@ -144,7 +145,7 @@ describe.each(Object.entries(moments))("a client that hangs up %s", (_, moment) 
     "(%s) leaves nothing held or reserved, and its row",
     async (how) => {
       const minted = await fixture.gateway.mint(fixture.upstream.url, moment.upstream, { max_in_flight: 1 });
-      await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 500 });
+      await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 50_000 });
       const caller = new Caller();
       const after = await moment.reach(caller, minted);
       caller.hangUp(how);

@@ -7,18 +7,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
-import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 let stack: Stack;
-let upstream: TestUpstream;
+let upstream: GatedUpstream;
 let gateway: Gateway;
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-load-"));
 
 beforeAll(async () => {
-  upstream = await startTestUpstream();
+  upstream = await startGatedUpstream();
   stack = await startStack({ env: stackEnv(dataDir, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" }) });
   gateway = new Gateway(stack);
 });
@@ -31,7 +31,7 @@ afterAll(async () => {
 describe("the capacity of a cell", () => {
   it("is live: raised, it grants waiting requests; lowered, it aborts no request; null returns to the configured one", async () => {
     expect(await gateway.must("PUT", "/capacity", { max_in_flight: 1 })).toEqual({ max_in_flight: 1, cell: "local" });
-    const minted = await gateway.mint(upstream.url, "delay=2000");
+    const minted = await gateway.mint(upstream.url);
     const answers = Array.from(
       { length: 3 },
       async () =>
@@ -83,6 +83,15 @@ describe("the capacity of a cell", () => {
       ({ in_flight, queued }) => in_flight === 3 && queued === 0,
     );
     await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
+    const history = await waitFor(
+      async () =>
+        await gateway.must<{ global_in_flight: number; tenants: { tenant_id: string }[] }[]>(
+          "GET",
+          "/fairshare/history",
+        ),
+      (samples) => samples.some(({ global_in_flight }) => global_in_flight > 0),
+    );
+    upstream.release();
     expect(await Promise.all(answers)).toEqual([
       [200, true],
       [200, true],
@@ -94,10 +103,6 @@ describe("the capacity of a cell", () => {
     });
     expect(await gateway.must("GET", "/capacity")).toEqual({ max_in_flight: 4, cell: "local" });
 
-    const history = await gateway.must<{ global_in_flight: number; tenants: { tenant_id: string }[] }[]>(
-      "GET",
-      "/fairshare/history",
-    );
     expect(
       history.some((sample) => sample.global_in_flight > 0 && sample.tenants[0]?.tenant_id === minted.tenant.id),
     ).toBe(true);

@@ -100,7 +100,11 @@ describe("energy (docs/rules/energy.md#formulas)", () => {
     };
     await gateway.must("PUT", "/settings/energy", wanted);
     await reading(({ cluster_watts, node_count }) => cluster_watts === 8000 && node_count === 4);
-    const first = await served(minted);
+    // A Worker that did not get the reading from the store in time has none yet.
+    const first = await waitFor(
+      async () => await served(minted),
+      ({ energy_wh }) => energy_wh > 0,
+    );
     usedAt(300, first);
     expect(await served(outside)).toMatchObject({ energy_wh: 0, energy_cost_usd: 0, co2_g: 0 });
 

@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
+import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { AdmissionOutcome } from "../../ports.ts";
 import { run } from "../run.ts";
 import { keyOf } from "../testing/records.ts";
@@ -144,7 +145,11 @@ describe("a Cell without an owner", () => {
     const until = Promise.withResolvers<void>();
     late.until = until;
     const answered = answer();
-    await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503, total_ms: 25_000 }]));
+    await waitFor(
+      () => world.orphans,
+      ({ length }) => length > 0,
+    );
+    expect(world.orphans).toMatchObject([{ status_code: 503, total_ms: 25_000 }]);
     expect([silences, seen.pausesMs, world.upstreamCalls]).toEqual([[1_000, 24_000], [], []]);
     until.resolve();
     expect(await answered).toBe(503);
@@ -159,7 +164,11 @@ describe("a Cell without an owner", () => {
     const until = Promise.withResolvers<void>();
     late.until = until;
     const answered = answer();
-    await vi.waitFor(() => expect(world.orphans).toMatchObject([{ status_code: 503 }]));
+    await waitFor(
+      () => world.orphans,
+      ({ length }) => length > 0,
+    );
+    expect(world.orphans).toMatchObject([{ status_code: 503 }]);
     expect([seen.calls, seen.pausesMs]).toEqual([1, []]);
     until.resolve();
     expect(await answered).toBe(503);

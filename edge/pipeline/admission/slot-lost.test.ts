@@ -3,6 +3,7 @@
  * before the Cell gives the slot to another one, and a grant that came too late is not used.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { SlotLeases } from "../../ports.ts";
 import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
@@ -16,7 +17,7 @@ const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, 
 /** A pipeline in a cluster. `end` ends the lease of what runs; leases that are `late` had ended when their grant came. */
 function clustered(late: readonly boolean[] = [], body: object = {}) {
   const world = new TestPipeline();
-  const seen = { begun: 0, released: 0, end: (): void => undefined };
+  const seen = { begun: 0, released: 0, watches: 0, end: (): void => undefined };
   const leases: SlotLeases = {
     begin: () => {
       const isHeld = late[seen.begun] !== true;
@@ -24,6 +25,7 @@ function clustered(late: readonly boolean[] = [], body: object = {}) {
       return {
         watch: (onEnd) => {
           seen.end = onEnd;
+          seen.watches += 1;
         },
         isHeld: async () => isHeld,
         release: () => {
@@ -131,7 +133,9 @@ describe("a grant that comes after the lease has ended", () => {
 });
 
 /** Resolves when the lease is renewed by a running request, some time after its upstream was called. */
-async function waitForWatch(seen: { readonly end: () => void }): Promise<void> {
-  const before = seen.end;
-  while (seen.end === before) await new Promise((resolve) => setTimeout(resolve, 10));
+async function waitForWatch(seen: { readonly watches: number }): Promise<void> {
+  await waitFor(
+    () => seen.watches,
+    (watches) => watches > 0,
+  );
 }

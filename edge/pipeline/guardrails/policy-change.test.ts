@@ -1,5 +1,6 @@
 /** A guardrails policy counts as it is when it is used (docs/rules/guardrails.md#policies). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { waitFor } from "../../../test/harness/wait-for.ts";
 import {
   alertTexts as alertsOf,
   answeringText as answering,
@@ -42,7 +43,10 @@ describe("a policy that changed", () => {
     const waiting = new TestPermit();
     world.answers = [{ verdict: "waiting", permit: waiting }];
     const answered = answerOf(world, { body: chatBody(MAIL) });
-    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
+    await waitFor(
+      () => world.requests,
+      ({ length }) => length === 1,
+    );
     world.key = keyOf({ tenant: tenantOf({ guardrails_policy: { ...POLICY, input_scanners: ["pii"] }, rev: 2 }) });
     waiting.decided.resolve({ verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] });
     expect((await answered).status).toBe(400);
@@ -57,7 +61,10 @@ describe("a policy that changed", () => {
     const waiting = new TestPermit();
     world.answers = [{ verdict: "waiting", permit: waiting }];
     const answered = answerOf(world, { body: chatBody("hi") });
-    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
+    await waitFor(
+      () => world.requests,
+      ({ length }) => length === 1,
+    );
     const policy: Policy = { ...POLICY, action: "redact", output_scanners: ["pii"] };
     world.key = keyOf({ tenant: tenantOf({ guardrails_policy: policy, rev: 2 }) });
     waiting.decided.resolve({ verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] });
@@ -84,7 +91,10 @@ describe("a policy that changed", () => {
     const waiting = new TestPermit();
     world.answers = [{ verdict: "waiting", permit: waiting }];
     const answered = answerOf(world, { body: chatBody(`${MAIL} blue falcon`) });
-    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
+    await waitFor(
+      () => world.requests,
+      ({ length }) => length === 1,
+    );
     world.key = keyOf({ tenant: tenantOf({ guardrails_policy: policy, rev: 2 }) });
     waiting.decided.resolve({ verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] });
     expect((await answered).status).toBe(200);

@@ -1,5 +1,6 @@
 /** JSON from a model that cannot be held to it (docs/rules/boons.md#structured-output), row by row. */
 import { describe, expect, it, vi } from "vitest";
+import { waitFor } from "../../../test/harness/wait-for.ts";
 import { validateJsonSchema } from "../../adapters/json-schema.ts";
 import { BoonWorld, COMPLETION_USAGE, chatCompletionOf, says } from "../testing/boon-world.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
@@ -211,7 +212,10 @@ describe("the answer", () => {
   it("ends with its client while it is repaired", async () => {
     const world = worldOf([says("?")], { structured_output_fixer_model: "fixer" }).with("fixer", {}, hangs);
     const answer = world.chat(BY_SCHEMA);
-    await vi.waitUntil(() => world.sentTo("fixer").length === 1);
+    await waitFor(
+      () => world.sentTo("fixer"),
+      ({ length }) => length === 1,
+    );
     world.client.abort();
     await answer;
     expect(world.permit.settlement?.row).toMatchObject({ status_code: 499, input_tokens: 5, output_tokens: 7 });

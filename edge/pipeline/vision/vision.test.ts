@@ -1,5 +1,6 @@
 /** Images reach a model that does not see as descriptions, or as they came (docs/rules/boons.md#vision). */
 import { describe, expect, it, vi } from "vitest";
+import { waitFor } from "../../../test/harness/wait-for.ts";
 import { BoonWorld, says } from "../testing/boon-world.ts";
 import { GUARD_POLICY } from "../testing/guarded-pipeline.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
@@ -130,7 +131,10 @@ describe("images for a model that does not see", () => {
   it("end with their client", async () => {
     const world = worldOf([hangs, hangs]);
     const answer = world.chat(asks(image("a"), image("b")));
-    await vi.waitUntil(() => world.sentTo("eye").length === 2);
+    await waitFor(
+      () => world.sentTo("eye"),
+      ({ length }) => length === 2,
+    );
     world.client.abort();
     await answer;
     expect(world.permit.settlement?.row).toMatchObject({ status_code: 499 });
