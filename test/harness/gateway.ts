@@ -12,9 +12,6 @@ import { waitFor } from "./wait-for.ts";
 /** No request of this process is older. A period of less than an hour is read by one query instead of three. */
 const OLDEST_MS = Date.now() - 60_000;
 
-/** What may be sent twice without another effect. */
-const ASKED_AGAIN = new Set(["GET", "PUT"]);
-
 interface Addresses {
   readonly proxyUrl: string;
   readonly adminUrl: string;
@@ -62,19 +59,10 @@ export class Gateway {
     });
   }
 
-  /**
-   * A Management request that must succeed and be confirmed by every cell. A cell has one second to answer the control
-   * service; on a busy machine it may take longer, which says nothing about what it was asked, so it is asked again.
-   */
+  /** A Management request that must succeed and be confirmed by every cell. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const { response, text } = await waitFor(
-      async () => {
-        const answer = await this.admin(method, path, body);
-        return { response: answer, text: await answer.text() };
-      },
-      ({ response: { status }, text: said }) =>
-        !(status === 502 && ASKED_AGAIN.has(method) && said.includes('"code":"cell_unreachable"')),
-    );
+    const response = await this.admin(method, path, body);
+    const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
     if (response.headers.has("x-gateway-sync")) await this.confirmed(`${method} ${path}`);
     return (text === "" ? null : JSON.parse(text)) as T;
