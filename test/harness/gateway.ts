@@ -39,6 +39,10 @@ interface ChatOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Whether an answer says that a cell did not answer within the second that the control service gives it. */
+export const isLateCell = (status: number, text: string): boolean =>
+  status === 502 && text.includes('"cell_unreachable"');
+
 export class Gateway {
   readonly #at: Addresses;
 
@@ -59,17 +63,28 @@ export class Gateway {
     });
   }
 
-  /** A Management request that must succeed and be confirmed by every cell. */
+  /**
+   * A Management request that must succeed and be confirmed by every cell. A read is asked again while the cell that it
+   * needs is late, which a busy machine makes it.
+   */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await this.admin(method, path, body);
-    const text = await response.text();
+    const { response, text } = await waitFor(
+      async () => {
+        const answer = await this.admin(method, path, body);
+        return { response: answer, text: await answer.text() };
+      },
+      (answer) => method !== "GET" || !isLateCell(answer.response.status, answer.text),
+    );
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-    if (response.headers.has("x-gateway-sync")) await this.#confirmed(`${method} ${path}`);
+    if (response.headers.has("x-gateway-sync")) await this.confirmed(`${method} ${path}`);
     return (text === "" ? null : JSON.parse(text)) as T;
   }
 
-  /** A write whose answer no longer waited for every cell has reached them when nothing is pending. */
-  async #confirmed(write: string): Promise<void> {
+  /**
+   * Waits until everything that was written has reached every cell: an answer to a write, also to one of a page, no longer
+   * waits for a cell that takes more than a second.
+   */
+  async confirmed(write: string): Promise<void> {
     const { metricsUrl } = this.#at;
     if (metricsUrl === undefined) throw new Error(`${write} was not confirmed by every cell`);
     await waitFor(
