@@ -65,6 +65,8 @@ const node = {
   environment: "node" as const,
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  // as long as test/harness/wait-for.ts waits: within the usual second a busy machine has not even started a process
+  expect: { poll: { timeout: 20_000 } },
   // as the control service is started
   execArgv: ["--import", join(import.meta.dirname, "infra/local/quick-imports.mjs")],
 };
@@ -207,6 +209,8 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           fileParallelism: false,
           isolate: false, // as above
+          // some walk through thirty pages
+          testTimeout: 180_000,
         },
       },
       {
