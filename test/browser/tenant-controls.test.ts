@@ -29,7 +29,10 @@ describe("a key", () => {
   it("that is rotated has two secrets for the time that was chosen, and one when it is rotated again", async () => {
     const { gateway, upstream } = fixture;
     const minted = await gateway.mint(upstream.url);
-    const statusWith = async (secret: string): Promise<number> => (await gateway.chat({ ...minted, secret })).status;
+    const statusWith = async (secret: string): Promise<number> => {
+      await gateway.confirmed("what the page has written");
+      return (await gateway.chat({ ...minted, secret })).status;
+    };
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
     await page.goto(`/keys?key_id=${minted.key.id}`);
