@@ -64,8 +64,8 @@ export class Gateway {
   }
 
   /**
-   * A Management request that must succeed and be confirmed by every cell. A read is asked again while the cell that it
-   * needs is late, which a busy machine makes it.
+   * A Management request that must succeed and be confirmed by every cell. What may be sent twice is sent again while the
+   * cell that it needs is late, which a busy machine makes it.
    */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
     const { response, text } = await waitFor(
@@ -73,7 +73,7 @@ export class Gateway {
         const answer = await this.admin(method, path, body);
         return { response: answer, text: await answer.text() };
       },
-      (answer) => method !== "GET" || !isLateCell(answer.response.status, answer.text),
+      (answer) => !["GET", "PUT"].includes(method) || !isLateCell(answer.response.status, answer.text),
     );
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
     if (response.headers.has("x-gateway-sync")) await this.confirmed(`${method} ${path}`);
