@@ -223,6 +223,8 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           fileParallelism: false,
           isolate: false, // as above
+          // some walk through thirty pages
+          testTimeout: 180_000,
         },
       },
       {

@@ -1,19 +1,20 @@
 /** Keys that work anywhere on a page, unless a person is typing or a window lies over the page. */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 const TYPING = "input, textarea, select, [contenteditable=''], [contenteditable='true']";
 const OVER_PAGE = "[role='dialog'], [role='alertdialog'], [role='menu']";
 
 /**
  * Calls `handler` for a key (`KeyboardEvent.key`, such as `j` or `?`) pressed without Ctrl, Alt or Meta, or for `mod+k`, which
- * is Ctrl or Cmd with the key and works while typing too.
+ * is Ctrl or Cmd with the key and works while typing too. It works from the moment on at which the page is seen: a browser
+ * hands out keys before the effects that wait for the page to be painted.
  */
 export function useShortcut(key: string, handler: (event: KeyboardEvent) => void, isOn = true): void {
   const latest = useRef(handler);
-  useEffect(() => {
+  useLayoutEffect(() => {
     latest.current = handler;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOn) return;
     const onKey = (event: KeyboardEvent): void => {
       if (isPressed(key, event)) latest.current(event);

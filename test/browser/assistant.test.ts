@@ -24,11 +24,12 @@ afterAll(async () => {
   await model.close();
 });
 
-const audits = async (id: string) =>
-  (await fixture.gateway.must<readonly AuditEntry[]>("GET", "/audit?limit=50")).filter((one) => one.entity_id === id);
+const audits = async (id: string) => await fixture.gateway.must<readonly AuditEntry[]>("GET", `/audit?entity_id=${id}`);
 const tenantNow = async ({ id }: Tenant) => await fixture.gateway.must<Tenant>("GET", `/tenants/${id}`);
 async function ask({ page }: Visit, ...calls: readonly object[]): Promise<void> {
   await page.getByLabel("Question").fill(["Please", ...calls.map((one) => `call ${JSON.stringify(one)}`)].join("\n"));
+  // what is asked while an answer is still under way is not sent
+  await page.getByRole("button", { name: "Ask", exact: true }).click({ trial: true });
   await page.getByLabel("Question").press("Enter");
 }
 const propose = (change: string, { id }: Tenant, body?: object) => ({

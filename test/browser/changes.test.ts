@@ -86,6 +86,20 @@ it("the models that a tenant may use are a file for its user", async () => {
   expect(file).not.toContain("127.0.0.1:9");
 });
 
+it("a key that is pressed as soon as there is something to see is taken", async () => {
+  const { page } = await console_.open({ as: "admin" });
+  await page.addInitScript(() => {
+    const observer = new MutationObserver(() => {
+      if (document.querySelector("nav") === null) return;
+      observer.disconnect();
+      document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+    });
+    observer.observe(document, { childList: true, subtree: true });
+  });
+  await page.goto("/");
+  await page.getByRole("dialog").getByRole("combobox").waitFor();
+});
+
 it("typing finds a model", async () => {
   const name = `found-${randomUUID()}`;
   await console_.gateway.must("POST", "/models", { model_name: name, api_base: "http://127.0.0.1:9/v1" });

@@ -71,7 +71,11 @@ describe("a model", () => {
     await page.getByText("two is where it was").waitFor();
     expect(await order()).toEqual(["one", "three", "two"]);
 
+    const rows = page.getByRole("table", { name: "Endpoints" }).locator("tbody tr[data-index]");
     const row = (name: string) => page.getByRole("table", { name: "Endpoints" }).getByRole("row", { name });
+    // what is dragged goes by the rows that are seen
+    await rows.nth(1).getByText("three", { exact: true }).waitFor();
+    await page.locator("[data-handle]:not([aria-busy])").first().waitFor();
     await page.getByRole("button", { name: "Move one: up and down arrow" }).dragTo(row("two"));
     await page.getByText("one is now number 3").waitFor();
     expect(await order()).toEqual(["three", "two", "one"]);

@@ -15,6 +15,7 @@ it("from nothing to a tenant that calls a model takes less than twenty clicks", 
   const walk = new Walk(async () => undefined);
   const answer = await walkAsOperator({
     walk,
+    gateway: fixture.gateway,
     page,
     access: fixture.admin,
     model: { name: `0-first-${id}`, address: fixture.upstream.url, upstreamModel: "plain" },

@@ -96,6 +96,8 @@ describe("the playground", () => {
     await page.getByRole("button", { name: "Copy as code" }).click();
     await dialog.locator("pre", { hasText: url }).waitFor();
     await page.keyboard.press("Escape");
+    // its row has arrived: one that has not is refused
+    await answer.getByText("11 + 22").waitFor();
     await answer.getByRole("link", { name: "Open in requests" }).click();
     await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
     await page.getByRole("complementary", { name: "Request" }).getByText(first.model.model_name).first().waitFor();

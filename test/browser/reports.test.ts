@@ -41,6 +41,7 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
     ["browser", "America/Los_Angeles"],
     ["utc", "UTC"],
   ] as const) {
+    const today = dayIn(zone, Date.now());
     await page.goto(`/reports?tenant_id=${tenant.id}&by=model&period=7d&zone=${choice}`);
     await page.getByText(`Days of ${zone}`).waitFor();
     const table = page.getByRole("table", { name: "By model" });
@@ -48,11 +49,9 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
     const foot = await footOf(page, "By model");
     const href = (await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href")) ?? "";
     const asked = new URL(href, url).searchParams;
-    expect([asked.get("timezone"), asked.get("tenant_id"), asked.get("end_day")]).toEqual([
-      zone,
-      tenant.id,
-      dayIn(zone, Date.now()),
-    ]);
+    expect([asked.get("timezone"), asked.get("tenant_id")]).toEqual([zone, tenant.id]);
+    // the day may have ended while the page was loading
+    expect([today, dayIn(zone, Date.now())]).toContain(asked.get("end_day"));
     const [head = "", ...lines] = (await (await context.request.get(`${url}${href}`)).text()).trimEnd().split("\r\n");
     const at = head.split(",").indexOf("cost_usd");
     const inFile = sumOf(lines.map((line) => Number(line.split(",")[at])));
@@ -124,13 +123,18 @@ it("puts a tenant's month on paper without the page around it, by the tenant's o
   const { tenant, model } = await tenantInUse();
   const visit = await fixture.open({ as: "admin", colorScheme: "dark" });
   const { page } = visit;
-  const month = dayIn("Asia/Kolkata", Date.now()).slice(0, 7);
+  const months = (await fixture.gateway.allRows(tenant.id)).map(({ ts_ms }) =>
+    dayIn("Asia/Kolkata", ts_ms).slice(0, 7),
+  );
+  const [month] = months;
   await page.goto(`/reports/statement?tenant_id=${tenant.id}&month=${month}`);
   await page.getByRole("heading", { level: 1, name: tenant.name }).waitFor();
   await page.getByText("Asia/Kolkata (UTC+05:30)").waitFor();
   await page.getByRole("table", { name: "By model" }).getByRole("cell", { name: model.model_name }).waitFor();
   const [byModel, byKey] = [await footOf(page, "By model"), await footOf(page, "By key")];
-  expect([byModel.slice(1, 6), byModel[1]]).toEqual([byKey.slice(1, 6), "3"]);
+  // a month may have ended between two requests
+  const count = months.filter((one) => one === month).length;
+  expect([byModel.slice(1, 6), byModel[1]]).toEqual([byKey.slice(1, 6), String(count)]);
   await page.emulateMedia({ media: "print" });
   for (const part of [
     page.getByRole("navigation"),

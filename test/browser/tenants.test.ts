@@ -38,6 +38,7 @@ describe("from nothing to a first request", () => {
     const curl = (await page.locator("pre", { hasText: "curl" }).textContent()) ?? "";
     const secret = /sk_[0-9a-f]{48}/.exec(curl)?.[0] ?? "";
     expect(secret).not.toBe("");
+    await fixture.gateway.confirmed("the key");
     await run("sh", ["-c", `${curl} --silent --max-time 30`]);
     await page.getByText("Your request has arrived").waitFor();
     expect(await page.getByRole("link", { name: "See the request" }).getAttribute("href")).toMatch(/\/logs\?open=/);
@@ -52,6 +53,32 @@ describe("from nothing to a first request", () => {
     expect(await page.content()).not.toContain(secret);
     expect(visit.problems()).toEqual([]);
   });
+});
+
+it("the line to run is there once it is known which model it names", async () => {
+  const { gateway } = fixture;
+  const tenant = await newTenant();
+  const model = await gateway.must<{ model_name: string }>("POST", "/models", {
+    model_name: `m-${randomUUID()}`,
+    api_base: "http://127.0.0.1:9/v1",
+    health: { checks_enabled: false },
+  });
+  await gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: [model.model_name] });
+  const { page } = await fixture.open({ as: "admin" });
+  const known = Promise.withResolvers<void>();
+  await page.route("**/api/live/models?*", async (route) => {
+    await known.promise;
+    await route.continue();
+  });
+  await page.goto(`/tenants/${tenant.id}?tab=keys`);
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name", { exact: true }).fill("first");
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  await dialog.getByText("Waiting for your first request").waitFor();
+  expect(await dialog.locator("pre", { hasText: "curl" }).count()).toBe(0);
+  known.resolve();
+  await dialog.locator("pre", { hasText: `"model":"${model.model_name}"` }).waitFor();
 });
 
 describe("two admins", () => {

@@ -82,16 +82,19 @@ export function SecretDialog({ created, tenantModels, sinceMs, onClose }: Secret
       <Code text={secret} label={text("copySecret")} doneLabel={text("copied")} />
       <div className={classes["stack"]}>
         <h3>{text("firstCall")}</h3>
-        <Tabs
-          label={text("examples")}
-          chosen={shown}
-          onChoose={(id) => setShown(EXAMPLES.find((one) => one.id === id)?.id ?? "curl")}
-          tabs={EXAMPLES.map(({ id, example }) => ({
-            id,
-            label: text(id),
-            content: <Code text={example(call)} label={text("copyExample")} doneLabel={text("copied")} />,
-          }))}
-        />
+        {/* Not before it is known which model it names: it may be copied as soon as it is seen. */}
+        {!models.isPending && (
+          <Tabs
+            label={text("examples")}
+            chosen={shown}
+            onChoose={(id) => setShown(EXAMPLES.find((one) => one.id === id)?.id ?? "curl")}
+            tabs={EXAMPLES.map(({ id, example }) => ({
+              id,
+              label: text(id),
+              content: <Code text={example(call)} label={text("copyExample")} doneLabel={text("copied")} />,
+            }))}
+          />
+        )}
         <FirstRequest keyId={key.id} sinceMs={sinceMs} />
       </div>
     </Dialog>

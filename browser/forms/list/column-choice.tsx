@@ -5,7 +5,7 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { CheckField } from "../../ui/fields.tsx";
 import classes from "./column-choice.module.css";
-import { columnsParam } from "./list-columns.ts";
+import { columnsParam, shownColumns } from "./list-columns.ts";
 
 const text = texts("list", listTexts);
 
@@ -25,7 +25,17 @@ interface ColumnChoiceProps {
 export function ColumnChoice({ label, columns, shown, onChoose, onReset }: ColumnChoiceProps) {
   const id = useId();
   const [isOpen, setIsOpen] = useState(false);
-  const ids = new Set(shown.map((column) => column.id));
+  // What was chosen holds at once, for the next press too; the address that the columns shown come from follows.
+  const given = shown.map((column) => column.id).join(",");
+  const [chosen, setChosen] = useState({ given, ids: given });
+  if (chosen.given !== given) setChosen({ given, ids: given });
+  const now = shownColumns(columns, chosen.ids);
+  const ids = new Set(now.map((column) => column.id));
+  const toggle = (column: string): void => {
+    const param = columnsParam(columns, now, column);
+    if (param !== undefined) setChosen({ given, ids: param });
+    onChoose(param);
+  };
   return (
     <>
       <Button
@@ -52,7 +62,7 @@ export function ColumnChoice({ label, columns, shown, onChoose, onReset }: Colum
             key={column.id}
             label={column.name ?? column.head}
             checked={ids.has(column.id)}
-            onChange={() => onChoose(columnsParam(columns, shown, column.id))}
+            onChange={() => toggle(column.id)}
           />
         ))}
         {onReset !== undefined && (

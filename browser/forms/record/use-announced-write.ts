@@ -28,7 +28,7 @@ interface AnnouncedWriteOptions<V> {
   readonly inverse?: (variables: V) => { readonly variables: V; readonly done: string } | null;
 }
 
-/** The write; `isBusy` while it is under way. */
+/** The write; `isBusy` while it, or what takes it back, is under way and what they touched is not read again. */
 export function useAnnouncedWrite<V>({
   send,
   touches,
@@ -63,7 +63,7 @@ export function useAnnouncedWrite<V>({
       else onFailed(error, variables);
     },
   });
-  return { run: write.mutate, isBusy: write.isPending };
+  return { run: write.mutate, isBusy: write.isPending || undo.isPending };
 }
 
 /** Tells what was written, what the server warns of, and that it is still on its way where it is. */

@@ -102,7 +102,7 @@ try {
   await takeAll(connected, stack.dashboard, gateway, traffic);
   traffic.end();
   if (isWanted(TENANT_WALK.name)) await walkOfTenant(connected, stack.dashboard, gateway);
-  if (isWanted(OPERATOR_WALK.name)) await walkOfOperator(connected, stack.dashboard, upstream.url);
+  if (isWanted(OPERATOR_WALK.name)) await walkOfOperator(connected, stack.dashboard, gateway, upstream.url);
   writeFileSync(join(FOLDER, "README.md"), contents());
 } finally {
   await browser.close();
@@ -186,11 +186,17 @@ async function walkOfTenant(connected: Browser, access: DashboardAccess, gateway
   const intro =
     "An admin has told somebody the console's address; the tenant and its models are there. The admin has signed in.";
   await writeWalk({ folder: FOLDER, ...TENANT_WALK, intro, take }, async (walk) => {
-    await walkAsTenant({ walk, admin, person, providerName: PROVIDER.name, email: "mia@example.org", tenantName });
+    const people = { admin, person, email: "mia@example.org", tenantName };
+    await walkAsTenant({ walk, gateway, providerName: PROVIDER.name, ...people });
   });
 }
 
-async function walkOfOperator(connected: Browser, access: DashboardAccess, address: string): Promise<void> {
+async function walkOfOperator(
+  connected: Browser,
+  access: DashboardAccess,
+  gateway: Gateway,
+  address: string,
+): Promise<void> {
   const context = await opened(connected, access, "light", false);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = await context.newPage();
@@ -198,7 +204,7 @@ async function walkOfOperator(connected: Browser, access: DashboardAccess, addre
   const intro = "The gateway has been started, and has printed the console's address, email and password.";
   const model = { name: "gemma-3-27b", address, upstreamModel: "delay=60" };
   await writeWalk({ folder: FOLDER, ...OPERATOR_WALK, intro, take }, async (walk) => {
-    await walkAsOperator({ walk, page, access, model, tenantName: "robotics" });
+    await walkAsOperator({ walk, gateway, page, access, model, tenantName: "robotics" });
   });
 }
 

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
+import type { Gateway } from "../../harness/gateway.ts";
 import type { Walk } from "./walk.ts";
 
 const run = promisify(execFile);
@@ -9,6 +10,7 @@ const OPERATOR = "Operator";
 
 interface OperatorWalk {
   readonly walk: Walk;
+  readonly gateway: Gateway;
   /** The page for signing in; its browser lets pages read the clipboard. */
   readonly page: Page;
   readonly access: { readonly email: string; readonly password: string };
@@ -18,7 +20,8 @@ interface OperatorWalk {
 }
 
 /** What the tenant's first call answered. */
-export async function walkAsOperator({ walk, page, access, model, tenantName }: OperatorWalk): Promise<string> {
+export async function walkAsOperator(options: OperatorWalk): Promise<string> {
+  const { walk, gateway, page, access, model, tenantName } = options;
   const click = async (role: "button" | "link" | "tab", name: string): Promise<void> =>
     await walk.click(OPERATOR, page.getByRole(role, { name, exact: true }).last(), name);
   const type = async (name: string, text: string): Promise<void> =>
@@ -53,10 +56,12 @@ export async function walkAsOperator({ walk, page, access, model, tenantName }: 
   await click("button", "Create key");
   await page.getByText("Waiting for your first request").waitFor();
   await walk.see("The tenant's key, once, and the line to run", page);
-  await click("button", "Copy this example");
-  await page.getByRole("button", { name: "Copied" }).waitFor();
+  // "Copied" stands there for a moment alone
+  const copied = page.getByRole("button", { name: "Copied" }).waitFor();
+  await Promise.all([copied, click("button", "Copy this example")]);
 
   const line = await page.evaluate(async () => await navigator.clipboard.readText());
+  await gateway.confirmed("the key");
   const { stdout } = await run("sh", ["-c", `${line} --silent --max-time 30`]);
   walk.note(OPERATOR, "runs the line in a terminal, and has the first token");
   await click("link", "See the request");

@@ -5,12 +5,14 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
+import type { Gateway } from "../../harness/gateway.ts";
 import type { Walk } from "./walk.ts";
 
 const run = promisify(execFile);
 
 interface TenantWalk {
   readonly walk: Walk;
+  readonly gateway: Gateway;
   /** The console's first page, as an admin. */
   readonly admin: Page;
   /** The page for signing in; the provider knows who it is. Its browser lets pages read the clipboard. */
@@ -23,7 +25,7 @@ interface TenantWalk {
 
 /** What the person's call answered. */
 export async function walkAsTenant(options: TenantWalk): Promise<string> {
-  const { walk, admin, person, providerName, email, tenantName } = options;
+  const { walk, gateway, admin, person, providerName, email, tenantName } = options;
   const [admins, people] = ["Admin", "Person"] as const;
   await walk.click(
     people,
@@ -51,10 +53,13 @@ export async function walkAsTenant(options: TenantWalk): Promise<string> {
   await walk.click(people, dialog.getByRole("button", { name: "Create key" }), "Create key");
   await person.getByText("Waiting for your first request").waitFor();
   await walk.see("The secret, once, and the line to run", person);
-  await walk.click(people, dialog.getByRole("button", { name: "Copy this example" }), "Copy this example");
-  await dialog.getByRole("button", { name: "Copied" }).waitFor();
+  // "Copied" stands there for a moment alone
+  const copied = dialog.getByRole("button", { name: "Copied" }).waitFor();
+  const example = dialog.getByRole("button", { name: "Copy this example" });
+  await Promise.all([copied, walk.click(people, example, "Copy this example")]);
 
   const line = await person.evaluate(async () => await navigator.clipboard.readText());
+  await gateway.confirmed("the key");
   const { stdout } = await run("sh", ["-c", `${line} --silent --max-time 30`]);
   walk.note(people, "runs the line in a terminal, and has the first token");
   await walk.click(people, person.getByRole("link", { name: "See the request" }), "See the request");

@@ -9,6 +9,8 @@ import type { Page } from "playwright-core";
 const LINE = { bytesPerMs: 200, roundTripMs: 150 } as const;
 /** A delay beside which a page's own work between two requests is short. */
 const DELAY_MS = 800;
+/** Reads that a page tries again wait for less; what a page does without what is late waits so long. */
+const LATE_MS = 3000;
 /** How much slower the processor of a cheap phone is. */
 const PROCESSOR_SLOWDOWN = 4;
 
@@ -101,6 +103,41 @@ export async function delayRequests(page: Page): Promise<void> {
     downloadThroughput: -1,
     uploadThroughput: -1,
   });
+}
+
+/** Shorter than any time between two readings of the same by an open page. */
+const AGAIN_MS = 1500;
+
+/**
+ * Counts what a tab asks for from now on, besides the files of the build: method and address. What it reads again later is not
+ * counted, because how often that happens within a load says more about the machine of the test than about the page.
+ */
+export function countedRequests(page: Page): readonly string[] {
+  const counted: string[] = [];
+  const lastMs = new Map<string, number>();
+  page.on("request", (request) => {
+    const line = `${request.method()} ${request.url()}`;
+    if (/^\w+ data:|\/assets\//.test(line)) return;
+    const [nowMs, beforeMs] = [performance.now(), lastMs.get(line)];
+    lastMs.set(line, nowMs);
+    if (beforeMs === undefined || nowMs - beforeMs < AGAIN_MS) counted.push(line);
+  });
+  return counted;
+}
+
+/**
+ * Keeps the pages of a tab from what they do when something is late, such as showing the parts that are there: on the line of
+ * {@link slowDown} nothing is, and a busy machine must not make it so.
+ */
+export async function forgetLateness(page: Page): Promise<void> {
+  await page.addInitScript((lateMs) => {
+    const begin = globalThis.setTimeout;
+    const never = 2 ** 31 - 1;
+    Object.assign(globalThis, {
+      setTimeout: (act: () => void, ms = 0, ...rest: readonly unknown[]) =>
+        begin(act, ms >= lateMs ? never : ms, ...(rest as [])),
+    });
+  }, LATE_MS);
 }
 
 /** Makes the line and the processor of a tab as slow as a cheap phone's. */
