@@ -102,7 +102,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const watched = (cell: string): AdmissionStubs => {
       const holder = uuid();
       const leaseMs = holderLeaseMs(env.admissionPatienceMs);
-      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder), clock, leaseMs);
+      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder, leaseMs), clock, leaseMs);
       return {
         holder,
         leases: lives,

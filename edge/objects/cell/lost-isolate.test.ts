@@ -47,6 +47,21 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
   expect(holders.lifeFor("cut off", "life")).toBe("life/1");
 });
 
+it("keeps its slots for as long as the lease that its requests tell of, also when nothing else of it arrives", () => {
+  const { admission, holders } = admissionHarnessOf("weighted", 2);
+  const patient = admission.arrive({ ...requestOf("patient", "other settings"), leaseMs: 25_000 });
+  const lost = admission.arrive(requestOf("lost", "cut off"));
+  const heldAfter = (sweeps: number): boolean[] => {
+    for (let sweep = 0; sweep < sweeps; sweep += 1) holders.sweep();
+    return [patient, lost].map((entry) => admission.holds(entry));
+  };
+  expect([heldAfter(6), heldAfter(9), heldAfter(1)]).toEqual([
+    [true, false],
+    [true, false],
+    [false, false],
+  ]);
+});
+
 it("gets its turn when it is heard again and asks again, at its age", async () => {
   const { admission, holders } = admissionHarnessOf("weighted", 1);
   const ends = admission.arrive(requestOf("ends", "here"));

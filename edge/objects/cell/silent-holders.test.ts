@@ -3,14 +3,14 @@ import { expect, it } from "vitest";
 import type { AdmissionEntry } from "./admission-entry.ts";
 import { SilentHolders } from "./silent-holders.ts";
 
-const SILENT_MS = 30_000;
+const LEASE_MS = 25_000;
 const EVERY_MS = 2_000;
 
 function cellWith(...holders: readonly (string | undefined)[]) {
   const ended: (string | undefined)[] = [];
   const entries = holders.map((holder) => ({ request: { holder } }) as AdmissionEntry);
   const silent = new SilentHolders({
-    silentMs: SILENT_MS,
+    leaseMs: LEASE_MS,
     everyMs: EVERY_MS,
     entries: { all: () => entries },
     isBack: () => undefined,
@@ -49,3 +49,40 @@ it("shows an isolate another life when something was taken back from it, and nob
   const lives = ["gone", "here", "idle"].map((holder) => silent.lifeFor(holder, "life"));
   expect(lives).toEqual(["life/1", "life", "life"]);
 });
+
+it("waits for the longest lease that an isolate tells of, and no shorter than the Cell's own", () => {
+  const { silent, ended, pass } = cellWith("longer", "shorter");
+  silent.heard("longer", 45_000);
+  silent.heard("longer", 10_000);
+  silent.heard("longer");
+  silent.heard("shorter", 10_000);
+  pass(30_000);
+  expect(ended).toEqual([]);
+  pass(2_000);
+  expect(ended).toEqual(["shorter"]);
+  pass(18_000);
+  expect(ended).toEqual(["shorter"]);
+  pass(2_000);
+  expect(ended).toEqual(["shorter", "longer"]);
+});
+
+it.each([Number.NaN, -1, Number.NEGATIVE_INFINITY, 0])("takes a lease of %s to be its own", (leaseMs) => {
+  const { silent, ended, pass } = cellWith("odd");
+  silent.heard("odd", leaseMs);
+  pass(30_000);
+  expect(ended).toEqual([]);
+  pass(2_000);
+  expect(ended).toEqual(["odd"]);
+});
+
+it.each([Number.POSITIVE_INFINITY, 1e300, 300_001])(
+  "takes a lease of %s to be the longest that there can be",
+  (leaseMs) => {
+    const { silent, ended, pass } = cellWith("odd");
+    silent.heard("odd", leaseMs);
+    pass(304_000);
+    expect(ended).toEqual([]);
+    pass(4_000);
+    expect(ended).toEqual(["odd"]);
+  },
+);

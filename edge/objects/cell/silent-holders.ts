@@ -8,8 +8,8 @@ import { HolderSilence } from "../../domain/admission/holder-lease.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 
 interface SilentHoldersOptions {
-  /** An isolate that was silent for longer holds nothing any more, ms. */
-  readonly silentMs: number;
+  /** The lease of an isolate that does not tell of a longer one, ms. */
+  readonly leaseMs: number;
   /** The least time between two sweeps, ms. */
   readonly everyMs: number;
   readonly entries: { all(): readonly AdmissionEntry[] };
@@ -25,16 +25,19 @@ export class SilentHolders {
   readonly #takeBack: SilentHoldersOptions["takeBack"];
   readonly #isBack: SilentHoldersOptions["isBack"];
 
-  constructor({ silentMs, everyMs, entries, takeBack, isBack }: SilentHoldersOptions) {
-    this.#silence = new HolderSilence(silentMs, everyMs);
+  constructor({ leaseMs, everyMs, entries, takeBack, isBack }: SilentHoldersOptions) {
+    this.#silence = new HolderSilence(leaseMs, everyMs);
     this.#entries = entries;
     this.#takeBack = takeBack;
     this.#isBack = isBack;
   }
 
-  /** The isolate is alive. Undefined: the request's isolate needs no lease. */
-  heard(holder: string | undefined): void {
-    if (holder !== undefined && this.#silence.heard(holder)) this.#isBack(holder);
+  /**
+   * The isolate is alive. Undefined: the request's isolate needs no lease. `leaseMs`: how long it keeps slots that it cannot renew;
+   * undefined: it does not say.
+   */
+  heard(holder: string | undefined, leaseMs?: number): void {
+    if (holder !== undefined && this.#silence.heard(holder, leaseMs)) this.#isBack(holder);
   }
 
   /** Whether nothing was heard of the isolate for some seconds. Undefined: it need not be heard. */
