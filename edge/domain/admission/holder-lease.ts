@@ -164,6 +164,12 @@ export class HolderSilence {
     return silent.map(([holder]) => holder);
   }
 
+  /** The isolates that have become quiet with the last interval. */
+  newlyQuiet(): ReadonlySet<string> {
+    const quiet = [...this.#known].filter(([, known]) => this.#silentFor(known) === QUIET_INTERVALS);
+    return new Set(quiet.map(([holder]) => holder));
+  }
+
   /** Intervals since the isolate was heard. */
   #silentFor(known: KnownHolder | undefined): number {
     return known === undefined ? 0 : this.#interval - known.heardAt;

@@ -219,6 +219,11 @@ export class AdmissionController {
     this.#detached.detach(entry, this.#rowOf(entry, lostSettlement(entry, this.#options.now())), silent);
   }
 
+  /** The isolate of a request that is judged again is not heard any more: the request holds up no other one. */
+  unheard({ request: { requestId }, decision }: AdmissionEntry): void {
+    if (decision?.verdict === "stale") this.apply({ type: "unheard", requestId });
+  }
+
   #settleLost(entry: AdmissionEntry, mayHaveRow: boolean): void {
     const settlement = lostSettlement(entry, this.#options.now());
     const used = usedBy(settlement);

@@ -155,6 +155,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     entries,
     takeBack: (entry) => admission.takeBack(entry),
     isBack: (holder) => admission.isBack(holder),
+    unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 

@@ -171,6 +171,17 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     expect(scheduler.queued).toBe(4);
   });
 
+  it("get them too when its requests were sent back before it was cut off", async () => {
+    const { admission, scheduler, revisions, running, gone, pass, settle, verdicts } = cutOff();
+    revisions.note([{ kind: "tenant", id: "tenant-1", rev: 2 }], 0);
+    for (const entry of running) await settle(entry);
+    expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", undefined, undefined]);
+    pass(2);
+    expect(verdicts()).toEqual(["stale", "stale", "stale", "stale", undefined]);
+    for (const id of ["h1", "h2", "h3", "h4"]) admission.arrive({ ...requestOf(id, "here"), revs: [], waitedMs: 0 });
+    expect(scheduler.inFlight).toBe(4);
+  });
+
   it("come after it in the order of arrival when it is heard again", async () => {
     const { admission, running, pass, settle, verdicts } = cutOff();
     pass(2);

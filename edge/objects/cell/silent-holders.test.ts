@@ -8,6 +8,7 @@ const EVERY_MS = 2_000;
 
 function cellWith(...holders: readonly (string | undefined)[]) {
   const ended: (string | undefined)[] = [];
+  const quiet: (string | undefined)[] = [];
   const entries = holders.map((holder) => ({ request: { holder } }) as AdmissionEntry);
   const silent = new SilentHolders({
     leaseMs: LEASE_MS,
@@ -18,6 +19,7 @@ function cellWith(...holders: readonly (string | undefined)[]) {
       ended.push(entry.request.holder);
       entries.splice(entries.indexOf(entry), 1);
     },
+    unheard: ({ request }) => quiet.push(request.holder),
   });
   /** Time passes, with a sweep every two seconds, while these isolates call. */
   const pass = (ms: number, ...heard: readonly string[]): void => {
@@ -26,7 +28,7 @@ function cellWith(...holders: readonly (string | undefined)[]) {
       silent.sweep();
     }
   };
-  return { silent, ended, pass };
+  return { silent, ended, quiet, pass };
 }
 
 it("ends the requests of an isolate that was silent for as long as that, and of no other", () => {
@@ -86,3 +88,16 @@ it.each([Number.POSITIVE_INFINITY, 1e300, 300_001])(
     expect(ended).toEqual(["odd"]);
   },
 );
+
+it("tells once of each request whose isolate has become quiet, each time it does", () => {
+  const { quiet, pass } = cellWith("gone", "here", "gone", undefined);
+  pass(2_000, "gone", "here");
+  expect(quiet).toEqual([]);
+  pass(2_000, "here");
+  expect(quiet).toEqual(["gone", "gone"]);
+  pass(8_000, "here");
+  expect(quiet).toEqual(["gone", "gone"]);
+  pass(2_000, "gone", "here");
+  pass(4_000, "here");
+  expect(quiet).toEqual(["gone", "gone", "gone", "gone"]);
+});

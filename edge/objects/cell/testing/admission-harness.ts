@@ -76,6 +76,7 @@ export function admissionHarnessOf(
     entries,
     takeBack: (entry) => admission.takeBack(entry),
     isBack: (holder) => admission.isBack(holder),
+    unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
   const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, holders, nowMs: 0 };
