@@ -186,6 +186,28 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", again.limits, world.nowMs).account.usedTokens).toBe(10);
   });
 
+  it.each([
+    ["and is charged no more when it asks again and uses less", 5, 10],
+    ["and is charged the rest when it asks again and uses more", 13, 13],
+  ])(
+    "charges a request at the estimate at once, too, whose row waits for its isolate, %s",
+    async (_, uses, charged) => {
+      const world = admissionHarnessOf("weighted", 1);
+      const { admission, budgets } = world;
+      const request = { ...requestOf(0, 2), holder: "cut off" };
+      const lost = admission.arrive(request);
+      await admission.decision(lost);
+      admission.inUse(lost, false);
+      admission.abandon(lost);
+      const used = () => budgets.core("t2").read("tenant", request.limits, world.nowMs).account.usedTokens;
+      const again = admission.arrive({ ...request, waitedMs: 0 });
+      await admission.decision(again);
+      await admission.settle(again, { row: request.row, actualTokens: uses });
+      await drain(world);
+      expect([used(), world.rows.length]).toEqual([charged, 1]);
+    },
+  );
+
   it("gives no slot, no charge and no row to a late message of a request that has ended", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, budgets, rows } = world;
