@@ -14,7 +14,7 @@ interface ConfigWarning {
 
 /** All warnings about a configuration. They never contain a configured value. */
 export function configWarnings(
-  env: Pick<ControlEnv, "adminToken" | "internalToken" | "encryptionKey">,
+  env: Pick<ControlEnv, "adminToken" | "internalToken" | "encryptionKey" | "sharedSecrets" | "newSharedSecrets">,
 ): readonly ConfigWarning[] {
   const warnings: ConfigWarning[] = [];
   if (env.encryptionKey === undefined)
@@ -31,6 +31,11 @@ export function configWarnings(
     warnings.push({
       event: "internal_token_is_admin_token",
       fix: "set GATEWAY_INTERNAL_TOKEN to a text of its own, or leave it unset on both planes",
+    });
+  if (env.sharedSecrets !== null && env.newSharedSecrets)
+    warnings.push({
+      event: "shared_secrets_replaced",
+      fix: "unset GATEWAY_NEW_SHARED_SECRETS, so that an instance with other secrets is refused again",
     });
   return warnings;
 }

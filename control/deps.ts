@@ -51,6 +51,7 @@ import { readSetting } from "./settings/setting.ts";
 import { erasePlaintext } from "./startup/erase-plaintext.ts";
 import { sealPlainSecrets } from "./startup/seal-plain-secrets.ts";
 import { seedSettings } from "./startup/seed-settings.ts";
+import { checkSharedSecrets, recordSharedSecrets } from "./startup/shared-secrets.ts";
 import { startSync } from "./startup/sync-at-start.ts";
 
 interface Deps {
@@ -59,8 +60,8 @@ interface Deps {
   readonly analytics: AnalyticsStore;
   readonly store: HotStore;
   /**
-   * What the migrated database is held to before anything is served: its encryption key is ours, and settings that were
-   * never saved take what the environment says. Throws EncryptionKeyError.
+   * What the migrated database is held to before anything is served: its encryption key is ours, the instances of a cluster have the
+   * same secrets, and settings that were never saved take what the environment says. Throws EncryptionKeyError and SharedSecretsError.
    */
   readonly prepare: () => Promise<void>;
   /** Brings every hot copy in line, once; rejects while the store does not answer. */
@@ -143,7 +144,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const prepare = async (): Promise<void> => {
+    const { sharedSecrets, newSharedSecrets } = env;
+    if (sharedSecrets !== null && !newSharedSecrets) await checkSharedSecrets(db, sharedSecrets);
     await checkEncryptionKey(db, sealKey);
+    if (sharedSecrets !== null) await recordSharedSecrets(db, sharedSecrets, newSharedSecrets);
     await advanceRevisions(db);
     const sealed = await sealPlainSecrets(context("system"));
     const sealedNow = Object.keys(sealed).length > 0;

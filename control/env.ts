@@ -34,6 +34,7 @@ import { type TrustedProxies, trustedProxiesField } from "./kernel/trusted-proxi
 import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
 import { type ProvisionerEnv, provisionerEnv, provisionerVariables } from "./provisioner/provisioner-env.ts";
 import type { SettingSeeds } from "./startup/seed-settings.ts";
+import type { SecretDigests } from "./startup/shared-secrets.ts";
 
 export interface ControlEnv {
   readonly adminListen: Listen;
@@ -61,6 +62,10 @@ export interface ControlEnv {
   readonly cells: readonly { readonly cell: string; readonly url: string }[];
   /** Where the runtime of this machine says whether it serves; `""`: unset. */
   readonly runtimeReadyUrl: string;
+  /** Of a cluster, the digests of the secrets that all instances have alike; null: they are not compared. */
+  readonly sharedSecrets: SecretDigests | null;
+  /** The operator has changed some of them: those of this instance replace those that are known. */
+  readonly newSharedSecrets: boolean;
   /** Started by the launcher: the service exits when the launcher ends. */
   readonly parentWatch: boolean;
   /**
@@ -99,6 +104,16 @@ const KEPT_DAYS_MAX = 36_500;
 /** The folder `recipes` beside this service, wherever it was started. */
 const RECIPES_DIR = join(import.meta.dirname, "../recipes");
 
+/** As the launcher writes it: `name=digest`, separated by commas. */
+const secretDigests = envText("")
+  .refine(
+    (text) => text === "" || /^(?:[A-Z_]+=[0-9a-f]{64}(?:,(?!$)|$))+$/.test(text),
+    "is set by npm start only: unset it",
+  )
+  .transform((text): SecretDigests | null =>
+    text === "" ? null : Object.fromEntries(text.split(",").map((each) => each.split("=") as [string, string])),
+  );
+
 const schema = z
   .object({
     GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180"),
@@ -129,6 +144,8 @@ const schema = z
     GATEWAY_CELLS: envCells,
     GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
     GATEWAY_RUNTIME_READY_URL: envOptionalUrl,
+    GATEWAY_SHARED_SECRETS: secretDigests,
+    GATEWAY_NEW_SHARED_SECRETS: envFlag(false),
     GATEWAY_PARENT_WATCH: envFlag(false),
     // the minimum is one day (docs/rules/configuration.md#variables): 0 counts as one day
     GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX).transform((days) => Math.max(days, 1)),
@@ -190,6 +207,8 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
       { cell: env.GATEWAY_CELL, url: env.GATEWAY_EDGE_BASE_URL },
     ],
     runtimeReadyUrl: env.GATEWAY_RUNTIME_READY_URL,
+    sharedSecrets: env.GATEWAY_SHARED_SECRETS,
+    newSharedSecrets: env.GATEWAY_NEW_SHARED_SECRETS,
     parentWatch: env.GATEWAY_PARENT_WATCH,
     drainMs: env.GATEWAY_PARENT_WATCH ? 5_000 : 30_000,
     usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,

@@ -162,6 +162,26 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await listening(start(key(1)));
   });
 
+  it("refuses, in a cluster, another secret than that of the first instance, until it is told that it is new", {
+    tags: ["long"],
+  }, async () => {
+    layDatabase(`${folder}/database`);
+    const pepper = (digit: string) => ({ GATEWAY_SHARED_SECRETS: `GATEWAY_API_KEY_PEPPER=${digit.repeat(64)}` });
+    const starts = async (change: Record<string, string>): Promise<void> => {
+      const service = start(change);
+      await listening(service);
+      service.child.kill("SIGTERM");
+      await service.ended;
+    };
+    await starts(pepper("a"));
+    const { code, errors } = await start(pepper("b")).ended;
+    expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
+      1,
+      expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
+    ]);
+    await starts({ ...pepper("b"), GATEWAY_NEW_SHARED_SECRETS: "1" });
+  });
+
   it("refuses a variable in one line", async () => {
     const { code, errors } = await start({ GATEWAY_ADMIN_TOKEN: "" }).ended;
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining("GATEWAY_ADMIN_TOKEN")]]);

@@ -18,6 +18,7 @@ import { CellLifeWatch } from "./adapters/objects/cell-life-watch.ts";
 import { ExchangeAdmission } from "./adapters/objects/exchange-admission.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/objects/ledger-spans.ts";
+import { LostRows } from "./adapters/objects/lost-rows.ts";
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
@@ -102,7 +103,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const watched = (cell: string): AdmissionStubs => {
       const holder = uuid();
       const leaseMs = holderLeaseMs(env.admissionPatienceMs);
-      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder), clock, leaseMs);
+      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder, leaseMs), clock, leaseMs);
       return {
         holder,
         leases: lives,
@@ -110,8 +111,11 @@ function compose(bindings: Bindings): Isolate | EnvError {
         ledger: (name) => lives.watched(stubs.ledger(name)),
       };
     };
-    const admissionOf = (cell: string) =>
-      new CellAdmission(isPatient ? watched(cell) : stubs, cell, env.ledgerShards, alerts, consoleLog, pausesMs);
+    const admissionOf = (cell: string) => {
+      const objects = isPatient ? watched(cell) : stubs;
+      const lost = new LostRows({ ledger: () => objects.ledger(`${cell}:0`), clock, keepAlive: waitUntil });
+      return new CellAdmission(objects, cell, env.ledgerShards, alerts, consoleLog, pausesMs, lost);
+    };
     const own = admissionOf(env.cell);
     const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),

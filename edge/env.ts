@@ -22,6 +22,7 @@ import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
 import { isSafePath } from "../shared/upstream-url.ts";
 import type { ClickhouseEnv } from "./clickhouse-env.ts";
+import { ADMISSION_PATIENCE_MAX_SECS } from "./domain/admission/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
 import { isPassedThrough, isServedPath } from "./domain/routing/path-rules.ts";
 
@@ -59,9 +60,6 @@ export interface Bindings {
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
-/** Longer than any takeover, and short enough that clients have not given up. */
-const ADMISSION_PATIENCE_MAX_SECS = 300;
-
 /** One day, as the control service bounds it. */
 const COMPRESSOR_TIMEOUT_MAX_MS = 86_400_000;
 

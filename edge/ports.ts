@@ -93,6 +93,8 @@ export interface SlotLease {
 }
 
 export interface SlotLeases {
+  /** How long one lasts that is not renewed, ms. */
+  readonly leaseMs: number;
   /** Call it before the request is sent to the Cell. */
   begin(): SlotLease;
 }

@@ -3,6 +3,7 @@ import { terminalText } from "../../shared/printable.ts";
 import { DatabaseLocked } from "../db/folder-lock.ts";
 import { EncryptionKeyError } from "../encryption/encryption-check.ts";
 import { EnvError } from "../kernel/env-field.ts";
+import { SharedSecretsError } from "../startup/shared-secrets.ts";
 
 /** Runs the start of a process, `name` in its error messages. When it fails: one line on standard error, exit code 1. */
 export async function startOrExit(name: string, start: () => Promise<void>): Promise<void> {
@@ -15,8 +16,8 @@ export async function startOrExit(name: string, start: () => Promise<void>): Pro
 }
 
 function messageOf(name: string, error: unknown): string {
-  const said = error instanceof EnvError || error instanceof DatabaseLocked || error instanceof EncryptionKeyError;
-  if (said) return error.message;
+  const said = [EnvError, DatabaseLocked, EncryptionKeyError, SharedSecretsError].some((kind) => error instanceof kind);
+  if (said) return (error as Error).message;
   return `${name} cannot start: ${innermost(error).message.split("\n")[0]}`;
 }
 

@@ -27,6 +27,7 @@ async function held() {
     return permit;
   };
   const slotHold = new SlotHold({
+    leaseMs: 25_000,
     begin: () => ({
       watch: (onEnd) => {
         seen.lose = onEnd;

@@ -10,6 +10,7 @@ import { type StackConfig, StackEnvError } from "./env.ts";
 import { jsonLine, startChild } from "./process/child.ts";
 import { CONTROL_LIVENESS } from "./process/liveness.ts";
 import { type Supervised, supervise } from "./process/supervisor.ts";
+import { secretDigests } from "./secret-digests.ts";
 import type { RunningClickhouse } from "./stores.ts";
 
 /** What Node is called with: the service, and before it what makes its imports quick. */
@@ -54,6 +55,15 @@ function clientUrl(value: unknown): string {
 function runtimeReadyUrl(cluster: StackConfig["cluster"], edgeUrl: string): string {
   if (cluster === null) return `${edgeUrl}/health`;
   return `http://${cluster.listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*):/, "127.0.0.1:")}/ready`;
+}
+
+/** What the control service compares with the other instances of the cluster. */
+function sharedSecretsOf({ config, adminToken }: StackContext): Record<string, string> {
+  const { cluster, internalToken, dashboard, variables } = config;
+  if (cluster === null) return {};
+  return {
+    GATEWAY_SHARED_SECRETS: secretDigests({ clusterKey: cluster.key, adminToken, internalToken, dashboard, variables }),
+  };
 }
 
 /** Stands for a secret that will be generated. */
@@ -120,6 +130,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             GATEWAY_CLICKHOUSE_PASSWORD: clickhouse.password,
             ...(bound.dashboardUrl === "" ? {} : { GATEWAY_DASHBOARD_LISTEN: hostPort(bound.dashboardUrl) }),
             GATEWAY_RUNTIME_READY_URL: runtimeReadyUrl(config.cluster, edgeUrl),
+            ...sharedSecretsOf(context),
             GATEWAY_PARENT_WATCH: "1",
           },
           readyFrom: "stdout",

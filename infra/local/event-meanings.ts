@@ -75,6 +75,7 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   resync: "the key-value store was compared with the database",
   secrets_in_plaintext: "secrets are stored in plaintext because no encryption key is set",
   secrets_sealed: "secrets that were in plaintext are encrypted now",
+  shared_secrets_replaced: "all instances of the cluster must have the secrets of this one from now on",
   sign_in_failed: "somebody could not sign in to the console",
   sign_in_provider_failed: "a provider of sign-ins to the console could not be reached",
   recipe_unreadable: "a file in the folder of recipes is no recipe and was left out",

@@ -45,6 +45,13 @@ it("streams through each instance, and all rows are in one ledger", async () => 
   expect(new Set(rows.map(({ request_id }) => request_id)).size).toBe(instances.length);
 });
 
+it("refuses an instance that has another secret, by its name", async () => {
+  const env = { GATEWAY_API_KEY_PEPPER: "a pepper that the others do not have" };
+  const refused = await cluster.join({ env }).catch((error: unknown) => String(error));
+  expect(refused).toMatch(/the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: set the same/);
+  expect(refused).not.toContain("that the others do not have");
+});
+
 it("holds a cap exactly over all instances", async () => {
   const [{ gateway }] = instances as [Instance];
   const minted = await gateway.mint(upstream.url, "delay=20", { max_in_flight: 4 });

@@ -5,6 +5,7 @@ import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { AdmissionRequest, CacheHit, CellApi, LedgerApi, ReceiptHandle } from "../../domain/admission/rpc.ts";
 import type { Bindings } from "../../env.ts";
 import { CellAdmission } from "./cell-admission.ts";
+import { LostRows } from "./lost-rows.ts";
 import { ObjectStubs } from "./object-stubs.ts";
 
 const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
@@ -79,8 +80,10 @@ function admissionOf(...failures: (object | null)[]) {
   const raised: Issue[] = [];
   const alerts = { raise: (issue: Issue) => void raised.push(issue) };
   const log = { event: (name: string) => void events.push(name) };
+  const objects = new ObjectStubs(bindings, []);
+  const lost = new LostRows({ ledger: () => objects.ledger("fra:0"), clock: () => 0, keepAlive: () => undefined });
   return {
-    admission: new CellAdmission(new ObjectStubs(bindings, []), "fra", 1, alerts, log, [0, 0]),
+    admission: new CellAdmission(objects, "fra", 1, alerts, log, [0, 0], lost),
     away,
     stubs,
     names,

@@ -24,6 +24,7 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Admission, Alerts, CacheHitVerdict, Log, SlotLeases } from "../../ports.ts";
+import type { LostRows } from "./lost-rows.ts";
 
 /**
  * Pauses between attempts at the Ledger. Their sum is well below the time that the platform grants to work after an
@@ -54,11 +55,13 @@ export class CellAdmission implements Admission {
   readonly #alerts: Alerts;
   readonly #log: Log;
   readonly #pausesMs: readonly number[];
+  readonly #lost: LostRows | null;
   #held = 0;
-  /** Rows that were given up, of which no Ledger has been told yet. */
-  #lost = 0;
 
-  /** `pausesMs`: the pauses between attempts at a Ledger that is unreachable. */
+  /**
+   * `pausesMs`: the pauses between attempts at a Ledger that is unreachable. `lost`: counts the rows that are given up; null: they are
+   * only logged.
+   */
   constructor(
     stubs: AdmissionStubs,
     cell: string,
@@ -66,6 +69,7 @@ export class CellAdmission implements Admission {
     alerts: Alerts,
     log: Log,
     pausesMs: readonly number[] = LEDGER_PAUSES_MS,
+    lost: LostRows | null = null,
   ) {
     this.#stubs = stubs;
     this.cell = cell;
@@ -75,6 +79,7 @@ export class CellAdmission implements Admission {
     this.#alerts = alerts;
     this.#log = log;
     this.#pausesMs = pausesMs;
+    this.#lost = lost;
   }
 
   async admit(request: AdmissionRequest, again = false): Promise<Admitted<PermitHandle>> {
@@ -137,7 +142,7 @@ export class CellAdmission implements Admission {
   /** Opens a session of exchanges. Throws what the call throws; the caller then calls {@link admit}. */
   async openSession(message: ExchangeMessage): ReturnType<ExchangeApi["openSession"]> {
     const opened = await this.#stub().openSession(message);
-    this.#tellLost();
+    this.#lost?.tell();
     return opened;
   }
 
@@ -163,7 +168,7 @@ export class CellAdmission implements Admission {
    */
   async #call<T>(work: (cell: CellApi) => Promise<T>, again = work, isReported = false): Promise<T> {
     const answer = await this.#answer(work, again, isReported);
-    this.#tellLost();
+    this.#lost?.tell();
     return answer;
   }
 
@@ -207,25 +212,8 @@ export class CellAdmission implements Admission {
     } finally {
       this.#held -= 1;
     }
-    this.#lost += 1;
+    this.#lost?.add();
     this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
-  }
-
-  /**
-   * Counts lost rows where rows of a full log are counted, once the Cell is back (docs/rules/settlement-and-rows.md#custody). Twice
-   * rather than not at all, when the answer is lost.
-   */
-  #tellLost(): void {
-    const rows = this.#lost;
-    if (rows === 0) return;
-    this.#lost = 0;
-    const untold = (): void => {
-      this.#lost += rows;
-    };
-    void this.#stubs
-      .ledger(`${this.cell}:0`)
-      .lost(rows)
-      .then(() => undefined, untold);
   }
 
   async #inLedger(row: UsageRow): Promise<boolean> {

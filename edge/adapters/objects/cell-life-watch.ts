@@ -31,7 +31,7 @@ type Methods = Readonly<Record<string | symbol, (...args: readonly unknown[]) =>
 export class CellLifeWatch implements SlotLeases {
   readonly #ask: () => Promise<string>;
   readonly #clock: Clock;
-  readonly #leaseMs: number;
+  readonly leaseMs: number;
   /** How often the life was seen to change. */
   #count = 0;
   #seen: string | null = null;
@@ -44,7 +44,7 @@ export class CellLifeWatch implements SlotLeases {
   constructor(ask: () => Promise<string>, clock: Clock, leaseMs: number) {
     this.#ask = ask;
     this.#clock = clock;
-    this.#leaseMs = leaseMs;
+    this.leaseMs = leaseMs;
   }
 
   /** How many questions were asked. */
@@ -59,7 +59,7 @@ export class CellLifeWatch implements SlotLeases {
 
   /** A lease on what the caller asks the Cell for from now on. It runs in the caller's context. */
   begin(): SlotLease {
-    const lease = new HolderLease(this.#leaseMs, this, TIMERS);
+    const lease = new HolderLease(this.leaseMs, this, TIMERS);
     const begunMs = this.#clock();
     let timer: Timer | null = null;
     return {
@@ -117,7 +117,7 @@ export class CellLifeWatch implements SlotLeases {
     };
     const timer = setInterval(() => {
       if (lease === undefined) {
-        lease = new HolderLease(this.#leaseMs, this, TIMERS);
+        lease = new HolderLease(this.leaseMs, this, TIMERS);
         lease.atEnd(() => lost.reject(new Error("the Cell is out of reach")));
       }
       lease.renew();

@@ -1,11 +1,11 @@
 /**
  * The law of leases: a Cell takes slots back only from an isolate that has ended its requests, or is stopped where it is and ends
  * them before it does anything else. Under any delays and losses of messages, and any pauses of the Cell and of the isolate.
- * Neither side has a clock, so there is none to set.
+ * Neither side has a clock, so there is none to set, and each has a patience of its own.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { HolderLease, HolderSilence, holderLeaseMs, regrantAfterMs } from "./holder-lease.ts";
+import { HolderLease, HolderSilence, holderLeaseMs } from "./holder-lease.ts";
 
 const EVERY_MS = 2_000;
 const LOOK_MS = 200;
@@ -80,8 +80,10 @@ const delays = fc.array(fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ 
   minLength: 1,
   maxLength: 40,
 });
+const patienceMs = fc.constantFrom(1_000, 8_000, 25_000, 40_000);
 const history = fc.record({
-  patienceMs: fc.constantFrom(1_000, 8_000, 25_000),
+  patienceMs,
+  cellPatienceMs: patienceMs,
   holderPauses: pauses,
   cellPauses: pauses,
   cuts,
@@ -93,7 +95,7 @@ it("lets nobody hold a slot that was taken back", () => {
   let taken = 0;
   let kept = 0;
   fc.assert(
-    fc.property(history, ({ patienceMs, askAtMs, ...past }) => {
+    fc.property(history, ({ patienceMs, cellPatienceMs, askAtMs, ...past }) => {
       const world = new World();
       const holder = new Process(past.holderPauses);
       const cell = new Process(past.cellPauses);
@@ -110,7 +112,8 @@ it("lets nobody hold a slot that was taken back", () => {
         cancel: (happening: Happening) => world.cancel(happening),
       };
 
-      const silence = new HolderSilence(regrantAfterMs(patienceMs), EVERY_MS);
+      const leaseMs = holderLeaseMs(patienceMs);
+      const silence = new HolderSilence(holderLeaseMs(cellPatienceMs), EVERY_MS);
       /** When the slot was taken back, true time; null: it was not. */
       let takenBackMs: number | null = null;
       let isGranted = false;
@@ -125,7 +128,7 @@ it("lets nobody hold a slot that was taken back", () => {
         questions.asked += 1;
         const place = questions.asked;
         send(cell, () => {
-          silence.heard("isolate");
+          silence.heard("isolate", leaseMs);
           send(holder, () => {
             questions.answered = Math.max(questions.answered, place);
           });
@@ -133,7 +136,7 @@ it("lets nobody hold a slot that was taken back", () => {
       };
       let endedMs: number | null = null;
       world.add(holder, askAtMs, 1, () => {
-        const lease = new HolderLease(holderLeaseMs(patienceMs), questions, timers);
+        const lease = new HolderLease(leaseMs, questions, timers);
         lease.atEnd(() => {
           endedMs = world.nowMs;
         });
@@ -143,7 +146,7 @@ it("lets nobody hold a slot that was taken back", () => {
           if (!lease.hasEnded) world.add(holder, world.nowMs + LOOK_MS, 1, look);
         };
         send(cell, () => {
-          silence.heard("isolate");
+          silence.heard("isolate", leaseMs);
           isGranted = true;
         });
         look();

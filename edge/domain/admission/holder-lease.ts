@@ -6,18 +6,20 @@
  * a moment before the Cell heard it, and the Cell counts only time that has surely passed, and `REGRANT_MARGIN_MS` more.
  */
 
+/**
+ * The longest time for which a request may wait for an owner of its Cell, s: longer than any takeover, and short enough that clients
+ * have not given up. No lease is longer.
+ */
+export const ADMISSION_PATIENCE_MAX_SECS = 300;
+const LEASE_MAX_MS = ADMISSION_PATIENCE_MAX_SECS * 1000;
 /** A lease is never shorter, ms: a question takes a moment to be answered. */
 const LEASE_MIN_MS = 5_000;
 /** What a Cell waits beyond the lease before it takes slots back, ms. */
 const REGRANT_MARGIN_MS = 5_000;
+
 /** How long an isolate may keep slots since it last reached their Cell, ms. `patienceMs`: how long a request waits for an owner. */
 export function holderLeaseMs(patienceMs: number): number {
   return Math.max(patienceMs, LEASE_MIN_MS);
-}
-
-/** After how much silence of an isolate its Cell takes slots back, ms. */
-export function regrantAfterMs(patienceMs: number): number {
-  return holderLeaseMs(patienceMs) + REGRANT_MARGIN_MS;
 }
 
 /** The questions of an isolate to a Cell, numbered from 1 in the order in which they are sent. */
@@ -108,28 +110,47 @@ export class HolderLease<Timer> {
 /** An isolate asks a few times in each second: after so many intervals without a message it may be cut off. */
 const QUIET_INTERVALS = 2;
 
+interface KnownHolder {
+  /** The interval in which it was heard last. */
+  heardAt: number;
+  /** The longest lease that it has told of, and the Cell's own at least, ms. */
+  leaseMs: number;
+}
+
 /** How long the isolates that a Cell knows have been silent, counted in intervals of the Cell's own timer. */
 export class HolderSilence {
-  readonly #intervals: number;
-  readonly #heardAt = new Map<string, number>();
+  readonly #leaseMs: number;
+  readonly #everyMs: number;
+  readonly #known = new Map<string, KnownHolder>();
   readonly #takenBack = new Map<string, number>();
   #interval = 0;
 
-  /** `everyMs`: the least time between two calls of `pass`. */
-  constructor(silentMs: number, everyMs: number) {
-    this.#intervals = Math.ceil(silentMs / everyMs);
+  /** `leaseMs`: the lease of an isolate that tells of none, or of a shorter one. `everyMs`: the least time between two calls of `pass`. */
+  constructor(leaseMs: number, everyMs: number) {
+    this.#leaseMs = leaseMs;
+    this.#everyMs = everyMs;
   }
 
-  /** A message of the isolate has arrived. True: it was unknown, or taken to be silent. */
-  heard(holder: string): boolean {
-    const isNew = !this.#heardAt.has(holder);
-    this.#heardAt.set(holder, this.#interval);
-    return isNew;
+  /**
+   * A message of the isolate has arrived. True: it was unknown, or taken to be silent. `leaseMs`: how long it keeps slots that it
+   * cannot renew, as it says; undefined: it does not say. The longest of its leases counts, because a message may be an old one; what
+   * no isolate can have counts as the longest possible lease, or not at all.
+   */
+  heard(holder: string, leaseMs?: number): boolean {
+    const toldMs = leaseMs !== undefined && leaseMs > this.#leaseMs ? Math.min(leaseMs, LEASE_MAX_MS) : this.#leaseMs;
+    const known = this.#known.get(holder);
+    if (known === undefined) {
+      this.#known.set(holder, { heardAt: this.#interval, leaseMs: toldMs });
+      return true;
+    }
+    known.heardAt = this.#interval;
+    known.leaseMs = Math.max(known.leaseMs, toldMs);
+    return false;
   }
 
   /** Whether the isolate may be cut off: a slot that it gets now may be used by nobody until it is taken back. */
   isQuiet(holder: string): boolean {
-    return this.#interval - (this.#heardAt.get(holder) ?? this.#interval) >= QUIET_INTERVALS;
+    return this.#silentFor(this.#known.get(holder)) >= QUIET_INTERVALS;
   }
 
   /**
@@ -138,9 +159,25 @@ export class HolderSilence {
    */
   pass(): readonly string[] {
     this.#interval += 1;
-    const silent = [...this.#heardAt].filter(([, heardAt]) => this.#interval - heardAt > this.#intervals);
-    for (const [holder] of silent) this.#heardAt.delete(holder);
+    const silent = [...this.#known].filter(([, known]) => this.#silentFor(known) > this.#allowedFor(known));
+    for (const [holder] of silent) this.#known.delete(holder);
     return silent.map(([holder]) => holder);
+  }
+
+  /** The isolates that have become quiet with the last interval. */
+  newlyQuiet(): ReadonlySet<string> {
+    const quiet = [...this.#known].filter(([, known]) => this.#silentFor(known) === QUIET_INTERVALS);
+    return new Set(quiet.map(([holder]) => holder));
+  }
+
+  /** Intervals since the isolate was heard. */
+  #silentFor(known: KnownHolder | undefined): number {
+    return known === undefined ? 0 : this.#interval - known.heardAt;
+  }
+
+  /** Intervals of silence after which its slots are not taken back yet. */
+  #allowedFor({ leaseMs }: KnownHolder): number {
+    return Math.ceil((leaseMs + REGRANT_MARGIN_MS) / this.#everyMs);
   }
 
   /** Slots of the isolate were taken back. */

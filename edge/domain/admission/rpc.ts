@@ -29,6 +29,8 @@ export interface AdmissionRequest extends Arrival {
   readonly waitedMs: number | null;
   /** The isolate that holds its permit, where one may vanish without a trace (silent-holders.ts); else absent. */
   readonly holder?: string | undefined;
+  /** How long that isolate keeps slots that it cannot renew, ms; absent without one, or when it is of an earlier version. */
+  readonly leaseMs?: number | undefined;
   /**
    * Skeleton of the usage row as it would be if nothing more came from the request: the Cell completes it with status,
    * tokens and times when a permit is lost unsettled.
@@ -167,9 +169,10 @@ export interface LedgerBatch {
 export interface CellApi {
   /**
    * A name for this life of the object: what is kept in memory only is of this life. `holder`: the isolate that calls; for it
-   * another life begins too when what it held was taken back.
+   * another life begins too when what it held was taken back. `leaseMs`: how long it keeps slots that it cannot renew; one of an
+   * earlier version does not say.
    */
-  life(holder: string): Promise<string>;
+  life(holder: string, leaseMs?: number): Promise<string>;
   admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>>;
   /** The permit of a request that was admitted in an exchange; null: the request has no place (any more). */
   hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;

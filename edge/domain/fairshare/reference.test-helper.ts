@@ -48,6 +48,7 @@ export class ReferenceScheduler extends ReferenceChoice {
       case "adopt":
       case "hold":
       case "defer":
+      case "unheard":
         throw new Error(`the reference knows no ${event.type}`);
       default:
         event satisfies never;

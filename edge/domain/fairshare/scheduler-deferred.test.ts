@@ -23,12 +23,17 @@ function arrivalOf(requestId: string, tenant: string, model = "m", modelCap: num
 /** A scheduler with a grant check: the test names the requests that may not be granted anything. */
 class Judged {
   readonly stale = new Set<string>();
+  /** Requests of isolates that are not heard. */
+  readonly unheard = new Set<string>();
   readonly #deferred: string[] = [];
   readonly scheduler: Scheduler;
   nowMs = 0;
 
   constructor(algorithm: FairshareAlgorithm, maxInFlight: number) {
-    const grantCheck = { mayHave: (requestId: string) => !this.stale.has(requestId) };
+    const grantCheck = {
+      mayHave: (requestId: string) => !this.stale.has(requestId) && !this.unheard.has(requestId),
+      isUnheard: (requestId: string) => this.unheard.has(requestId),
+    };
     this.scheduler = createScheduler({ algorithm, maxInFlight, grantCheck });
   }
 
@@ -46,6 +51,7 @@ class Judged {
   /** Comes back with new records. */
   returns(requestId: string, tenant: string): string[] {
     this.stale.delete(requestId);
+    this.unheard.delete(requestId);
     return this.arrive(requestId, tenant);
   }
 
@@ -170,10 +176,11 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
     { weight: 3, arbitrary: fc.record({ kind: fc.constant("return" as const), pick: fc.nat(99) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("leave" as const), pick: fc.nat(99) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("defer" as const), pick: fc.nat(99) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("fall silent" as const), pick: fc.nat(99) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("move" as const), tenant: fc.nat(2), group: fc.nat(1) }) },
   );
 
-  it("grants no request with old records, loses none, and ends with all served", () => {
+  it("grants no request with old records or unheard, holds up nobody for one that is unheard, and ends with all served", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         const judged = new Judged(algorithm, 2);
@@ -183,17 +190,26 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
         const left = new Set<string>();
         const take = (granted: readonly string[]): void => {
           for (const id of granted) {
-            expect(judged.stale.has(id)).toBe(false);
+            expect([judged.stale.has(id), judged.unheard.has(id)]).toEqual([false, false]);
             expect([...running, ...away]).not.toContain(id);
             running.push(id);
           }
           away.push(...judged.deferred.splice(0));
           expect(judged.scheduler.inFlight).toBe(running.length);
           expect(judged.scheduler.queued).toBe(tenants.size - left.size - running.length);
+          if (running.length === 2) return;
+          // A slot is free: who may have it, and waits, waits for one that is judged again.
+          for (const [id, { tenant, model }] of tenants) {
+            if (model !== "m0" || [...running, ...away, ...left].includes(id) || !mayHave(id)) continue;
+            const judgedNow = away.filter((other) => tenants.get(other)?.tenant === tenant);
+            expect(judgedNow.some((other) => !judged.unheard.has(other))).toBe(true);
+          }
         };
+        const mayHave = (id: string): boolean => !judged.stale.has(id) && !judged.unheard.has(id);
         const arrive = (id: string): void => {
           const { tenant = "", model = "" } = tenants.get(id) ?? {};
           judged.stale.delete(id);
+          judged.unheard.delete(id);
           take(judged.arrive(id, tenant, model, model === "m1" ? 1 : undefined));
         };
         const one = (from: string[], at: number): string | undefined =>
@@ -228,6 +244,13 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
             if (requestId === undefined) continue;
             away.push(requestId);
             const grants = judged.scheduler.apply({ type: "defer", requestId }, 0);
+            take(grants.map((grant) => grant.requestId));
+          } else if (given.kind === "fall silent") {
+            const waiting = [...tenants.keys()].filter((id) => !running.includes(id) && !left.has(id));
+            const requestId = one(waiting, given.pick);
+            if (requestId === undefined) continue;
+            judged.unheard.add(requestId);
+            const grants = judged.scheduler.apply({ type: "unheard", requestId }, 0);
             take(grants.map((grant) => grant.requestId));
           } else {
             const group = { name: `g${given.group}`, weight: 100 };

@@ -85,6 +85,9 @@ class FairshareScheduler implements Scheduler {
       case "defer":
         this.#defer(event.requestId);
         break;
+      case "unheard":
+        this.#unheard(event.requestId);
+        break;
       case "leave":
         this.#leave(event.requestId, nowMs);
         break;
@@ -254,6 +257,13 @@ class FairshareScheduler implements Scheduler {
     this.#endRunning(running, 0);
     this.#queues.defer({ ...running.waiter, returning: true }, this.#isUnheard(running.waiter));
     this.#placeAfter(running);
+  }
+
+  #unheard(requestId: string): void {
+    const waiter = this.#queues.deferred(requestId);
+    if (waiter === undefined) return;
+    this.#queues.discount(requestId);
+    this.#policy.place(waiter.tenant);
   }
 
   #isUnheard({ arrival }: Waiter): boolean {

@@ -62,8 +62,17 @@ export class WaitingRequests {
     this.remove(waiter);
     this.#deferred.set(requestId, waiter);
     this.#count(waiter, 1);
-    if (unheard) this.#unheard.add(requestId);
-    else waiter.tenant.deferred += 1;
+    waiter.tenant.deferred += 1;
+    if (unheard) this.discount(requestId);
+  }
+
+  /** Nobody may be there to judge a deferred request again: it holds up no other one. Place its tenant afterwards. */
+  discount(requestId: string): void {
+    const waiter = this.#deferred.get(requestId);
+    if (waiter === undefined || this.#unheard.has(requestId)) return;
+    this.#unheard.add(requestId);
+    waiter.tenant.deferred -= 1;
+    waiter.tenant.passedOver = false;
   }
 
   /** Removes a request that waits or is deferred; does nothing for others. Place its tenant afterwards. */

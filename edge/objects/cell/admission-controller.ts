@@ -23,8 +23,10 @@ import {
   type BudgetPort,
   isSubCall,
   lostSettlement,
+  mayComeBack,
   type RowCompletion,
   usedBy,
+  waitingForBudget,
 } from "./admission-entry.ts";
 import { DetachedRequests } from "./detached-requests.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
@@ -102,13 +104,16 @@ export class AdmissionController {
    */
   adopt(request: AdmissionRequest): AdmissionEntry {
     const held = this.#entries.get(request.requestId);
-    if (held?.decision?.verdict === "granted") return this.#replace({ ...held, inUse: true });
+    // The first message of a sub-call is this one, so it shows nothing.
+    const received = !isSubCall(request) || request.waitedMs !== null;
+    if (held?.decision?.verdict === "granted") return this.#replace({ ...held, inUse: true, received });
     const admission = request.row.admission === "queued" ? "queued" : "fast";
     const slot = { admission, queueWaitMs: request.row.queue_wait_ms } as const;
     const entry = this.#enter(request, slot);
     if (!this.holds(entry)) return entry;
     entry.decision = { verdict: "granted", grant: { ...slot, level: null } };
     entry.inUse = true;
+    entry.received = received;
     entry.mayHaveRow = true;
     const { budget, activity } = this.#options;
     if (entry.charged !== null) budget.readmit(request);
@@ -181,8 +186,15 @@ export class AdmissionController {
     return await decided.promise;
   }
 
-  inUse(entry: AdmissionEntry): void {
+  /** The holder calls the upstream; `reported`: it says so itself. */
+  inUse(entry: AdmissionEntry, reported = true): void {
     entry.inUse = true;
+    entry.received ||= reported;
+  }
+
+  /** The holder watches its slot, so it has it. */
+  watched(entry: AdmissionEntry): void {
+    entry.received = true;
   }
 
   async settle(entry: AdmissionEntry, settlement: Settlement): Promise<void> {
@@ -192,20 +204,22 @@ export class AdmissionController {
   }
 
   /**
-   * The permit's holder is gone, or the connection to it is. A request that got a decision is settled; one that waited
-   * gives up its place. `mayHaveRow`: the request may have been settled by another way, or may still be.
+   * The permit's holder is gone, or the connection to it is. A request that got a decision is settled; one that waited, or may not
+   * know of its decision, gives up its place. `mayHaveRow`: the request may have been settled by another way, or may still be.
    */
   abandon(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow): void {
-    if (entry.decision !== null && entry.decision.verdict !== "stale") this.#settleLost(entry, mayHaveRow);
+    const isDecided = entry.decision !== null && entry.decision.verdict !== "stale";
+    if (isDecided && !mayComeBack(entry)) this.#settleLost(entry, mayHaveRow);
     else this.#detach(entry);
   }
 
   /**
    * The isolate was silent for too long, and others may have what it holds. It may come back and ask again for a request of which
-   * nothing went upstream, so the row of such a request waits for it. One that runs has been ended by its isolate, and is settled.
+   * nothing went upstream, or whose grant may not have arrived, so the row of such a request waits for it. One that runs has been
+   * ended by its isolate, and is settled.
    */
   takeBack(entry: AdmissionEntry): void {
-    if (entry.inUse) this.#settleLost(entry, true);
+    if (entry.inUse && !mayComeBack(entry)) this.#settleLost(entry, true);
     else this.#detach(entry, entry.request.holder);
   }
 
@@ -214,9 +228,18 @@ export class AdmissionController {
     this.#detached.isBack(holder);
   }
 
+  /** What may be in use is charged at once, as when a permit is lost; only its row waits. */
   #detach(entry: AdmissionEntry, silent?: string): void {
-    if (!this.#leave(entry, NOTHING_USED)) return;
-    this.#detached.detach(entry, this.#rowOf(entry, lostSettlement(entry, this.#options.now())), silent);
+    const settlement = lostSettlement(entry, this.#options.now());
+    const used = usedBy(settlement);
+    if (!this.#leave(entry, used, entry.inUse)) return;
+    const charged = entry.inUse ? largerUsed(used, entry.charged ?? NOTHING_USED) : entry.charged;
+    this.#detached.detach({ ...entry, charged }, this.#rowOf(entry, settlement), silent);
+  }
+
+  /** The isolate of a request that is judged again is not heard any more: the request holds up no other one. */
+  unheard({ request: { requestId }, decision }: AdmissionEntry): void {
+    if (decision?.verdict === "stale") this.apply({ type: "unheard", requestId });
   }
 
   #settleLost(entry: AdmissionEntry, mayHaveRow: boolean): void {
@@ -272,15 +295,7 @@ export class AdmissionController {
 
   /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
   awaitingBudget(nowMs: number): readonly WaitingQueue[] {
-    return this.#entries.undecided().map(({ request: { tenant, group, model }, arrivedMs }) => ({
-      tenant_id: tenant.id,
-      tenant: tenant.name,
-      group: group.name,
-      model: model.name,
-      queued: 1,
-      oldest_wait_ms: Math.max(0, Math.round(nowMs - arrivedMs)),
-      reason: "budget",
-    }));
+    return this.#entries.undecided().map((entry) => waitingForBudget(entry, nowMs));
   }
 
   get entryCount(): number {
@@ -310,6 +325,7 @@ export class AdmissionController {
       charged: earlier?.charged ?? charged,
       mayHaveRow: earlier?.mayHaveRow ?? (charged !== null || waitedMs !== null),
       inUse: false,
+      received: false,
       waiters: [],
     };
     if (!this.#ended.has(requestId)) this.#entries.put(entry);

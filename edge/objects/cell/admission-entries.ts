@@ -40,8 +40,9 @@ export class AdmissionEntries implements GrantCheck {
 
   /** Adds an entry; it replaces an earlier one of the same request. */
   put(entry: AdmissionEntry): void {
-    this.#entries.set(entry.request.requestId, entry);
-    this.#holders.heard(entry.request.holder);
+    const { requestId, holder, leaseMs } = entry.request;
+    this.#entries.set(requestId, entry);
+    this.#holders.heard(holder, leaseMs);
   }
 
   remove(entry: AdmissionEntry): void {

@@ -3,6 +3,7 @@
  * the controller decides what happens to a request (admission-controller.ts).
  */
 
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { orphanedSettlement, type SlotTaken } from "../../domain/admission/permit-end.ts";
 import type { AdmissionRequest, BudgetRefusal, Decision, Settlement, Stale } from "../../domain/admission/rpc.ts";
@@ -36,6 +37,8 @@ export interface AdmissionEntry {
    * the holder reports it.
    */
   inUse: boolean;
+  /** A message of its holder has shown that the decision arrived there. */
+  received: boolean;
   readonly waiters: { resolve(decision: Decision | Stale): void; reject(error: Error): void }[];
 }
 
@@ -112,6 +115,14 @@ export function lostSettlement({ request, decision, inUse, arrivedMs }: Admissio
   );
 }
 
+/**
+ * Whether the request may come back although it got a decision, which may have been lost with the connection: its isolate, which then
+ * has a lease, does not know of it, and asks again.
+ */
+export function mayComeBack({ request, received }: AdmissionEntry): boolean {
+  return request.holder !== undefined && !received;
+}
+
 /** What a settlement charges. */
 export function usedBy({ row, actualTokens }: Settlement): ActualUsage {
   return { tokens: actualTokens, nanoUsd: nanoUsdOf(row.cost_usd) };
@@ -128,4 +139,18 @@ export function isSubCall({ row }: AdmissionRequest): boolean {
 /** What the scheduler decides about. */
 export function arrivalOf({ requestId, tenant, group, model, costTokens }: AdmissionRequest): Arrival {
   return { requestId, tenant, group, model, costTokens };
+}
+
+/** A request that holds a slot and waits for tokens or money, as operators see it. */
+export function waitingForBudget({ request, arrivedMs }: AdmissionEntry, nowMs: number): WaitingQueue {
+  const { tenant, group, model } = request;
+  return {
+    tenant_id: tenant.id,
+    tenant: tenant.name,
+    group: group.name,
+    model: model.name,
+    queued: 1,
+    oldest_wait_ms: Math.max(0, Math.round(nowMs - arrivedMs)),
+    reason: "budget",
+  };
 }

@@ -42,9 +42,9 @@ export class CellObject extends DurableObject<Bindings> {
     this.#parts = composeCell(state.storage, settings, ports);
   }
 
-  async life(holder: string): Promise<string> {
+  async life(holder: string, leaseMs?: number): Promise<string> {
     const { holders } = this.#parts;
-    holders.heard(holder);
+    holders.heard(holder, leaseMs);
     return holders.lifeFor(holder, this.#life);
   }
 

@@ -3,7 +3,7 @@
  * that is made after it: the scheduler and the budgets return decisions, which the admission controller applies; later
  * decisions of the budgets go through LateDecisions.
  */
-import { regrantAfterMs } from "../../domain/admission/holder-lease.ts";
+import { holderLeaseMs } from "../../domain/admission/holder-lease.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
 import { History, SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
@@ -77,7 +77,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   eventCounters.restore(store.eventCounts);
 
   const entries = new AdmissionEntries(revisions, now, {
-    heard: (holder) => holders.heard(holder),
+    heard: (holder, leaseMs) => holders.heard(holder, leaseMs),
     isQuiet: (holder) => holders.isQuiet(holder),
   });
   const scheduler = createScheduler({
@@ -150,11 +150,12 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     activity,
   });
   const holders = new SilentHolders({
-    silentMs: regrantAfterMs(settings.admissionPatienceMs),
+    leaseMs: holderLeaseMs(settings.admissionPatienceMs),
     everyMs: SAMPLE_EVERY_MS,
     entries,
     takeBack: (entry) => admission.takeBack(entry),
     isBack: (holder) => admission.isBack(holder),
+    unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 

@@ -161,7 +161,7 @@ export class ExchangeController {
     const { admission } = this.#options;
     const report = (decision: Decision | Stale): void => {
       if (session.isOver || session.entries.get(entry.request.requestId) !== entry) return;
-      if (decision.verdict === "granted") admission.inUse(entry);
+      if (decision.verdict === "granted") admission.inUse(entry, false);
       session.decided.push([entry.request.requestId, decision]);
       this.#report(session);
     };

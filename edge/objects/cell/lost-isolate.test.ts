@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
-import { admissionHarnessOf } from "./testing/admission-harness.ts";
+import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -16,6 +16,7 @@ const requestOf = (requestId: string, holder: string): AdmissionRequest => ({
 it("keeps its slots until they are taken back, and gets no other ones meanwhile", async () => {
   const { admission, scheduler, holders, rows } = admissionHarnessOf("weighted", 2);
   const lost = admission.arrive(requestOf("lost", "cut off"));
+  admission.watched(lost);
   const ends = admission.arrive(requestOf("ends", "here"));
   const [first, second] = [
     admission.arrive(requestOf("waits there", "cut off")),
@@ -45,6 +46,21 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
     ["ends", "lost"],
   ]);
   expect(holders.lifeFor("cut off", "life")).toBe("life/1");
+});
+
+it("keeps its slots for as long as the lease that its requests tell of, also when nothing else of it arrives", () => {
+  const { admission, holders } = admissionHarnessOf("weighted", 2);
+  const patient = admission.arrive({ ...requestOf("patient", "other settings"), leaseMs: 25_000 });
+  const lost = admission.arrive(requestOf("lost", "cut off"));
+  const heldAfter = (sweeps: number): boolean[] => {
+    for (let sweep = 0; sweep < sweeps; sweep += 1) holders.sweep();
+    return [patient, lost].map((entry) => admission.holds(entry));
+  };
+  expect([heldAfter(6), heldAfter(9), heldAfter(1)]).toEqual([
+    [true, false],
+    [true, false],
+    [false, false],
+  ]);
 });
 
 it("gets its turn when it is heard again and asks again, at its age", async () => {
@@ -124,6 +140,71 @@ describe("the row of a request that was taken back", () => {
   });
 });
 
+describe("a grant that may not have arrived", () => {
+  const lostBy = {
+    "its connection": (harness: AdmissionHarness, entry: AdmissionEntry) => harness.admission.abandon(entry),
+    "its session": (harness: AdmissionHarness, entry: AdmissionEntry) => harness.admission.abandon(entry, true),
+    silence: ({ holders }: AdmissionHarness, _entry: AdmissionEntry) => {
+      for (let sweep = 0; sweep < 6; sweep += 1) holders.sweep();
+      holders.heard("cut off");
+    },
+  };
+  const ways = Object.keys(lostBy) as (keyof typeof lostBy)[];
+  const statuses = (harness: AdmissionHarness) =>
+    harness.rows.map(({ request_id, status_code, total_tokens }) => [request_id, status_code, total_tokens]);
+
+  it.each(ways)(
+    "leaves the row to the request, which asks again and is served, when it is lost with %s",
+    async (way) => {
+      const harness = admissionHarnessOf("weighted", 1);
+      const { admission, scheduler } = harness;
+      const lost = admission.arrive(requestOf("asks again", "cut off"));
+      expect(lost.decision?.verdict).toBe("granted");
+      lostBy[way](harness, lost);
+      expect([admission.holds(lost), scheduler.inFlight]).toEqual([false, 0]);
+      const again = admission.arrive({ ...requestOf("asks again", "cut off"), waitedMs: 0 });
+      const settlement = { row: { ...again.request.row, status_code: 200, total_tokens: 3 }, actualTokens: 3 };
+      await admission.settle(again, settlement);
+      await vi.advanceTimersByTimeAsync(600_000);
+      expect(statuses(harness)).toEqual([["asks again", 200, 3]]);
+    },
+  );
+
+  it.each(ways)(
+    "leaves the row to the isolate, which has refused the request meanwhile, when it is lost with %s",
+    async (way) => {
+      const harness = admissionHarnessOf("weighted", 1);
+      const lost = harness.admission.arrive(requestOf("refused", "cut off"));
+      lostBy[way](harness, lost);
+      await harness.admission.settleOrphan({ row: { ...lost.request.row, status_code: 503 }, upstream: {} });
+      await vi.advanceTimersByTimeAsync(600_000);
+      expect(statuses(harness)).toEqual([["refused", 503, 0]]);
+    },
+  );
+
+  it.each(ways)("is settled at the estimate when nobody comes back, after it was lost with %s", async (way) => {
+    const harness = admissionHarnessOf("weighted", 1);
+    lostBy[way](harness, harness.admission.arrive(requestOf("gone", "cut off")));
+    await vi.advanceTimersByTimeAsync(5_999);
+    expect(statuses(harness)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(statuses(harness)).toEqual([["gone", 499, 10]]);
+  });
+
+  it("is settled at once when the isolate has shown that it has it, and where isolates need no lease", () => {
+    const harness = admissionHarnessOf("weighted", 5);
+    const { admission } = harness;
+    const watched = admission.arrive(requestOf("watched", "cut off"));
+    admission.watched(watched);
+    const reported = admission.arrive(requestOf("reported", "cut off"));
+    admission.inUse(reported);
+    const adopted = admission.adopt(requestOf("adopted", "cut off"));
+    const alone = admission.arrive(admissionRequestOf("alone", "tenant-1"));
+    for (const entry of [watched, reported, adopted, alone]) admission.abandon(entry);
+    expect(statuses(harness).map(([id]) => id)).toEqual(["watched", "reported", "adopted", "alone"]);
+  });
+});
+
 describe.each(["weighted", "hierarchical"] as const)("the other isolates of its tenant, %s", (algorithm) => {
   /** Four requests run here and three wait at the isolate that is cut off, ahead of five that wait here. */
   function cutOff() {
@@ -154,6 +235,17 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     }
     expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", "stale", "stale"]);
     expect(scheduler.queued).toBe(4);
+  });
+
+  it("get them too when its requests were sent back before it was cut off", async () => {
+    const { admission, scheduler, revisions, running, gone, pass, settle, verdicts } = cutOff();
+    revisions.note([{ kind: "tenant", id: "tenant-1", rev: 2 }], 0);
+    for (const entry of running) await settle(entry);
+    expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", undefined, undefined]);
+    pass(2);
+    expect(verdicts()).toEqual(["stale", "stale", "stale", "stale", undefined]);
+    for (const id of ["h1", "h2", "h3", "h4"]) admission.arrive({ ...requestOf(id, "here"), revs: [], waitedMs: 0 });
+    expect(scheduler.inFlight).toBe(4);
   });
 
   it("come after it in the order of arrival when it is heard again", async () => {

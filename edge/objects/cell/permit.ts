@@ -13,6 +13,8 @@ import type { Decision, PermitHandle, Settlement, Stale } from "../../domain/adm
 interface PermitController<Entry> {
   decision(entry: Entry): Promise<Decision | Stale>;
   inUse(entry: Entry): void;
+  /** The holder has its decision, and waits for the loss of the permit. */
+  watched(entry: Entry): void;
   settle(entry: Entry, settlement: Settlement): Promise<void>;
   /** The holder is gone. Does nothing for a permit that was settled or replaced. */
   abandon(entry: Entry): void;
@@ -54,6 +56,7 @@ export class Permit<Entry> extends RpcTarget implements PermitHandle {
   }
 
   async lost(): Promise<never> {
+    this.#controller.watched(this.#entry);
     return await this.#alive.promise;
   }
 

@@ -8,8 +8,8 @@ import { HolderSilence } from "../../domain/admission/holder-lease.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 
 interface SilentHoldersOptions {
-  /** An isolate that was silent for longer holds nothing any more, ms. */
-  readonly silentMs: number;
+  /** The lease of an isolate that does not tell of a longer one, ms. */
+  readonly leaseMs: number;
   /** The least time between two sweeps, ms. */
   readonly everyMs: number;
   readonly entries: { all(): readonly AdmissionEntry[] };
@@ -17,6 +17,8 @@ interface SilentHoldersOptions {
   readonly takeBack: (entry: AdmissionEntry) => void;
   /** Called when an isolate is heard for the first time, or for the first time since it was silent. */
   readonly isBack: (holder: string) => void;
+  /** Called for each entry of an isolate that has become quiet. */
+  readonly unheard: (entry: AdmissionEntry) => void;
 }
 
 export class SilentHolders {
@@ -24,17 +26,22 @@ export class SilentHolders {
   readonly #entries: SilentHoldersOptions["entries"];
   readonly #takeBack: SilentHoldersOptions["takeBack"];
   readonly #isBack: SilentHoldersOptions["isBack"];
+  readonly #unheard: SilentHoldersOptions["unheard"];
 
-  constructor({ silentMs, everyMs, entries, takeBack, isBack }: SilentHoldersOptions) {
-    this.#silence = new HolderSilence(silentMs, everyMs);
+  constructor({ leaseMs, everyMs, entries, takeBack, isBack, unheard }: SilentHoldersOptions) {
+    this.#silence = new HolderSilence(leaseMs, everyMs);
     this.#entries = entries;
     this.#takeBack = takeBack;
     this.#isBack = isBack;
+    this.#unheard = unheard;
   }
 
-  /** The isolate is alive. Undefined: the request's isolate needs no lease. */
-  heard(holder: string | undefined): void {
-    if (holder !== undefined && this.#silence.heard(holder)) this.#isBack(holder);
+  /**
+   * The isolate is alive. Undefined: the request's isolate needs no lease. `leaseMs`: how long it keeps slots that it cannot renew;
+   * undefined: it does not say.
+   */
+  heard(holder: string | undefined, leaseMs?: number): void {
+    if (holder !== undefined && this.#silence.heard(holder, leaseMs)) this.#isBack(holder);
   }
 
   /** Whether nothing was heard of the isolate for some seconds. Undefined: it need not be heard. */
@@ -51,7 +58,7 @@ export class SilentHolders {
     return losses === 0 ? life : `${life}/${losses}`;
   }
 
-  /** Ends the requests of silent isolates; call it when the interval has passed, and never earlier. */
+  /** Ends the requests of silent isolates, and tells of those that have become quiet; call it when the interval has passed, and never earlier. */
   sweep(): void {
     for (const holder of this.#silence.pass()) {
       const held = this.#entries.all().filter(({ request }) => request.holder === holder);
@@ -60,5 +67,8 @@ export class SilentHolders {
       for (const entry of held) if (entry.slot === null) this.#takeBack(entry);
       for (const entry of held) this.#takeBack(entry);
     }
+    const quiet = this.#silence.newlyQuiet();
+    if (quiet.size === 0) return;
+    for (const entry of this.#entries.all()) if (quiet.has(entry.request.holder ?? "")) this.#unheard(entry);
   }
 }

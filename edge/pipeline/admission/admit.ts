@@ -367,6 +367,7 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs: waitedMs(call, waiting),
     holder: call.ports.admission.holder,
+    leaseMs: call.ports.admission.leases?.leaseMs,
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: estimate.totalTokens,

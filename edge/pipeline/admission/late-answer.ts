@@ -7,6 +7,13 @@ import { usageRowOf } from "../report/usage-row.ts";
 /** Gives back what the answer holds; its request was refused because the answer did not come. */
 export async function giveBack(call: Call, request: Prepared, late: AdmissionOutcome): Promise<void> {
   if (late.verdict === "stale") return;
-  const row = usageRowOf(call, request, { statusCode: 503, admission: "rejected" });
-  await late.permit.settle({ row, actualTokens: 0 }).finally(() => late.permit[Symbol.dispose]());
+  const { permit } = late;
+  try {
+    await permit.settle({
+      row: usageRowOf(call, request, { statusCode: 503, admission: "rejected" }),
+      actualTokens: 0,
+    });
+  } finally {
+    permit[Symbol.dispose]();
+  }
 }

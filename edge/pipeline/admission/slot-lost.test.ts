@@ -14,11 +14,14 @@ afterAll(() => void vi.unstubAllGlobals());
 
 const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 
+const LEASE_MS = 45_000;
+
 /** A pipeline in a cluster. `end` ends the lease of what runs; leases that are `late` had ended when their grant came. */
 function clustered(late: readonly boolean[] = [], body: object = {}) {
   const world = new TestPipeline();
   const seen = { begun: 0, released: 0, watches: 0, end: (): void => undefined };
   const leases: SlotLeases = {
+    leaseMs: LEASE_MS,
     begin: () => {
       const isHeld = late[seen.begun] !== true;
       seen.begun += 1;
@@ -128,6 +131,7 @@ describe("a grant that comes after the lease has ended", () => {
     await world.settled();
     expect([response.status, world.upstreamCalls.length, seen.begun]).toEqual([200, 1, 2]);
     expect([first.disposed, first.settlement, world.requests[1]?.waitedMs]).toEqual([true, null, 0]);
+    expect(world.requests.map(({ leaseMs }) => leaseMs)).toEqual([LEASE_MS, LEASE_MS]);
     expect(world.permit.settlement?.row.status_code).toBe(200);
   });
 });

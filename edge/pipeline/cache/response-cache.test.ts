@@ -29,6 +29,20 @@ function worldWith(changes: Partial<TestPipeline> = {}): TestPipeline {
   return Object.assign(new TestPipeline(), { entry, model: cached(), upstream }, changes);
 }
 
+/** A request in a cluster. Its pauses pass at once; `silence`: how the time passes for which the Cell does not answer. */
+function patient(world: TestPipeline, silence: (ms: number, signal: AbortSignal) => Promise<void> = untilAnswered) {
+  world.admissionPatienceMs = 25_000;
+  const received = world.received();
+  const { sleep } = received.ports;
+  const either: typeof sleep = async (ms, signal) =>
+    signal === received.request.signal ? await sleep(ms, signal) : await silence(ms, signal);
+  return { ...received, ports: { ...received.ports, sleep: either } };
+}
+
+async function untilAnswered(_ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+}
+
 async function answer(world: TestPipeline) {
   const response = await run(world.received());
   const body = (await response.json().catch(() => null)) as { stored?: true; error?: { code: string } } | null;
@@ -129,8 +143,7 @@ describe("a stored answer", () => {
 
   it("waits for an owner of the Cell, which hears that an earlier call may have arrived", async () => {
     const world = worldWith();
-    world.admissionPatienceMs = 25_000;
-    const received = world.received();
+    const received = patient(world);
     const { admission } = received.ports;
     const again: (boolean | undefined)[] = [];
     const confirmHit: typeof admission.confirmHit = async (hit, may) => {
@@ -148,11 +161,33 @@ describe("a stored answer", () => {
     expect(world.waits.slice(0, 2)).toEqual([100, 200]);
   });
 
+  it("waits no longer than the patience for an owner that is silent, and keeps the row that it takes later", async () => {
+    const world = worldWith();
+    const silences: number[] = [];
+    const received = patient(world, async (ms) => {
+      silences.push(ms);
+      world.nowMs += ms;
+    });
+    const { admission } = received.ports;
+    const [asked, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const confirmHit: typeof admission.confirmHit = async (hit, may) => {
+      asked.resolve();
+      await late.promise;
+      return await admission.confirmHit(hit, may);
+    };
+    const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
+    await asked.promise;
+    expect([response.status, silences]).toEqual([503, [1_000, 24_000]]);
+    expect([world.orphans.map(({ status_code }) => status_code), world.hits]).toEqual([[503], []]);
+    late.resolve();
+    await world.settled();
+    expect(world.hits).toHaveLength(1);
+  });
+
   it("is not given to a key that has expired while it waited for an owner of the Cell", async () => {
     const world = worldWith();
-    world.admissionPatienceMs = 25_000;
     world.key = keyOf({ expires_at_ms: world.nowMs + 250 });
-    const received = world.received();
+    const received = patient(world);
     const { admission } = received.ports;
     let calls = 0;
     const confirmHit: typeof admission.confirmHit = async (hit, may) => {

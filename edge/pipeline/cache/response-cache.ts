@@ -187,9 +187,12 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
 async function confirmed(call: Call, openUntilMs: number | null, hit: CacheHit): Promise<CacheHitVerdict | null> {
   const patience = new Patience(call);
   for (;;) {
+    const asked = call.ports.admission.confirmHit(hit, patience.began);
     try {
-      return await call.ports.admission.confirmHit(hit, patience.began);
+      return await patience.awaited(asked);
     } catch (error) {
+      // An answer that comes late has taken the row, which has to become durable all the same.
+      call.waitUntil(asked.then(async ({ recorded }) => await recorded).catch(() => undefined));
       if (!isAway(error) || !(await patience.pause())) throw error;
       if (openUntilMs !== null && call.ports.clock() >= openUntilMs) return null;
     }

@@ -37,7 +37,7 @@ export function admissionHarnessOf(
   const budgets = new TestBudgets(now);
   const revisions = new Revisions();
   const entries = new AdmissionEntries(revisions, now, {
-    heard: (holder) => holders.heard(holder),
+    heard: (holder, leaseMs) => holders.heard(holder, leaseMs),
     isQuiet: (holder) => holders.isQuiet(holder),
   });
   const scheduler = createScheduler({ algorithm, maxInFlight, grantCheck: entries });
@@ -71,11 +71,12 @@ export function admissionHarnessOf(
     activity: { changed: () => undefined },
   });
   const holders = new SilentHolders({
-    silentMs: 10_000,
+    leaseMs: 5_000,
     everyMs: 2_000,
     entries,
     takeBack: (entry) => admission.takeBack(entry),
     isBack: (holder) => admission.isBack(holder),
+    unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
   const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, holders, nowMs: 0 };

@@ -1,0 +1,48 @@
+/**
+ * Compares the secrets that all instances of a cluster must have alike with those that the first instance was started with
+ * (docs/cluster.md#secrets-that-all-share). The database has keyed digests of them, which the launcher makes
+ * (infra/local/secret-digests.ts): they tell nobody a secret. Invariant: an instance that is refused has changed nothing.
+ */
+import { sql } from "drizzle-orm";
+import type { Database } from "../db/connect.ts";
+
+/** Name of the secret's variable -> its digest. Names of secrets that an instance does not use are left out. */
+export type SecretDigests = Readonly<Record<string, string>>;
+
+/** The digests are made with this one, so where it differs all differ. */
+const KEY_OF_DIGESTS = "GATEWAY_CLUSTER_KEY";
+
+/** Thrown when a secret differs. Its message is one line with the variables and what to do. */
+export class SharedSecretsError extends Error {
+  override readonly name = "SharedSecretsError";
+}
+
+/** Throws SharedSecretsError when one of them is another one than the first instance's. */
+export async function checkSharedSecrets(db: Pick<Database, "execute">, digests: SecretDigests): Promise<void> {
+  const { rows } = (await db.execute(sql`SELECT name, digest FROM shared_secrets`)) as unknown as {
+    rows: { name: string; digest: string }[];
+  };
+  const differ = rows.filter(({ name, digest }) => digests[name] !== undefined && digests[name] !== digest);
+  if (differ.length === 0) return;
+  const names = differ.map(({ name }) => name).sort();
+  const shown = names.includes(KEY_OF_DIGESTS) ? [KEY_OF_DIGESTS] : names;
+  throw new SharedSecretsError(
+    `the other instances of this cluster have another ${shown.join(" and another ")}: set the same on all of them. When it was changed on purpose, start the first instance that has the new one with GATEWAY_NEW_SHARED_SECRETS=1`,
+  );
+}
+
+/**
+ * Remembers those that are not known yet. `isNew`: the operator says that they were changed, so they replace all others. Throws
+ * SharedSecretsError when another instance was first.
+ */
+export async function recordSharedSecrets(db: Database, digests: SecretDigests, isNew: boolean): Promise<void> {
+  await db.transaction(async (transaction) => {
+    // Instances that start together wait for each other.
+    await transaction.execute(sql`LOCK TABLE shared_secrets IN EXCLUSIVE MODE`);
+    if (isNew) await transaction.execute(sql`DELETE FROM shared_secrets`);
+    await transaction.execute(
+      sql`INSERT INTO shared_secrets (name, digest) SELECT key, value FROM jsonb_each_text(${JSON.stringify(digests)}::jsonb) ON CONFLICT DO NOTHING`,
+    );
+    await checkSharedSecrets(transaction, digests);
+  });
+}

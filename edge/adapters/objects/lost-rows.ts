@@ -1,0 +1,59 @@
+/**
+ * Usage rows that this isolate had to give up, because neither their Cell nor its Ledger took them, until a Ledger has counted them
+ * (docs/rules/settlement-and-rows.md#custody). Invariant: they are forgotten only when it has answered. The request in whose context
+ * it was told may be cut off before that, so they may be counted twice; better than not at all.
+ */
+import type { LedgerApi } from "../../domain/admission/rpc.ts";
+import type { Clock } from "../../ports.ts";
+
+/** After this long no call can be under way any more: the runtime grants 30 s to work after an answer. */
+const TELL_AGAIN_AFTER_MS = 60_000;
+
+interface LostRowsOptions {
+  readonly ledger: () => Pick<LedgerApi, "lost">;
+  readonly clock: Clock;
+  /** Lets a call outlive the request in whose context it is made. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+}
+
+export class LostRows {
+  readonly #options: LostRowsOptions;
+  #rows = 0;
+  #tellings = 0;
+  /** When the call that is under way was made; null: there is none. */
+  #toldMs: number | null = null;
+
+  constructor(options: LostRowsOptions) {
+    this.#options = options;
+  }
+
+  /** A row was given up. */
+  add(): void {
+    this.#rows += 1;
+  }
+
+  /** Tells a Ledger of them, one call at a time; call it when one may be in reach. */
+  tell(): void {
+    const rows = this.#rows;
+    if (rows === 0) return;
+    const { ledger, clock, keepAlive } = this.#options;
+    const nowMs = clock();
+    if (this.#toldMs !== null && Math.abs(nowMs - this.#toldMs) < TELL_AGAIN_AFTER_MS) return;
+    this.#toldMs = nowMs;
+    this.#tellings += 1;
+    const telling = this.#tellings;
+    const end = (counted: number): void => {
+      // A later call tells of the same rows.
+      if (telling !== this.#tellings) return;
+      this.#rows -= counted;
+      this.#toldMs = null;
+    };
+    const told = ledger().lost(rows);
+    keepAlive(
+      told.then(
+        () => end(rows),
+        () => end(0),
+      ),
+    );
+  }
+}
