@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import { ALERT_KEYS, ALERTS_SPEC, type AlertKey } from "../harness/alert-keys.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
@@ -142,11 +143,22 @@ async function spentBudgets(): Promise<void> {
   await gateway.must("PUT", `/keys/${key.key.id}`, { budget_tokens: 40 });
   about.set("term_budget_warn", tenant.tenant.id).set("term_budget_exhausted", tenant.tenant.id);
   about.set("key_term_budget_warn", key.key.id).set("key_term_budget_exhausted", key.key.id);
-  for (const minted of [tenant, key])
-    await waitFor(
-      async () => (await read(gateway.chat(minted, { body: { max_tokens: 1 } }))).status,
-      (status) => status === 403,
-    );
+  const statusOf = async (minted: Minted): Promise<number> =>
+    (await read(gateway.chat(minted, { body: { max_tokens: 1 } }))).status;
+  for (const [minted, path] of [
+    [tenant, `/tenants/${tenant.tenant.id}`],
+    [key, `/keys/${key.key.id}`],
+  ] as const) {
+    // Each is settled before the next one, which would else be admitted beside it.
+    for (const used of [33, 66]) {
+      expect(await statusOf(minted)).toBe(200);
+      await waitFor(
+        async () => await gateway.must<BudgetUsage>("GET", `${path}/budget/usage`),
+        ({ used_tokens, reserved_tokens }) => used_tokens === used && reserved_tokens === 0,
+      );
+    }
+    expect(await statusOf(minted)).toBe(403);
+  }
 }
 
 async function downModel(): Promise<void> {
