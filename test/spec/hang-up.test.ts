@@ -145,7 +145,7 @@ describe.each(Object.entries(moments))("a client that hangs up %s", (_, moment) 
     "(%s) leaves nothing held or reserved, and its row",
     async (how) => {
       const minted = await fixture.gateway.mint(fixture.upstream.url, moment.upstream, { max_in_flight: 1 });
-      await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 50_000 });
+      await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 5_000 });
       const caller = new Caller();
       const after = await moment.reach(caller, minted);
       caller.hangUp(how);
