@@ -75,6 +75,8 @@ const TENANT_WALK = { name: "walk-tenant", title: "From an invitation to the fir
 const OPERATOR_WALK = { name: "walk-operator", title: "From nothing to a tenant that calls a model" };
 const PROVIDER = { id: "corp", name: "Corp" };
 const WANTED = process.argv.slice(2);
+/** The requests of each window that have not ended. */
+const unanswered = new WeakMap<BrowserContext, Set<Request>>();
 const isWanted = (name: string): boolean => WANTED.length === 0 || WANTED.some((begin) => name.startsWith(begin));
 
 await makeTemplate();
@@ -111,9 +113,6 @@ try {
   await provider.close();
   rmSync(dataDir, { recursive: true, force: true });
 }
-
-/** The requests of each window that have not ended. */
-const unanswered = new WeakMap<BrowserContext, Set<Request>>();
 
 /** A window of the console in which an admin, or nobody, has signed in. */
 async function opened(
