@@ -121,10 +121,10 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
     const { code, errors } = await start({ [variable]: address }).ended;
-    expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
-      1,
-      `${variable} ${address} is in use by another process`,
-    ]);
+    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+      code: 1,
+      errors: `${variable} ${address} is in use by another process`,
+    });
     await new Promise((resolve) => other.close(resolve));
   };
   it("names a port of the API that another process has", async () => {
@@ -138,7 +138,10 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     layDatabase(`${folder}/database`);
     await listening(start());
     const { code, errors } = await start().ended;
-    expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining(folder)]]);
+    expect({ code, errors: errors.trimEnd().split("\n") }).toEqual({
+      code: 1,
+      errors: [expect.stringContaining(folder)],
+    });
   });
 
   it("takes alert settings from the environment once, and reports an encryption key that is wrong or missing", {
@@ -157,7 +160,10 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
       [{}, /^GATEWAY_ENCRYPTION_KEY is not set, but .*$/],
     ] as const) {
       const { code, errors } = await start(change).ended;
-      expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([1, expect.stringMatching(said)]);
+      expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+        code: 1,
+        errors: expect.stringMatching(said),
+      });
     }
     await listening(start(key(1)));
   });
@@ -175,16 +181,19 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     };
     await starts(pepper("a"));
     const { code, errors } = await start(pepper("b")).ended;
-    expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
-      1,
-      expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
-    ]);
+    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+      code: 1,
+      errors: expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
+    });
     await starts({ ...pepper("b"), GATEWAY_NEW_SHARED_SECRETS: "1" });
   });
 
   it("refuses a variable in one line", async () => {
     const { code, errors } = await start({ GATEWAY_ADMIN_TOKEN: "" }).ended;
-    expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining("GATEWAY_ADMIN_TOKEN")]]);
+    expect({ code, errors: errors.trimEnd().split("\n") }).toEqual({
+      code: 1,
+      errors: [expect.stringContaining("GATEWAY_ADMIN_TOKEN")],
+    });
   });
 
   it("ends at once when its schema cannot be brought up to date, and quotes no statement", {
@@ -195,10 +204,10 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await connection.db.execute("ALTER TABLE schema_migrations RENAME COLUMN version TO odd");
     await connection.close();
     const { code, errors } = await start().ended;
-    expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
-      1,
-      'control service cannot start: column "version" does not exist',
-    ]);
+    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+      code: 1,
+      errors: 'control service cannot start: column "version" does not exist',
+    });
     expect(errors).not.toContain("SELECT");
   });
 });

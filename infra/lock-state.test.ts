@@ -36,7 +36,10 @@ describe("staleReasons", () => {
 
   it("has a folder made anew after packages were added to it and that was cut off, however complete it looks", () => {
     const reasons = staleReasons({ packages: one }, { packages: one }, linux, { cutOff: true });
-    expect([reasons, onlyMissing(reasons)]).toEqual([["an earlier installation was cut off"], false]);
+    expect({ reasons, onlyMissing: onlyMissing(reasons) }).toEqual({
+      reasons: ["an earlier installation was cut off"],
+      onlyMissing: false,
+    });
     expect(onlyMissing(["node_modules/a is missing"])).toBe(true);
   });
 

@@ -71,6 +71,9 @@ describe("wrong tokens", () => {
     const failures = new AuthFailures();
     for (let count = 0; count < 40; count += 1) failures.note("a", 9_000_000);
     const back = Array.from({ length: 20 }, (_, at) => failures.note("a", 5_000 + at));
-    expect([back[0]?.line, back.at(-1)?.alert]).toEqual([{ failures: 40 }, { failures: 20, addresses: 1 }]);
+    expect({ line: back[0]?.line, alert: back.at(-1)?.alert }).toEqual({
+      line: { failures: 40 },
+      alert: { failures: 20, addresses: 1 },
+    });
   });
 });

@@ -27,7 +27,7 @@ it.each([
 
 it("is blank for text that is not an address of a server", () => {
   for (const text of ["", " ", "a.example", "ftp://a.example", "javascript:alert(1)", "//a.example"])
-    expect([text, originOf(text)]).toEqual([text, ""]);
+    expect({ text, origin: originOf(text) }).toEqual({ text, origin: "" });
 });
 
 it("never depends on the text after the port", () => {

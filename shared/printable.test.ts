@@ -32,7 +32,11 @@ describe("text from outside", () => {
 
   it("is unchanged where it has no such characters, in any language", () => {
     for (const text of ["plain", "Größe", "日本語", "عربي", '😀 {}\\"', ""])
-      expect([oneLine(text), terminalText(text), printableJson(text)]).toEqual([text, text, text]);
+      expect({ oneLine: oneLine(text), terminalText: terminalText(text), printableJson: printableJson(text) }).toEqual({
+        oneLine: text,
+        terminalText: text,
+        printableJson: text,
+      });
   });
 
   it("means the same in JSON", () => {

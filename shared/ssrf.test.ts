@@ -80,7 +80,7 @@ describe("address policy", () => {
 
   it("judges a URL whose address is literal, however it is written", () => {
     for (const url of ["http://10.1.2.3/v1", "https://api.example.com/v1", "http://[2606:4700::1111]:8080/v1"])
-      expect([url, isUrlAllowed(url, closed)]).toEqual([url, true]);
+      expect({ url, isUrlAllowed: isUrlAllowed(url, closed) }).toEqual({ url, isUrlAllowed: true });
     for (const url of [
       "http://127.0.0.1:8081/v1",
       "http://127.1/v1",
@@ -92,7 +92,7 @@ describe("address policy", () => {
       "http://user@8.8.8.8/v1",
       "nonsense",
     ])
-      expect([url, isUrlAllowed(url, closed)]).toEqual([url, false]);
+      expect({ url, isUrlAllowed: isUrlAllowed(url, closed) }).toEqual({ url, isUrlAllowed: false });
     expect(isUrlAllowed("http://127.0.0.1:8081/v1", open)).toBe(true);
   });
 

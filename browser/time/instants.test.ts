@@ -44,7 +44,11 @@ describe("instants", () => {
   });
 
   it("that are not known are a dash", () => {
-    expect([formatInstant("UTC", null), formatAge(AT, null), formatDay("2026-13-01")]).toEqual(["–", "–", "–"]);
+    expect({
+      formatInstant: formatInstant("UTC", null),
+      formatAge: formatAge(AT, null),
+      formatDay: formatDay("2026-13-01"),
+    }).toEqual({ formatInstant: "–", formatAge: "–", formatDay: "–" });
     expect([instantOf(null), instantOf("yesterday"), instantOf("1970-01-01T00:00:00.000Z")]).toEqual([null, null, 0]);
   });
 });

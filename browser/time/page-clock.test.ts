@@ -35,7 +35,7 @@ describe("PageClock", () => {
     expect(ticks).toBe(3);
     for (const end of leave) end();
     for (const end of leave) end();
-    expect([state.timers.size, state.watchers.size]).toEqual([0, 0]);
+    expect({ timers: state.timers.size, watchers: state.watchers.size }).toEqual({ timers: 0, watchers: 0 });
   });
 
   it("counts a listener that is given twice as two", () => {
@@ -69,9 +69,9 @@ describe("PageClock", () => {
     expect(state.timers.size).toBe(0);
     state.nowMs = 90_000;
     show(false);
-    expect([ticks, state.timers.size, clock.nowMs()]).toEqual([1, 1, 90_000]);
+    expect({ ticks, timers: state.timers.size, nowMs: clock.nowMs() }).toEqual({ ticks: 1, timers: 1, nowMs: 90_000 });
     leave();
-    expect([state.timers.size, state.watchers.size]).toEqual([0, 0]);
+    expect({ timers: state.timers.size, watchers: state.watchers.size }).toEqual({ timers: 0, watchers: 0 });
   });
 
   it("begins without a timer on a page that is hidden", () => {

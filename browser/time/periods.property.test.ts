@@ -28,7 +28,7 @@ describe("periods", () => {
         const { fromMs, toMs, days } = periodBounds(period, name, nowMs);
         expect(fromMs).toBeLessThan(toMs);
         if (days === null) {
-          expect([fromMs, toMs]).toEqual([nowMs - 86_400_000, nowMs]);
+          expect({ fromMs, toMs }).toEqual({ fromMs: nowMs - 86_400_000, toMs: nowMs });
           return;
         }
         const inZone = (ms: number): string => dayIn(counted(name), ms);

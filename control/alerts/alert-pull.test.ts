@@ -178,6 +178,6 @@ describe("the pull of alerts", () => {
     cells.ledger = "l2";
     cells.waiting.set("a", [{ sequence: 1, event: event("2") }]);
     await pull.run();
-    expect([sink.taken, cells.waiting.get("a")]).toEqual([["a 1", "a 2"], []]);
+    expect({ taken: sink.taken, a: cells.waiting.get("a") }).toEqual({ taken: ["a 1", "a 2"], a: [] });
   });
 });

@@ -151,7 +151,7 @@ describe("an alert", () => {
     });
     await expect(refused).rejects.toThrow("another replica has it");
     await sender.sendDue();
-    expect([texts("together"), logged]).toEqual([[], []]);
+    expect({ texts: texts("together"), logged }).toEqual({ texts: [], logged: [] });
   });
 
   it("whose sender died before it was reported is sent when its claim has run out", async () => {

@@ -99,7 +99,10 @@ describe("alert settings", () => {
     [{ email: { ...EMAIL, starttls: "yes" } }, "email.starttls", "validation_failed"],
   ])("refuse %j by naming %s", async (body, field, code) => {
     const response = await control.request("PUT", path, body);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code, param: field } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code, param: field } },
+    });
     expect(await stored()).toBe("[]");
   });
 });
@@ -111,10 +114,10 @@ describe("a test alert", () => {
 
   it("needs a channel", async () => {
     const response = await control.request("POST", `${path}/test`);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "no_alert_channel", message: "no alert channels are configured" } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "no_alert_channel", message: "no alert channels are configured" } },
+    });
   });
 
   it("is posted to the webhook and mailed, and returns the result of each channel", async () => {
@@ -156,7 +159,11 @@ describe("a test alert", () => {
           { channel: "email", ok: false, detail: "the server refused the credentials" },
         ],
       });
-      expect([sink.asked.length, mail.users.length, mail.mails.length]).toEqual([2, 2, 0]);
+      expect({ asked: sink.asked.length, users: mail.users.length, mails: mail.mails.length }).toEqual({
+        asked: 2,
+        users: 2,
+        mails: 0,
+      });
       await put({ email: { starttls: true } });
       expect((await test()).results[1]).toEqual({ channel: "email", ok: false, detail: "the server offers no TLS" });
       expect(mail.users).toHaveLength(2);

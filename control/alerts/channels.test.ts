@@ -75,14 +75,14 @@ it("is delivered within TLS, after a login within TLS", async () => {
 it("says that the server refused the credentials, without the password", async () => {
   const result = await sendMail(email(), "wrong-secret", MESSAGE);
   expect(result).toEqual({ channel: "email", ok: false, detail: "the server refused the credentials" });
-  expect([logins.length, mails.length]).toEqual([2, 0]);
+  expect({ logins: logins.length, mails: mails.length }).toEqual({ logins: 2, mails: 0 });
 });
 
 it("sends neither password nor message to a server whose certificate is not trusted, and says why", async () => {
   tls.setDefaultCACertificates(trusted);
   const result = await sendMail(email(), "right", MESSAGE);
   expect(result).toEqual({ channel: "email", ok: false, detail: "the server's certificate is not trusted" });
-  expect([logins, mails]).toEqual([[], []]);
+  expect({ logins, mails }).toEqual({ logins: [], mails: [] });
 });
 
 it("is one mail to its recipients, whatever its title and text contain", async () => {

@@ -94,7 +94,10 @@ describe("days of a zone", () => {
           expect([sum(read.map((row) => row.requests)), sum(read.map((row) => row.total_tokens))]).toEqual(totals);
           expect(sum(read.map((row) => row.cost_usd))).toBeCloseTo(usd, 8);
           for (const name of OUTCOME_NAMES)
-            expect([name, sum(read.map((row) => row[name]))]).toEqual([name, within.filter(OUTCOMES[name]).length]);
+            expect({ name, sum: sum(read.map((row) => row[name])) }).toEqual({
+              name,
+              sum: within.filter(OUTCOMES[name]).length,
+            });
         }
         const costly = await costs(query, NOW);
         expect(sum(costly.map((row) => row.requests))).toBe(within.length);
@@ -154,10 +157,10 @@ describe("days of a zone", () => {
     const all = { timezone: "Pacific/Chatham", start_day: "0001-01-01", end_day: "9999-12-31" };
     expect(sum((await daily(all, NOW)).map((row) => row.requests))).toBe(rows.length);
     for (const end of ["1999-01-01", "0001-01-01"])
-      expect([await daily({ ...all, end_day: end }, NOW), await breakdown({ ...all, end_day: end }, NOW)]).toEqual([
-        [],
-        [],
-      ]);
+      expect({
+        daily: await daily({ ...all, end_day: end }, NOW),
+        breakdown: await breakdown({ ...all, end_day: end }, NOW),
+      }).toEqual({ daily: [], breakdown: [] });
   });
 
   it.each([

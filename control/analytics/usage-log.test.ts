@@ -23,7 +23,7 @@ afterAll(async () => {
 
 async function get<T>(path: string): Promise<T> {
   const response = await control.request("GET", `/api/v1/usage/logs${path}`);
-  expect([path, response.status]).toEqual([path, 200]);
+  expect({ path, status: response.status }).toEqual({ path, status: 200 });
   return (await response.json()) as T;
 }
 
@@ -76,7 +76,10 @@ describe("one request", () => {
     const id = await requestWith(spans);
     const log = await get<UsageLogDetail>(`/${id}`);
     expect(log.spans.map(({ span_name }) => span_name)).toEqual(spans.map(([name]) => name));
-    expect([log.has_trace, log.auto_route]).toEqual([true, { ...EXPLAINED, chosen: "b" }]);
+    expect({ has_trace: log.has_trace, auto_route: log.auto_route }).toEqual({
+      has_trace: true,
+      auto_route: { ...EXPLAINED, chosen: "b" },
+    });
     expect(await get(`/${id}/spans`)).toHaveLength(3);
   });
 

@@ -207,9 +207,9 @@ describe("single requests", () => {
       { request_id: other.request_id.slice(0, 13).toUpperCase() },
       { request_id: other.request_id },
     ])
-      expect([query, await ids(query)]).toEqual([query, [other.request_id]]);
+      expect({ query, ids: await ids(query) }).toEqual({ query, ids: [other.request_id] });
     for (const query of [{ min_total_ms: "71" }, { min_queue_wait_ms: "999999999999999" }, { error_code: "none" }])
-      expect([query, await ids(query)]).toEqual([query, []]);
+      expect({ query, ids: await ids(query) }).toEqual({ query, ids: [] });
     expect(await ids({ since_ms: "0", status: "success" })).toEqual([plain.request_id, old.request_id]);
     expect(await ids({ since_ms: String(NOW - 1000), until_ms: String(NOW - 1000) })).toEqual([plain.request_id]);
     expect(await ids({ since_ms: "999999999999999" })).toEqual([]);

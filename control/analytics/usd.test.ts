@@ -64,8 +64,10 @@ it("of one request with more decimals than are shown", async () => {
   for (const path of paths) {
     const { input_cost, output_cost, energy_cost_usd, ...frozen } = usdOf(await get(path));
     expect([path, new Set(Object.values(frozen))]).toEqual([path, new Set([0.000001235])]);
-    if (energy_cost_usd !== undefined) expect([path, energy_cost_usd]).toEqual([path, 0.000000046]);
-    if (path.startsWith("/costs")) expect([input_cost, output_cost]).toEqual([0.000001235, Number.MAX_VALUE]);
+    if (energy_cost_usd !== undefined)
+      expect({ path, energy_cost_usd }).toEqual({ path, energy_cost_usd: 0.000000046 });
+    if (path.startsWith("/costs"))
+      expect({ input_cost, output_cost }).toEqual({ input_cost: 0.000001235, output_cost: Number.MAX_VALUE });
   }
 });
 
@@ -84,7 +86,7 @@ it("of sums that exceed the largest number", async () => {
     const [row] = (await get(path)) as Record<string, unknown>[];
     const figures = Object.entries(row ?? {}).filter(([name]) => /_usd$|_wh$|^co2_g$|_cost$/.test(name));
     for (const [name, figure] of figures.filter(([name]) => !/^(in|out)put/.test(name)))
-      expect([path, name, figure]).toEqual([path, name, Number.MAX_VALUE]);
+      expect({ path, name, figure }).toEqual({ path, name, figure: Number.MAX_VALUE });
   }
   expect(await get("/overview/summary")).toMatchObject({ cost: Number.MAX_VALUE });
 });

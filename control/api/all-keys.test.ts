@@ -72,6 +72,9 @@ describe("keys across tenants", () => {
     ["cursor=x", "cursor"],
   ])("refuse ?%s", async (query, field) => {
     const response = await control.request("GET", `/api/v1/keys?${query}`);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: field } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: field } },
+    });
   });
 });

@@ -119,14 +119,14 @@ async function judge(path: string, value: unknown, response: Response): Promise<
     // A model may have been made by a name that is drawn again here: then its benchmark runs, and no field is wrong.
     const isOfAnother = answer.error?.message.includes("a running benchmark") === true;
     const mine = isOfAnother || named.includes(top) || named.some((name) => PARTNERS[path]?.includes(name));
-    expect([about, mine]).toEqual([about, true]);
+    expect({ about, mine }).toEqual({ about, mine: true });
     return null;
   }
   const shown = fieldAt(answer, path) ?? fieldAt(answer["key"], path);
   if (typeof value === "number" && !CHANGED.test(last) && shown !== undefined)
-    expect([about, shown]).toEqual([about, value === 0 ? 0 : value]);
+    expect({ about, shown }).toEqual({ about, shown: value === 0 ? 0 : value });
   if (typeof value === "string" && value.trim() !== "" && !READ_OTHERWISE.test(last) && typeof shown === "string")
-    expect([about, shown]).toEqual([about, value.trim()]);
+    expect({ about, shown }).toEqual({ about, shown: value.trim() });
   return answer;
 }
 

@@ -180,10 +180,10 @@ describe.each(ROUTES)("%s %s", (method, path, body) => {
     it("answers 404 for an absent id and for what is no id", async () => {
       for (const id of [ABSENT, "nonsense"]) {
         const response = await control.request(method, path.replace(ABSENT, id), body ?? undefined);
-        expect([response.status, await json(response)]).toEqual([
-          404,
-          { error: { message: "not found", type: "not_found_error", code: "not_found", param: null } },
-        ]);
+        expect({ status: response.status, body: await json(response) }).toEqual({
+          status: 404,
+          body: { error: { message: "not found", type: "not_found_error", code: "not_found", param: null } },
+        });
       }
     });
   }
@@ -191,12 +191,18 @@ describe.each(ROUTES)("%s %s", (method, path, body) => {
   if (body !== null) {
     it("names a malformed, a wrong and an oversize body", async () => {
       const malformed = await control.request(method, path, "{");
-      expect([malformed.status, await json(malformed)]).toMatchObject([400, { error: { code: "invalid_json" } }]);
+      expect({ status: malformed.status, body: await json(malformed) }).toMatchObject({
+        status: 400,
+        body: { error: { code: "invalid_json" } },
+      });
       const list = await control.request(method, path, "[]");
       expect([400, 404]).toContain(list.status);
       const allowed = (path.endsWith("/restore") ? 64 : 2) * 1024 * 1024;
       const oversize = await control.request(method, path, { ...body, description: "x".repeat(allowed) });
-      expect([oversize.status, await json(oversize)]).toMatchObject([413, { error: { code: "request_too_large" } }]);
+      expect({ status: oversize.status, body: await json(oversize) }).toMatchObject({
+        status: 413,
+        body: { error: { code: "request_too_large" } },
+      });
     });
   }
 });
@@ -206,7 +212,10 @@ describe("what no route serves", () => {
     expect((await control.app.request("/api/v1/nothing")).status).toBe(401);
     expect((await control.request("GET", "/api/v1/nothing")).status).toBe(404);
     const response = await control.request("PATCH", "/api/v1/tenants");
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, POST"]);
+    expect({ status: response.status, allow: response.headers.get("allow") }).toEqual({
+      status: 405,
+      allow: "GET, POST",
+    });
   });
 
   it("says what runs, and on which schema", async () => {

@@ -37,8 +37,8 @@ describe("the audit log", () => {
     const tenant = await tenantBy("  ada@example.org ", "newest");
     await control.request("PUT", `/api/v1/tenants/${tenant.id}`, { description: "d" });
     const [second, first] = await list(`entity_id=${tenant.id}`);
-    expect([second, first]).toEqual([
-      {
+    expect({ second, first }).toEqual({
+      second: {
         id: expect.any(Number),
         ts: expect.stringMatching(/^\d{4}-.*Z$/),
         actor: "admin",
@@ -48,22 +48,22 @@ describe("the audit log", () => {
         entity_id: tenant.id,
         detail: { changed: { description: ["", "d"] } },
       },
-      expect.objectContaining({
+      first: expect.objectContaining({
         actor: "ada@example.org",
         address: "2001:db8::7",
         action: "create_tenant",
         detail: { name: "newest" },
       }),
-    ]);
+    });
     expect(second?.id).toBeGreaterThan(first?.id ?? Number.POSITIVE_INFINITY);
   });
 
   it("refuses an address that is none", async () => {
     const refused = await control.request("GET", "/api/v1/audit", undefined, { "x-gateway-audit-address": "a\tb" });
-    expect([refused.status, await refused.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: "x-gateway-audit-address" } },
-    ]);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: "x-gateway-audit-address" } },
+    });
   });
 
   it("takes exact filters, several actions, and bounds of time", async () => {
@@ -142,8 +142,11 @@ describe("the audit log", () => {
       await send("DELETE", path);
       const entries = await list(`entity_type=${kind}&entity_id=${id}`);
       const expected = actions.map((action) => (action.includes("_") ? action : `${action}_${kind}`));
-      expect([kind, entries.map(({ action }) => action)]).toEqual([kind, expected]);
-      expect([kind, Object.keys(Object(entries[1]?.detail["changed"]))]).toEqual([kind, Object.keys(change)]);
+      expect({ kind, entries: entries.map(({ action }) => action) }).toEqual({ kind, entries: expected });
+      expect({ kind, object: Object.keys(Object(entries[1]?.detail["changed"])) }).toEqual({
+        kind,
+        object: Object.keys(change),
+      });
     }
   });
 
@@ -160,8 +163,11 @@ describe("the audit log", () => {
     for (const [name, body] of Object.entries(changes)) {
       await send("PUT", `/settings/${name.replace("_", "-")}`, body);
       const entries = await list(`entity_type=settings&entity_id=${name}`);
-      expect([name, entries.length]).toEqual([name, 1]);
-      expect([name, Object.keys(Object(entries[0]?.detail["changed"]))]).toEqual([name, Object.keys(body)]);
+      expect({ name, entries: entries.length }).toEqual({ name, entries: 1 });
+      expect({ name, object: Object.keys(Object(entries[0]?.detail["changed"])) }).toEqual({
+        name,
+        object: Object.keys(body),
+      });
     }
   });
 
@@ -206,6 +212,9 @@ describe("the audit log", () => {
     ["actor=%00", "actor"],
   ])("refuses ?%s", async (query, field) => {
     const response = await control.request("GET", `/api/v1/audit?${query}`);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: field } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: field } },
+    });
   });
 });

@@ -46,7 +46,12 @@ it("sends the requests of its plan as a tenant of its own, keeps the figures, an
   const started = await start({ max_requests: 20, concurrency: 4, max_tokens: 7 });
   expect(started).toMatchObject({ state: "running", started_by: "admin", result: null });
   const { state, result, points } = await ended(started.id);
-  expect([state, result?.requests, result?.errors, result?.output_tokens]).toEqual(["done", 20, 0, 100]);
+  expect({ state, requests: result?.requests, errors: result?.errors, output_tokens: result?.output_tokens }).toEqual({
+    state: "done",
+    requests: 20,
+    errors: 0,
+    output_tokens: 100,
+  });
   expect(points.reduce((sum, { requests }) => sum + requests, 0)).toBe(20);
   expect(await tenants()).toEqual([]);
   const seen = plane.seen('"max_tokens":7');
@@ -80,7 +85,9 @@ it.each([
   [{ model: "" }, "model"],
 ])("refuses %j, naming %s", async (body, param) => {
   const answer = await post("/benchmarks", { model: "measured", ...body });
-  expect([answer.status, ((await answer.json()) as { error: { param: string } }).error.param]).toEqual([400, param]);
+  expect({ status: answer.status, param: ((await answer.json()) as { error: { param: string } }).error.param }).toEqual(
+    { status: 400, param },
+  );
 });
 
 it("takes more where the settings say so, one at a time, and ends when somebody stops it", async () => {

@@ -44,7 +44,10 @@ describe("a POST whose fields are all optional", () => {
   it("makes a key without a body, and with a blank one", async () => {
     for (const body of [undefined, "", " \n", "{}"]) {
       const response = await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`, body);
-      expect([response.status, await json(response)]).toMatchObject([200, { key: { name: "" } }]);
+      expect({ status: response.status, body: await json(response) }).toMatchObject({
+        status: 200,
+        body: { key: { name: "" } },
+      });
     }
   });
 
@@ -52,7 +55,11 @@ describe("a POST whose fields are all optional", () => {
     const make = async () =>
       await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`, undefined, { "idempotency-key": "bodiless" });
     const [first, second] = [await make(), await make()];
-    expect([first.status, second.status, second.headers.get("idempotency-replayed")]).toEqual([200, 200, "true"]);
+    expect({
+      firstStatus: first.status,
+      secondStatus: second.status,
+      "idempotency-replayed": second.headers.get("idempotency-replayed"),
+    }).toEqual({ firstStatus: 200, secondStatus: 200, "idempotency-replayed": "true" });
     expect(await json(second)).toEqual(await json(first));
   });
 
@@ -67,17 +74,17 @@ describe("a POST whose fields are all optional", () => {
       const bare = await control.request("POST", path);
       const empty = await control.request("POST", path, {});
       const answer = await json(bare);
-      expect([path, answer]).toMatchObject([path, { error: { code } }]);
+      expect({ path, answer }).toMatchObject({ path, answer: { error: { code } } });
       expect(await json(empty)).toEqual(answer);
     }
     for (const path of ["/api/v1/resync", "/api/v1/models/health", `/api/v1/models/${audioModel}/health/check`])
-      expect([path, (await control.request("POST", path)).status]).toEqual([path, 200]);
+      expect({ path, status: (await control.request("POST", path)).status }).toEqual({ path, status: 200 });
   });
 
   it("is still refused for a body that is not a JSON object", async () => {
     for (const body of ["{", "null", "[]", "5"]) {
       const response = await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`, body);
-      expect([body, response.status]).toEqual([body, 400]);
+      expect({ body, status: response.status }).toEqual({ body, status: 400 });
     }
   });
 });
@@ -89,7 +96,10 @@ it.each([
   ["POST", "/api/v1/backup/restore"],
 ])("%s %s needs a body", async (method, path) => {
   const response = await control.request(method, path);
-  expect([response.status, await json(response)]).toMatchObject([400, { error: { code: "invalid_json" } }]);
+  expect({ status: response.status, body: await json(response) }).toMatchObject({
+    status: 400,
+    body: { error: { code: "invalid_json" } },
+  });
 });
 
 /** A body whose name holds these bytes between two letters. */
@@ -117,10 +127,10 @@ describe("bytes that are no UTF-8", () => {
       await sendBytes("POST", "/api/v1/backup/restore", body),
     ];
     for (const response of answers)
-      expect([response.status, await json(response)]).toMatchObject([
-        400,
-        { error: { code: "invalid_json", message: "request body is not valid JSON" } },
-      ]);
+      expect({ status: response.status, body: await json(response) }).toMatchObject({
+        status: 400,
+        body: { error: { code: "invalid_json", message: "request body is not valid JSON" } },
+      });
     expect(await (await control.request("GET", "/api/v1/tenants")).text()).toBe(before);
   });
 
@@ -139,7 +149,10 @@ describe("bytes that are no UTF-8", () => {
   it("a byte order mark is no part of the text", async () => {
     const body = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('{"description":"marked"}')]);
     const response = await sendBytes("PUT", `/api/v1/tenants/${tenant.id}`, body);
-    expect([response.status, await json(response)]).toMatchObject([200, { description: "marked" }]);
+    expect({ status: response.status, body: await json(response) }).toMatchObject({
+      status: 200,
+      body: { description: "marked" },
+    });
   });
 });
 

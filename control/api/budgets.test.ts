@@ -27,7 +27,10 @@ beforeEach(async () => {
 
 async function send<T>(method: string, path: string, body: unknown): Promise<T> {
   const response = await control.request(method, path, body);
-  expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, null]);
+  expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
+    status: 200,
+    "x-gateway-sync": null,
+  });
   return (await response.json()) as T;
 }
 
@@ -130,17 +133,24 @@ describe("a budget", () => {
       ["PUT", `/api/v1/keys/${key.id}`],
     ] as const) {
       const response = await control.request(method, path, body);
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-      ]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+      });
     }
-    expect([await rows(), await keyCopy(), control.cell.items]).toEqual([before, copy, []]);
+    expect({ rows: await rows(), keyCopy: await keyCopy(), items: control.cell.items }).toEqual({
+      rows: before,
+      keyCopy: copy,
+      items: [],
+    });
   });
 
   it("refuses a key's name that is no text", async () => {
     const response = await control.request("PUT", `/api/v1/keys/${key.id}`, { name: null });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: "name" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "name" } },
+    });
   });
 });
 
@@ -149,10 +159,10 @@ describe("the usage of a budget", () => {
     control.cell.fail = true;
     for (const path of [`/api/v1/tenants/${tenant.id}/budget/usage`, `/api/v1/keys/${key.id}/budget/usage`]) {
       const response = await control.request("GET", path);
-      expect([response.status, await response.json()]).toMatchObject([
-        502,
-        { error: { code: "cell_unreachable", message: "cell 'local' is unreachable" } },
-      ]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 502,
+        body: { error: { code: "cell_unreachable", message: "cell 'local' is unreachable" } },
+      });
     }
     control.cell.fail = false;
   });

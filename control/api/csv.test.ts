@@ -29,7 +29,10 @@ const get = async (path: string, headers: Record<string, string> = {}): Promise<
 
 /** The rows of an answer by the names of its columns; the cells of these tests have no quotes or line ends. */
 async function rowsOf(response: Response): Promise<readonly Readonly<Record<string, string>>[]> {
-  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8"]);
+  expect({ status: response.status, "content-type": response.headers.get("content-type") }).toEqual({
+    status: 200,
+    "content-type": "text/csv; charset=utf-8",
+  });
   const [head = "", ...lines] = (await response.text()).split("\r\n");
   expect(lines.pop()).toBe("");
   const names = head.split(",");
@@ -103,13 +106,17 @@ describe("a list as CSV", () => {
         const json = (await (await get(`${byDay}&group_by=${group}`)).json()) as readonly DailyUsage[];
         const csv = await rowsOf(await get(`${byDay}&group_by=${group}&format=csv`));
         const expected = { requests: inside.length, total_tokens: 12, cost_usd: 1.25 };
-        for (const rows of [json, csv]) expect([group, sumsOf(rows, Object.keys(expected))]).toEqual([group, expected]);
+        for (const rows of [json, csv])
+          expect({ group, sums: sumsOf(rows, Object.keys(expected)) }).toEqual({ group, sums: expected });
       }
       for (const filter of ["", "&status=error", "&error_code=queue_full", "&error_code=none"]) {
         const query = `since_ms=${fromMs}&until_ms=${endMs - 1}${filter}`;
         const csv = await rowsOf(await get(`/usage/logs?${query}&format=csv`));
         const sum = (name: string): number => csv.reduce((total, row) => total + Number(row[name]), 0);
-        expect([filter, csv.length]).toEqual([filter, filter === "" ? 4 : filter === "&error_code=none" ? 0 : 2]);
+        expect({ filter, csv: csv.length }).toEqual({
+          filter,
+          csv: filter === "" ? 4 : filter === "&error_code=none" ? 0 : 2,
+        });
         expect(await (await get(`/usage/logs/totals?${query}`)).json()).toEqual({
           requests: csv.length,
           errors: csv.filter((row) => Number(row["status_code"]) >= 400).length,
@@ -194,8 +201,8 @@ describe("a list as CSV", () => {
       const answer = await get(`${path}?format=csv`);
       const text = await answer.text();
       const columns = text.slice(0, text.indexOf("\r\n")).split(",");
-      expect([path, columns.toSorted()]).toEqual([path, Object.keys(rows[0] ?? {}).toSorted()]);
-      expect([path, text]).toEqual([path, csvLine(columns) + csvLines(columns, rows)]);
+      expect({ path, columns: columns.toSorted() }).toEqual({ path, columns: Object.keys(rows[0] ?? {}).toSorted() });
+      expect({ path, text }).toEqual({ path, text: csvLine(columns) + csvLines(columns, rows) });
       expect([path, /(^|,)[=+@]|(^|,)-(?!\d)/m.test(text.replaceAll(/"([^"]|"")*"/g, ""))]).toEqual([path, false]);
       const file = `attachment; filename="${path.split("/").at(-1)}.csv"`;
       expect(answer.headers.get("content-disposition")).toBe(file);
@@ -228,19 +235,25 @@ describe("a list as CSV", () => {
     [{ accept: "TEXT/CSV;q=0.9, application/json;q=0.5" }, "text/csv; charset=utf-8"],
   ])("is given to who asks for it: %o", async (headers, type) => {
     const response = await get("/usage/daily", headers as Record<string, string>);
-    expect([response.headers.get("content-type"), response.headers.get("vary")]).toEqual([type, "accept"]);
+    expect({ "content-type": response.headers.get("content-type"), vary: response.headers.get("vary") }).toEqual({
+      "content-type": type,
+      vary: "accept",
+    });
   });
 
   it("is refused like its JSON", async () => {
     const refused = await get("/usage/logs?format=xml");
-    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { details: [{ path: "format" }] } }]);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ path: "format" }] } },
+    });
     for (const path of [
       "/usage/logs?limit=x",
       "/usage/daily?timezone=x",
       "/usage/breakdown?limit=x",
       "/audit?cursor=x",
     ])
-      expect([path, (await get(`${path}&format=csv`)).status]).toEqual([path, 400]);
+      expect({ path, status: (await get(`${path}&format=csv`)).status }).toEqual({ path, status: 400 });
     const unknown = await get("/usage/logs?format=csv", { authorization: "Bearer wrong" });
     expect(unknown.status).toBe(401);
   });

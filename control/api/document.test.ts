@@ -34,7 +34,11 @@ describe("the document", () => {
     for (const { method, path, parameters } of document.operations) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
       const documented = parameters.filter((parameter) => parameter.in === "path" && parameter.required);
-      expect([method, path, documented.map(({ name }) => name)]).toEqual([method, path, inPath]);
+      expect({ method, path, documented: documented.map(({ name }) => name) }).toEqual({
+        method,
+        path,
+        documented: inPath,
+      });
     }
   });
 
@@ -102,7 +106,10 @@ const CREATES = [
 describe("the reference at /docs", () => {
   it("is served from here, without a token, and loads nothing from elsewhere", async () => {
     const page = await control.app.request("/docs");
-    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect({ status: page.status, "content-type": page.headers.get("content-type") }).toEqual({
+      status: 200,
+      "content-type": "text/html; charset=utf-8",
+    });
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
     const html = await page.text();
     expect(html).not.toMatch(/https?:\/\//);
@@ -118,8 +125,14 @@ describe("the reference at /docs", () => {
 
 it("clamps a limit of any size, and refuses what is none", async () => {
   for (const limit of ["1", "1000", "1001", "9".repeat(400)])
-    expect([limit, (await control.request("GET", `/api/v1/tenants?limit=${limit}`)).status]).toEqual([limit, 200]);
+    expect({ limit, status: (await control.request("GET", `/api/v1/tenants?limit=${limit}`)).status }).toEqual({
+      limit,
+      status: 200,
+    });
   for (const limit of ["0", "-1", "1.5", "", "ten"])
-    expect([limit, (await control.request("GET", `/api/v1/tenants?limit=${limit}`)).status]).toEqual([limit, 400]);
+    expect({ limit, status: (await control.request("GET", `/api/v1/tenants?limit=${limit}`)).status }).toEqual({
+      limit,
+      status: 400,
+    });
   expect(usageLogsQuerySchema.parse({ limit: "9".repeat(400) }).limit).toBe(200);
 });

@@ -49,10 +49,10 @@ describe("fairshare groups", () => {
   it("have unique names", async () => {
     const before = await allGroups();
     const response = await control.request("POST", groups, { name: "default" });
-    expect([response.status, await response.json()]).toMatchObject([
-      409,
-      { error: { code: "already_exists", message: "fairshare group 'default' already exists", param: "name" } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 409,
+      body: { error: { code: "already_exists", message: "fairshare group 'default' already exists", param: "name" } },
+    });
     expect(await allGroups()).toBe(before);
   });
 
@@ -66,10 +66,10 @@ describe("fairshare groups", () => {
   ])("refuse %j by naming %s, and change nothing", async (body, field) => {
     const before = await allGroups();
     const response = await control.request("POST", groups, body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+    });
     expect(await allGroups()).toBe(before);
   });
 
@@ -99,7 +99,10 @@ describe("the weight of a group", () => {
     const untouched = await copiesOf(outside);
     control.cell.items.length = 0;
     const response = await control.request("PATCH", `${groups}/gold%20line/weight`, { weight: 250 });
-    expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, null]);
+    expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
+      status: 200,
+      "x-gateway-sync": null,
+    });
     expect(await response.json()).toMatchObject({ name: "gold line", weight: 250 });
     const copies = [...(await copiesOf(inside[0] ?? "")), ...(await copiesOf(inside[1] ?? ""))];
     expect(copies.map((copy) => copy.tenant?.group_weight)).toEqual([250, 250, 250]);
@@ -115,16 +118,19 @@ describe("the weight of a group", () => {
       const before = await allGroups();
       control.cell.items.length = 0;
       const response = await control.request("PATCH", `${groups}/default/weight`, body);
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { error: { code: "validation_failed", param: "weight" } },
-      ]);
-      expect([await allGroups(), control.cell.items]).toEqual([before, []]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { code: "validation_failed", param: "weight" } },
+      });
+      expect({ allGroups: await allGroups(), items: control.cell.items }).toEqual({ allGroups: before, items: [] });
     },
   );
 
   it.each(["nowhere", "%20", "a%00b", "x".repeat(300)])("is 404 for the group %s", async (name) => {
     const response = await control.request("PATCH", `${groups}/${name}/weight`, { weight: 2 });
-    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: "not_found" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 404,
+      body: { error: { code: "not_found" } },
+    });
   });
 });

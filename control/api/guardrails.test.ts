@@ -22,9 +22,9 @@ describe("a trial of a policy", () => {
   it("says where the text matches, and what happens to it on either side", async () => {
     const text = "😀 mail jane@example.com";
     const { status, body } = await tried(text, { ...BOTH, action: "redact" });
-    expect([status, body]).toEqual([
-      200,
-      {
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
         action: "redact",
         matches: [{ scanner: "pii", label: "EMAIL", start: 8, end: 24 }],
         input: "redact",
@@ -32,7 +32,7 @@ describe("a trial of a policy", () => {
         redacted: "😀 mail [REDACTED:EMAIL]",
         harm: "not_listed",
       },
-    ]);
+    });
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe("a trial of a policy", () => {
     ["x", null, "policy"],
   ])("refuses what is wrong, naming it", async (text, policy, param) => {
     const { status, body } = await tried(text, policy);
-    expect([status, body]).toMatchObject([400, { error: { param } }]);
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: { param } } });
   });
 
   it("takes a policy of a thousand keywords with signs of patterns in them", async () => {

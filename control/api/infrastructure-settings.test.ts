@@ -182,7 +182,10 @@ describe("job scheduler settings", () => {
     const heartbeat = { at_ms: Date.now() - 61_000, outcome: "ok", error: null };
     await control.store.put([{ hotKey: storeKeys.provisionerHeartbeat, text: JSON.stringify(heartbeat) }]);
     const late = await send<Jobsched>("GET", "jobsched");
-    expect([late.provisioner_running, late.last_outcome]).toEqual([false, "ok"]);
+    expect({ provisioner_running: late.provisioner_running, last_outcome: late.last_outcome }).toEqual({
+      provisioner_running: false,
+      last_outcome: "ok",
+    });
     expect(late.provisioner_last_seen_secs).toBeGreaterThanOrEqual(61);
     expect(await refusal("GET", "jobsched/resolved?outcome=fine")).toMatchObject([400, { param: "outcome" }]);
   });

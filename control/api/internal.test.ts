@@ -39,7 +39,10 @@ describe("an identity", () => {
     const hash = identityKeyHash(ISSUER, "alice");
     expect(hash).toMatch(/^jwt:[0-9a-f]{64}$/);
     const first = await provision(identity("alice", "people"));
-    expect([first.status, await first.json()]).toEqual([200, { key_hash: hash, tenant_created: true }]);
+    expect({ status: first.status, body: await first.json() }).toEqual({
+      status: 200,
+      body: { key_hash: hash, tenant_created: true },
+    });
     expect(await (await provision(identity("alice", "people"))).json()).toEqual({
       key_hash: hash,
       tenant_created: false,
@@ -96,12 +99,15 @@ describe("an identity", () => {
     control.cell.items.length = 0;
     await provision(identity("dave", "lost"));
     // Nothing has changed: cells that got an item with a newer revision would call the copy stale for good.
-    expect([await control.store.get([storeKeys.key(hash)]), control.cell.items]).toEqual([[copy], []]);
+    expect({ get: await control.store.get([storeKeys.key(hash)]), items: control.cell.items }).toEqual({
+      get: [copy],
+      items: [],
+    });
     const [before] = await keysOf("lost");
     await control.request("DELETE", `/api/v1/keys/${before?.id}`);
     await provision(identity("dave", "lost"));
     const [after, ...more] = await keysOf("lost");
-    expect([after?.key_prefix, more]).toEqual([before?.key_prefix, []]);
+    expect({ key_prefix: after?.key_prefix, more }).toEqual({ key_prefix: before?.key_prefix, more: [] });
     expect(after?.id).not.toBe(before?.id);
   });
 });
@@ -113,11 +119,11 @@ describe("the internal routes", () => {
       for (const authorization of [...tokens, ...(method === "POST" ? [] : [`Bearer ${INTERNAL_TOKEN}`])]) {
         const body = method === "GET" ? undefined : identity("eve", "nobody");
         const response = await control.request(method, PATH, body, { authorization });
-        expect([response.status, response.headers.get("allow"), await response.json()]).toEqual([
-          404,
-          null,
-          { error: { message: "not found", type: "not_found_error", code: "not_found", param: null } },
-        ]);
+        expect({ status: response.status, allow: response.headers.get("allow"), body: await response.json() }).toEqual({
+          status: 404,
+          allow: null,
+          body: { error: { message: "not found", type: "not_found_error", code: "not_found", param: null } },
+        });
       }
     }
   });

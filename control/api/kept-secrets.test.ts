@@ -24,7 +24,7 @@ beforeEach(() => {
 
 async function send<T>(method: string, path: string, body?: object): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body);
-  expect([method, path, response.status]).toEqual([method, path, 200]);
+  expect({ method, path, status: response.status }).toEqual({ method, path, status: 200 });
   return (await response.json()) as T;
 }
 

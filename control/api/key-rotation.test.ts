@@ -27,7 +27,7 @@ beforeEach(() => {
 
 async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body);
-  expect([method, path, response.status]).toEqual([method, path, 200]);
+  expect({ method, path, status: response.status }).toEqual({ method, path, status: 200 });
   return (await response.json()) as T;
 }
 
@@ -82,7 +82,7 @@ describe("a key", () => {
     ] as const) {
       const response = await control.request(method, `/api/v1${path}`, { [field]: value });
       const { error } = (await response.json()) as { error: { param: string } };
-      expect([response.status, error.param.split(".")[0]]).toEqual([400, field]);
+      expect({ status: response.status, param: error.param.split(".")[0] }).toEqual({ status: 400, param: field });
     }
     expect(await send("GET", `/keys/${key.id}`)).toEqual(key);
   });
@@ -100,7 +100,10 @@ describe("a rotation", () => {
       key_prefix: rotated.secret.slice(0, 18),
       updated_at: rotated.key.updated_at,
     });
-    expect([await copy(secret), (await copy(rotated.secret))?.key_id]).toEqual([null, key.id]);
+    expect({ copy: await copy(secret), key_id: (await copy(rotated.secret))?.key_id }).toEqual({
+      copy: null,
+      key_id: key.id,
+    });
     expect(new Set(told())).toEqual(new Set([hashOf(secret), hashOf(rotated.secret)]));
   });
 
@@ -138,7 +141,10 @@ describe("a rotation", () => {
     expect(told()).toContain(hashOf(secret));
     expect(await copy(second.secret)).toMatchObject({ secret_until_ms: nowMs + 60_000 });
     const fourth = await rotate(key.id);
-    expect([await copy(second.secret), await copy(third.secret)]).toEqual([null, null]);
+    expect({ secondCopy: await copy(second.secret), thirdCopy: await copy(third.secret) }).toEqual({
+      secondCopy: null,
+      thirdCopy: null,
+    });
     expect(await copy(fourth.secret)).toMatchObject({ secret_until_ms: null });
   });
 
@@ -149,7 +155,10 @@ describe("a rotation", () => {
     const rotated = await rotate(key.id, { grace_secs: 9 });
     expect(rotated.key.disabled).toBe(true);
     await control.request("DELETE", `/api/v1/tenants/${other.id}`);
-    expect([await copy(secret), await copy(rotated.secret)]).toEqual([null, null]);
+    expect({ secretCopy: await copy(secret), rotatedCopy: await copy(rotated.secret) }).toEqual({
+      secretCopy: null,
+      rotatedCopy: null,
+    });
   });
 
   it("is done once under an Idempotency-Key, and answers the same secret again", async () => {
@@ -164,10 +173,10 @@ describe("a rotation", () => {
   it.each([-1, 0.5, 604_801, 1e308, "60", null, { secs: 1 }])("refuses a grace of %j", async (grace_secs) => {
     const { key, secret } = await create();
     const response = await control.request("POST", `/api/v1/keys/${key.id}/rotate`, { grace_secs });
-    expect([response.status, ((await response.json()) as { error: { param: string } }).error.param]).toEqual([
-      400,
-      "grace_secs",
-    ]);
+    expect({
+      status: response.status,
+      param: ((await response.json()) as { error: { param: string } }).error.param,
+    }).toEqual({ status: 400, param: "grace_secs" });
     expect((await copy(secret))?.key_id).toBe(key.id);
   });
 
@@ -176,7 +185,10 @@ describe("a rotation", () => {
     await provisionIdentity(control.ctx, identity);
     const [key] = await send<ApiKey[]>("GET", "/keys?q=jwt");
     const response = await control.request("POST", `/api/v1/keys/${key?.id ?? ""}/rotate`, {});
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: "id" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "id" } },
+    });
     const hash = identityKeyHash(identity.issuer, identity.subject);
     expect(await control.store.get([storeKeys.key(hash)])).not.toEqual([null]);
   });
@@ -194,7 +206,10 @@ describe("a secret whose grace has ended", () => {
     control.cell.items.length = 0;
     const before = await copy(rotated.secret);
     expect(await forgetEndedSecrets(control.ctx)).toEqual({ forgotten: 1 });
-    expect([await copy(secret), await copy(rotated.secret)]).toEqual([null, before]);
+    expect({ secretCopy: await copy(secret), rotatedCopy: await copy(rotated.secret) }).toEqual({
+      secretCopy: null,
+      rotatedCopy: before,
+    });
     expect(told()).toContain(hashOf(secret));
     expect(told()).not.toContain(hashOf(rotated.secret));
     expect(await send("GET", `/keys/${key.id}`)).toMatchObject({ previous_secret_until: null });
@@ -210,11 +225,15 @@ describe("a restored backup", () => {
     const third = await rotate(key.id, { grace_secs: 3600 });
     control.cell.items.length = 0;
     await send("POST", "/backup/restore", file);
-    expect([await copy(third.secret), await copy(secret), await copy(second.secret)]).toMatchObject([
-      null,
-      { key_id: key.id, secret_until_ms: nowMs + 3_600_000 },
-      { key_id: key.id, secret_until_ms: null },
-    ]);
+    expect({
+      thirdCopy: await copy(third.secret),
+      secretCopy: await copy(secret),
+      secondCopy: await copy(second.secret),
+    }).toMatchObject({
+      thirdCopy: null,
+      secretCopy: { key_id: key.id, secret_until_ms: nowMs + 3_600_000 },
+      secondCopy: { key_id: key.id, secret_until_ms: null },
+    });
     expect(told()).toContain(hashOf(third.secret));
     expect(control.cell.items.map(({ kind }) => kind)).toContain("all");
   });
@@ -227,7 +246,10 @@ describe("a restored backup", () => {
       row.id === key.id ? { ...row, previous_key_hash: null, previous_secret_until: null } : row,
     );
     await send("POST", "/backup/restore", { ...file, data: { ...file.data, api_keys } });
-    expect([await copy(secret), (await copy(rotated.secret))?.key_id]).toEqual([null, key.id]);
+    expect({ copy: await copy(secret), key_id: (await copy(rotated.secret))?.key_id }).toEqual({
+      copy: null,
+      key_id: key.id,
+    });
     expect(told()).toContain(hashOf(secret));
   });
 

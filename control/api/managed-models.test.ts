@@ -128,7 +128,10 @@ describe("the spec of a managed model", () => {
   ])("is refused for its %s in %j", async (field, wrong) => {
     const { id } = await model();
     const { code, details } = await refused("PUT", `/models/${id}/managed`, { ...SPEC, ...wrong });
-    expect([code, details?.map(({ path }) => path)]).toEqual(["validation_failed", [field]]);
+    expect({ code, details: details?.map(({ path }) => path) }).toEqual({
+      code: "validation_failed",
+      details: [field],
+    });
     await send("GET", `/models/${id}/managed`, undefined, 404);
   });
 

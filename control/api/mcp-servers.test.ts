@@ -92,10 +92,10 @@ describe("an MCP server", () => {
     const body = { name: `other-${count}`, upstream_url: "http://127.0.0.1:9/mcp" };
     await control.request("POST", ALL, body);
     for (const response of [await control.request("POST", ALL, body), await put({ name: body.name })]) {
-      expect([response.status, await response.json()]).toMatchObject([
-        409,
-        { error: { code: "already_exists", message: `mcp server '${body.name}' already exists`, param: "name" } },
-      ]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 409,
+        body: { error: { code: "already_exists", message: `mcp server '${body.name}' already exists`, param: "name" } },
+      });
     }
   });
 
@@ -120,20 +120,20 @@ describe("an MCP server", () => {
       upstream_url: "http://127.0.0.1:9/",
       ...change,
     });
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+    });
     expect(await (await control.request("GET", `${ALL}?limit=1000`)).text()).toBe(before);
   });
 
   it("may not stand at a blocked address", async () => {
     const blocked = { upstream_url: "http://169.254.169.254/mcp" };
     for (const response of [await control.request("POST", ALL, { name: "meta", ...blocked }), await put(blocked)]) {
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { error: { code: "address_blocked", message: "upstream_url resolves to a blocked address" } },
-      ]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { code: "address_blocked", message: "upstream_url resolves to a blocked address" } },
+      });
     }
   });
 

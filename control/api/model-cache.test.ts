@@ -36,7 +36,7 @@ describe("the time that cached answers live", () => {
     expect(await put("/cache", off)).toMatchObject([200, off]);
     expect(await put("", { ...BASE, ...off })).toMatchObject([200, off]);
     const created = await control.request("POST", "/api/v1/models", { model_name: `off-${count}`, ...off });
-    expect([created.status, await created.json()]).toMatchObject([200, off]);
+    expect({ status: created.status, body: await created.json() }).toMatchObject({ status: 200, body: off });
     const [text] = await control.store.get([storeKeys.model(model.model_name)]);
     expect(modelRecordSchema.parse(JSON.parse(text ?? "null"))).toMatchObject(off);
   });
@@ -85,9 +85,9 @@ describe("the time that cached answers live", () => {
     const wrong = file.data.models.map((row) => (row.id === model.id ? { ...row, cache_enabled: true } : row));
     const body = { ...file, data: { ...file.data, models: wrong } };
     const response = await control.request("POST", "/api/v1/backup/restore", body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { param: `data.models.${at}.cache_ttl_secs` } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: `data.models.${at}.cache_ttl_secs` } },
+    });
   });
 });

@@ -38,7 +38,10 @@ describe("controls of a model", () => {
   ])("%s %j changes only that, in the record and in the copy", async (part, body) => {
     const before = await copy();
     const response = await control.request("PUT", `/api/v1/models/${model.id}/${part}`, body);
-    expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, null]);
+    expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
+      status: 200,
+      "x-gateway-sync": null,
+    });
     const after = (await response.json()) as Model;
     expect(after).toEqual({ ...model, ...body, updated_at: after.updated_at });
     expect(await read()).toEqual(after);
@@ -86,10 +89,14 @@ describe("controls of a model", () => {
   ])("%s refuses %j by naming %s, and changes nothing", async (part, body, field) => {
     const before = await copy();
     const response = await control.request("PUT", `/api/v1/models/${model.id}/${part}`, body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-    ]);
-    expect([await read(), await copy(), control.cell.items]).toEqual([model, before, []]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+    });
+    expect({ read: await read(), copy: await copy(), items: control.cell.items }).toEqual({
+      read: model,
+      copy: before,
+      items: [],
+    });
   });
 });

@@ -150,10 +150,10 @@ describe("endpoints of a model", () => {
       await control.request("POST", path, { name: "one", api_base: BASE }),
       await control.request("PUT", `${path}/${two.id}`, { name: "one" }),
     ])
-      expect([response.status, await response.json()]).toMatchObject([
-        409,
-        { error: { code: "already_exists", message: "model endpoint 'one' already exists", param: "name" } },
-      ]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 409,
+        body: { error: { code: "already_exists", message: "model endpoint 'one' already exists", param: "name" } },
+      });
     const other = await send<Model>("POST", "/api/v1/models", { model_name: `other-${count}` });
     const elsewhere = `/api/v1/models/${other.id}/endpoints`;
     expect((await control.request("PUT", `${elsewhere}/${id}`, { weight: 1 })).status).toBe(404);
@@ -199,12 +199,22 @@ describe("endpoints of a model", () => {
     control.cell.items.length = 0;
     const kept = await copy();
     const created = await control.request("POST", path, body);
-    expect([created.status, await created.json()]).toMatchObject([400, { error: { param: field } }]);
+    expect({ status: created.status, body: await created.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: field } },
+    });
     if (field in body && field !== "api_base") {
       const updated = await control.request("PUT", `${path}/${id}`, body);
-      expect([updated.status, await updated.json()]).toMatchObject([400, { error: { param: field } }]);
+      expect({ status: updated.status, body: await updated.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param: field } },
+      });
     }
-    expect([await copy(), control.cell.items, before.endpoints]).toEqual([kept, [], []]);
+    expect({ copy: await copy(), items: control.cell.items, endpoints: before.endpoints }).toEqual({
+      copy: kept,
+      items: [],
+      endpoints: [],
+    });
   });
 });
 
@@ -248,9 +258,9 @@ describe("reliability and cache of a model", () => {
     ["cache", { cache_enabled: true, cache_ttl_secs: 2_592_001 }, "cache_ttl_secs"],
   ])("%s refuses %j by naming %s", async (part, body, field) => {
     const response = await control.request("PUT", `/api/v1/models/${model.id}/${part}`, body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field } },
+    });
   });
 });

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 async function send<T>(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body, headers);
-  expect([path, response.status]).toEqual([path, 200]);
+  expect({ path, status: response.status }).toEqual({ path, status: 200 });
   return (await response.json()) as T;
 }
 
@@ -70,10 +70,10 @@ describe("the actor's header", () => {
       { name: "never" },
       { "x-gateway-audit-actor": header },
     );
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: "x-gateway-audit-actor" } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: "x-gateway-audit-actor" } },
+    });
     expect(await (await control.request("GET", "/api/v1/audit?limit=1")).text()).toBe(await before.text());
   });
 });
@@ -93,10 +93,16 @@ describe("an idempotency key", () => {
         fc.oneof(odd, fc.constantFrom("'; DROP TABLE tenants; --", "__proto__", "\u0085", "%00", "a,b")),
         async (key) => {
           const [first, second] = [await make(key, "one"), await make(key, "one")];
-          expect([first.status, second.status]).toEqual([200, 200]);
+          expect({ firstStatus: first.status, secondStatus: second.status }).toEqual({
+            firstStatus: 200,
+            secondStatus: 200,
+          });
           expect(((await second.json()) as CreatedKey).key.id).toBe(((await first.json()) as CreatedKey).key.id);
           const other = await make(key, "another");
-          expect([other.status, await other.json()]).toMatchObject([409, { error: { code: "idempotency_key_reuse" } }]);
+          expect({ status: other.status, body: await other.json() }).toMatchObject({
+            status: 409,
+            body: { error: { code: "idempotency_key_reuse" } },
+          });
         },
       ),
       { numRuns: 25 },
@@ -105,7 +111,7 @@ describe("an idempotency key", () => {
 
   it("is refused when it is too long, or blank", async () => {
     for (const key of ["x".repeat(256), ""])
-      expect([key.length, (await make(key, "n")).status]).toEqual([key.length, 400]);
+      expect({ key: key.length, status: (await make(key, "n")).status }).toEqual({ key: key.length, status: 400 });
   });
 });
 
@@ -165,10 +171,10 @@ describe.each(LISTS)("%s", (list) => {
       ["", 400],
     ] as const) {
       const query = new URLSearchParams({ limit }).toString();
-      expect([limit, (await control.request("GET", `/api/v1${filled(list)}?${query}`)).status]).toEqual([
+      expect({ limit, status: (await control.request("GET", `/api/v1${filled(list)}?${query}`)).status }).toEqual({
         limit,
         status,
-      ]);
+      });
     }
   });
 });
@@ -192,13 +198,17 @@ describe("an id", () => {
 
   it("is none when it only resembles one", async () => {
     for (const id of [`{${tenant.id}}`, tenant.id.replaceAll("-", ""), `${tenant.id}0`, `urn:uuid:${tenant.id}`]) {
-      expect([id, (await control.request("GET", `/api/v1/tenants/${encodeURIComponent(id)}`)).status]).toEqual([
+      expect({
         id,
-        404,
-      ]);
+        status: (await control.request("GET", `/api/v1/tenants/${encodeURIComponent(id)}`)).status,
+      }).toEqual({ id, status: 404 });
       const query = new URLSearchParams({ tenant_id: id }).toString();
       const response = await control.request("GET", `/api/v1/keys?${query}`);
-      expect([id, response.status, await response.json()]).toMatchObject([id, 400, { error: { param: "tenant_id" } }]);
+      expect({ id, status: response.status, body: await response.json() }).toMatchObject({
+        id,
+        status: 400,
+        body: { error: { param: "tenant_id" } },
+      });
     }
   });
 });
@@ -213,14 +223,18 @@ describe("names", () => {
   ])("of %s that look alike are one name, or no name", async (path, field, more) => {
     for (const name of ["two\nlines", "\u202eevil", "in\u200bvisible", "cafe\u0301", "\u200d"]) {
       const response = await control.request("POST", `/api/v1${filled(path)}`, { [field]: name, ...more });
-      expect([name, response.status, await response.json()]).toMatchObject([name, 400, { error: { param: field } }]);
+      expect({ name, status: response.status, body: await response.json() }).toMatchObject({
+        name,
+        status: 400,
+        body: { error: { param: field } },
+      });
     }
   });
 
   it("of groups that are no such name are not found in a path", async () => {
     for (const name of ["%00", "%ff", "%0a", "nobody", "%F0%9F%98%80"]) {
       const response = await control.request("PATCH", `/api/v1/fairshare/groups/${name}/weight`, { weight: 1 });
-      expect([name, response.status]).toEqual([name, 404]);
+      expect({ name, status: response.status }).toEqual({ name, status: 404 });
     }
   });
 
@@ -245,12 +259,14 @@ describe("a parameter of the query that is given twice", () => {
       const target = path.replace(/\{\w+\}/g, tenant.id);
       const body = method === "get" ? undefined : {};
       const answer = await control.request(method.toUpperCase(), `${target}?${name}=1&${name}=1`, body);
-      expect([method, path, answer.status, await answer.json()]).toMatchObject([
+      expect({ method, path, status: answer.status, body: await answer.json() }).toMatchObject({
         method,
         path,
-        400,
-        { error: { code: "validation_failed", param: name, details: [{ path: name, message: "must be given once" }] } },
-      ]);
+        status: 400,
+        body: {
+          error: { code: "validation_failed", param: name, details: [{ path: name, message: "must be given once" }] },
+        },
+      });
     }
   });
 
@@ -263,7 +279,7 @@ describe("a parameter of the query that is given twice", () => {
     await send("POST", "/tenants", { name: "made later" });
     for (const query of ["dry_run=false&dry_run=true", "dry_run=true&dry_run=false", "dry_run&dry_run=true"]) {
       const answer = await control.request("POST", `/api/v1/backup/restore?${query}`, file);
-      expect([query, answer.status]).toEqual([query, 400]);
+      expect({ query, status: answer.status }).toEqual({ query, status: 400 });
     }
     expect(await send("GET", "/audit?action=restore_backup")).toEqual([]);
   });

@@ -49,10 +49,10 @@ describe("tenants", () => {
     const body = { name: name(), allowed_models: ["m"] };
     const refused = await control.request("POST", "/api/v1/tenants", body);
     const message = "is not taken here: create the tenant, then PATCH /api/v1/tenants/{id}/allowlist";
-    expect([refused.status, await json(refused)]).toMatchObject([
-      400,
-      { error: { param: "allowed_models", details: [{ path: "allowed_models", message }] } },
-    ]);
+    expect({ status: refused.status, body: await json(refused) }).toMatchObject({
+      status: 400,
+      body: { error: { param: "allowed_models", details: [{ path: "allowed_models", message }] } },
+    });
   });
 
   it.each([
@@ -70,10 +70,10 @@ describe("tenants", () => {
   ])("refuse %j by naming %s, and change nothing", async (body, field) => {
     const before = await (await control.request("GET", "/api/v1/tenants?limit=1000")).text();
     const response = await control.request("POST", "/api/v1/tenants", body);
-    expect([response.status, await json(response)]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-    ]);
+    expect({ status: response.status, body: await json(response) }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+    });
     expect(await (await control.request("GET", "/api/v1/tenants?limit=1000")).text()).toBe(before);
   });
 
@@ -81,10 +81,10 @@ describe("tenants", () => {
     const body = { name: name() };
     await control.request("POST", "/api/v1/tenants", body);
     const twice = await control.request("POST", "/api/v1/tenants", body);
-    expect([twice.status, await json(twice)]).toMatchObject([
-      409,
-      { error: { code: "already_exists", message: `tenant '${body.name}' already exists`, param: "name" } },
-    ]);
+    expect({ status: twice.status, body: await json(twice) }).toMatchObject({
+      status: 409,
+      body: { error: { code: "already_exists", message: `tenant '${body.name}' already exists`, param: "name" } },
+    });
     const group = await control.request("POST", "/api/v1/tenants", { name: name(), fairshare_group: "nowhere" });
     expect(await json(group)).toMatchObject({
       error: { code: "unknown_fairshare_group", message: "fairshare group 'nowhere' does not exist" },
@@ -124,7 +124,10 @@ describe("lists", () => {
     ["cursor=nonsense", "cursor"],
   ])("refuse ?%s", async (query, field) => {
     const response = await control.request("GET", `/api/v1/tenants?${query}`);
-    expect([response.status, await json(response)]).toMatchObject([400, { error: { param: field } }]);
+    expect({ status: response.status, body: await json(response) }).toMatchObject({
+      status: 400,
+      body: { error: { param: field } },
+    });
   });
 });
 
@@ -195,7 +198,10 @@ describe("models", () => {
       await json(await control.request("PUT", path, { upstream_model: "u", api_base: "", api_key: "" })),
     ).toMatchObject({ api_key_set: false });
     const renamed = await control.request("PUT", path, { upstream_model: "u", api_base: "", model_name: "other" });
-    expect([renamed.status, await json(renamed)]).toMatchObject([400, { error: { param: "model_name" } }]);
+    expect({ status: renamed.status, body: await json(renamed) }).toMatchObject({
+      status: 400,
+      body: { error: { param: "model_name" } },
+    });
   });
 
   it.each([
@@ -215,7 +221,10 @@ describe("models", () => {
     [{ model_name: "m", health: { failure_threshold: "two" } }, "health.failure_threshold"],
   ])("refuse %j by naming %s", async (body, field) => {
     const response = await control.request("POST", "/api/v1/models", body);
-    expect([response.status, await json(response)]).toMatchObject([400, { error: { param: field } }]);
+    expect({ status: response.status, body: await json(response) }).toMatchObject({
+      status: 400,
+      body: { error: { param: field } },
+    });
   });
 });
 
@@ -227,12 +236,15 @@ describe("an idempotency key", () => {
     const first = await control.request("POST", path, { name: "k" }, headers);
     const again = await control.request("POST", path, { name: "k" }, headers);
     expect(await again.json()).toEqual(await first.json());
-    expect([first.headers.get("idempotency-replayed"), again.headers.get("idempotency-replayed")]).toEqual([
-      null,
-      "true",
-    ]);
+    expect({
+      firstIdempotencyReplayed: first.headers.get("idempotency-replayed"),
+      againIdempotencyReplayed: again.headers.get("idempotency-replayed"),
+    }).toEqual({ firstIdempotencyReplayed: null, againIdempotencyReplayed: "true" });
     const other = await control.request("POST", path, { name: "other" }, headers);
-    expect([other.status, await json(other)]).toMatchObject([409, { error: { code: "idempotency_key_reuse" } }]);
+    expect({ status: other.status, body: await json(other) }).toMatchObject({
+      status: 409,
+      body: { error: { code: "idempotency_key_reuse" } },
+    });
     expect((await (await control.request("GET", path)).json()) as unknown[]).toHaveLength(1);
   });
 
@@ -250,9 +262,9 @@ describe("an idempotency key", () => {
 describe("a store that is down", () => {
   it("is 503 for usage and 502 for a cell, with nothing of its own said", async () => {
     const usage = await control.request("GET", "/api/v1/usage/logs");
-    expect([usage.status, await json(usage)]).toEqual([
-      503,
-      {
+    expect({ status: usage.status, body: await json(usage) }).toEqual({
+      status: 503,
+      body: {
         error: {
           message: "analytics store unavailable",
           type: "server_error",
@@ -260,23 +272,26 @@ describe("a store that is down", () => {
           param: null,
         },
       },
-    ]);
+    });
     expect((await control.request("GET", "/api/v1/stats?cell=nowhere")).status).toBe(404);
   });
 
   it("leaves the overview its zeros, and what is configured", async () => {
     const response = await control.request("GET", "/api/v1/overview/summary");
-    expect([response.status, await response.json()]).toMatchObject([
-      200,
-      { requests: 0, tokens: 0, cost: 0, tenant_count: expect.any(Number), key_count: expect.any(Number) },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 200,
+      body: { requests: 0, tokens: 0, cost: 0, tenant_count: expect.any(Number), key_count: expect.any(Number) },
+    });
   });
 
   it.each(["tenant_id=x", "since_ms=-1", "limit=0", "status=odd", "request_id=zz", "before_ms=5", "request_type=odd"])(
     "comes after the query ?%s is refused",
     async (query) => {
       const response = await control.request("GET", `/api/v1/usage/logs?${query}`);
-      expect([response.status, await json(response)]).toMatchObject([400, { error: { code: "validation_failed" } }]);
+      expect({ status: response.status, body: await json(response) }).toMatchObject({
+        status: 400,
+        body: { error: { code: "validation_failed" } },
+      });
     },
   );
 });

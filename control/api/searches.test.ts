@@ -77,7 +77,10 @@ describe("tenants", () => {
     ["group=%00", "group"],
   ])("are not listed by %s: the answer names the parameter", async (query, param) => {
     const response = await control.request("GET", `/api/v1/tenants?${query}`);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param } },
+    });
   });
 });
 

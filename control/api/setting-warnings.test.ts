@@ -13,7 +13,7 @@ afterAll(async () => {
 
 const warningsOf = async (method: string, path: string, body: object): Promise<readonly string[]> => {
   const response = await control.request(method, `/api/v1${path}`, body);
-  expect([path, response.status]).toEqual([path, 200]);
+  expect({ path, status: response.status }).toEqual({ path, status: 200 });
   return ((await response.json()) as { warnings?: string[] }).warnings ?? [];
 };
 

@@ -19,7 +19,10 @@ afterAll(async () => {
 
 async function put<T>(name: string, body: unknown): Promise<T> {
   const response = await control.request("PUT", `/api/v1/settings/${name}`, body);
-  expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, null]);
+  expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
+    status: 200,
+    "x-gateway-sync": null,
+  });
   return (await response.json()) as T;
 }
 
@@ -255,10 +258,10 @@ describe("settings", () => {
   ])("%s refuses %j by naming %s, and changes nothing", async (name, body, field) => {
     const before = await get(name);
     const response = await control.request("PUT", `/api/v1/settings/${name}`, body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field } },
+    });
     expect(await get(name)).toEqual(before);
   });
 });

@@ -77,10 +77,10 @@ describe("the schedule", () => {
     [{ weekly_windows: Array.from({ length: 101 }, () => WINDOW) }, "weekly_windows"],
   ])("refuses %j by naming %s, and changes nothing", async (body, field) => {
     const response = await patch("schedule", body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+    });
     expect(await (await control.request("GET", `/api/v1/tenants/${tenant.id}`)).json()).toEqual(tenant);
     expect(control.cell.items).toEqual([]);
   });
@@ -104,7 +104,10 @@ describe("the allow-list", () => {
 
   it.each([{}, { allowed_models: "a" }, { allowed_models: [5] }])("refuses %j and changes nothing", async (body) => {
     const response = await patch("allowlist", body);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: "validation_failed" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed" } },
+    });
     expect(await (await control.request("GET", `/api/v1/tenants/${tenant.id}`)).json()).toEqual(tenant);
   });
 });

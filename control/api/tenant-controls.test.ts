@@ -43,7 +43,10 @@ describe("controls of a tenant", () => {
     ["PATCH", "group", { fairshare_group: " gold " }, { fairshare_group: "gold" }],
   ])("%s %s %j changes only that, in the record and in the copy", async (method, part, body, changed) => {
     const response = await control.request(method, `/api/v1/tenants/${tenant.id}/${part}`, body);
-    expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, null]);
+    expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
+      status: 200,
+      "x-gateway-sync": null,
+    });
     const after = (await response.json()) as Tenant;
     expect(after).toEqual({ ...tenant, ...changed, updated_at: after.updated_at });
     expect(await read()).toEqual(after);
@@ -72,20 +75,24 @@ describe("controls of a tenant", () => {
   ])("%s %s refuses %j by naming %s, and changes nothing", async (method, part, body, field) => {
     const copy = await keyCopy();
     const response = await control.request(method, `/api/v1/tenants/${tenant.id}/${part}`, body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-    ]);
-    expect([await read(), await keyCopy(), control.cell.items]).toEqual([tenant, copy, []]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+    });
+    expect({ read: await read(), keyCopy: await keyCopy(), items: control.cell.items }).toEqual({
+      read: tenant,
+      keyCopy: copy,
+      items: [],
+    });
   });
 
   it("name a group that does not exist, and change nothing", async () => {
     const path = `/api/v1/tenants/${tenant.id}/group`;
     const response = await control.request("PATCH", path, { fairshare_group: "nowhere" });
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "unknown_fairshare_group", message: "fairshare group 'nowhere' does not exist" } },
-    ]);
-    expect([await read(), control.cell.items]).toEqual([tenant, []]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "unknown_fairshare_group", message: "fairshare group 'nowhere' does not exist" } },
+    });
+    expect({ read: await read(), items: control.cell.items }).toEqual({ read: tenant, items: [] });
   });
 });

@@ -100,10 +100,10 @@ describe("policies of a tenant", () => {
     ["compression", { policy: { enabled: "yes" } }, "policy.enabled"],
   ])("%s refuses %j by naming %s, and changes nothing", async (part, body, field) => {
     const response = await control.request("PATCH", `${path}/${part}`, body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: field } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: field } },
+    });
     expect(await send("GET", path)).toEqual(tenant);
   });
 });
@@ -120,7 +120,10 @@ describe("flags", () => {
       expect((await copy()).tenant).toMatchObject({ [field]: value });
       expect(await lastAudit()).toMatchObject({ action, detail: { changed: { [field]: [!value, value] } } });
       const refused = await control.request("PUT", `${path}/${part}`, { [field]: "true" });
-      expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param: field } }]);
+      expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param: field } },
+      });
     }
   });
 
@@ -139,7 +142,10 @@ describe("flags", () => {
     await send("PUT", `/api/v1/keys/${key.id}/tracing`, { tracing_enabled: false });
     expect(await lastAudit()).toMatchObject({ action: "disable_key_tracing" });
     const refused = await control.request("PUT", `/api/v1/keys/${key.id}/tracing`, {});
-    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param: "tracing_enabled" } }]);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "tracing_enabled" } },
+    });
   });
 });
 
@@ -158,10 +164,10 @@ describe("an update of a tenant", () => {
   it("refuses a taken name, a blank one, and what is no time zone", async () => {
     const other = await send<Tenant>("POST", "/api/v1/tenants", { name: `other-${count}` });
     const taken = await control.request("PUT", path, { name: other.name });
-    expect([taken.status, await taken.json()]).toMatchObject([
-      409,
-      { error: { code: "already_exists", message: `tenant '${other.name}' already exists`, param: "name" } },
-    ]);
+    expect({ status: taken.status, body: await taken.json() }).toMatchObject({
+      status: 409,
+      body: { error: { code: "already_exists", message: `tenant '${other.name}' already exists`, param: "name" } },
+    });
     for (const [body, field] of [
       [{ name: " " }, "name"],
       [{ name: null }, "name"],
@@ -169,7 +175,10 @@ describe("an update of a tenant", () => {
       [{ contact: 5 }, "contact"],
     ] as const) {
       const response = await control.request("PUT", path, body);
-      expect([response.status, await response.json()]).toMatchObject([400, { error: { param: field } }]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param: field } },
+      });
     }
     expect(await send("GET", path)).toEqual(tenant);
   });

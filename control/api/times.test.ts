@@ -118,23 +118,29 @@ describe.each(PLACES)("%s", (_, field, method, path, body) => {
   it("is refused by its name when it is no time, or one of a day that does not exist", async () => {
     for (const at of REFUSED) {
       const response = await control.request(method, `/api/v1${path()}`, body(at));
-      expect([at, response.status, await response.json()]).toMatchObject([
+      expect({ at, status: response.status, body: await response.json() }).toMatchObject({
         at,
-        400,
-        { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
-      ]);
+        status: 400,
+        body: { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+      });
     }
   });
 
   it("is stored and answered in UTC", async () => {
     const response = await control.request(method, `/api/v1${path()}`, body("2096-02-29T23:59:59.5+14:00"));
-    expect([response.status, shownAt(await response.json(), field)]).toEqual([200, "2096-02-29T09:59:59.500Z"]);
+    expect({ status: response.status, shownAt: shownAt(await response.json(), field) }).toEqual({
+      status: 200,
+      shownAt: "2096-02-29T09:59:59.500Z",
+    });
   });
 
   it("is stored and read back at both ends of what can be written", async () => {
     for (const at of ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"]) {
       const response = await control.request(method, `/api/v1${path()}`, body(at));
-      expect([response.status, shownAt(await response.json(), field)]).toEqual([200, at]);
+      expect({ status: response.status, shownAt: shownAt(await response.json(), field) }).toEqual({
+        status: 200,
+        shownAt: at,
+      });
     }
   });
 });
@@ -151,7 +157,11 @@ describe("a day of the daily rollup", () => {
       "",
     ]) {
       const response = await control.request("GET", `/api/v1/usage/daily?${field}=${day}`);
-      expect([day, response.status, await response.json()]).toMatchObject([day, 400, { error: { param: field } }]);
+      expect({ day, status: response.status, body: await response.json() }).toMatchObject({
+        day,
+        status: 400,
+        body: { error: { param: field } },
+      });
     }
   });
 });
@@ -173,7 +183,10 @@ describe("a backup", () => {
     ];
     for (const [body, param] of files) {
       const response = await control.request("POST", "/api/v1/backup/restore", body);
-      expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param } },
+      });
     }
   });
 });

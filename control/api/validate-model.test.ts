@@ -62,7 +62,7 @@ it.each([
   ],
 ])("a catalog at /%s, asked for %s", async (path, upstream_model, verdict) => {
   const response = await validate({ api_base: `${upstream.url}/${path}`, upstream_model });
-  expect([response.status, await response.json()]).toEqual([200, verdict]);
+  expect({ status: response.status, body: await response.json() }).toEqual({ status: 200, body: verdict });
 });
 
 it("sends the credential, and none without one", async () => {
@@ -74,10 +74,10 @@ it("sends the credential, and none without one", async () => {
 
 it("answers 200 for what cannot be reached, and does not call what is blocked", async () => {
   const away = await validate({ api_base: "http://127.0.0.1:9/v1", upstream_model: "a" });
-  expect([away.status, await away.json()]).toMatchObject([
-    200,
-    { reachable: false, warnings: ["upstream is not reachable: connect failed"] },
-  ]);
+  expect({ status: away.status, body: await away.json() }).toMatchObject({
+    status: 200,
+    body: { reachable: false, warnings: ["upstream is not reachable: connect failed"] },
+  });
   for (const api_base of ["http://169.254.169.254/v1", "http://metadata.test/v1"]) {
     const blocked = await validate({ api_base, upstream_model: "a" });
     expect(await blocked.json()).toEqual({
@@ -98,5 +98,8 @@ it.each([
   [{ api_base: "http://127.0.0.1/v1", upstream_model: "a", model_type: "video" }, "model_type"],
 ])("refuses %j by naming %s", async (body, field) => {
   const response = await validate(body);
-  expect([response.status, await response.json()]).toMatchObject([400, { error: { param: field } }]);
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 400,
+    body: { error: { param: field } },
+  });
 });

@@ -101,7 +101,10 @@ it.each(CASES)("%s %s %j names every field that is wrong", async (method, path, 
   const { error } = (await response.json()) as {
     error: { param: string; details: { path: string; message: string }[] };
   };
-  expect([response.status, error]).toMatchObject([400, { code: "validation_failed", message: "validation failed" }]);
+  expect({ status: response.status, error }).toMatchObject({
+    status: 400,
+    error: { code: "validation_failed", message: "validation failed" },
+  });
   expect(error.details.map((detail) => detail.path)).toEqual(paths);
   expect(error.param).toBe(paths[0]);
   expect(error.details.every(({ message }) => message !== "")).toBe(true);
@@ -157,10 +160,10 @@ it.each([
   for (const key of ["usage_retention", "of_a_later_version"]) {
     const body = { ...file, data: { app_settings: [{ key, value }] } };
     const response = await control.request("POST", "/api/v1/backup/restore", body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { param: "data.app_settings.0.value" } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "data.app_settings.0.value" } },
+    });
   }
 });
 
@@ -170,8 +173,8 @@ it("a setting in a backup that is nested without end is refused by its place", a
   const nested = `{"key":"of_a_later_version","value":{"a":${"[".repeat(depth)}${"]".repeat(depth)}}}`;
   const text = JSON.stringify({ ...file, data: { app_settings: ["HERE"] } }).replace('"HERE"', nested);
   const response = await control.request("POST", "/api/v1/backup/restore", text);
-  expect([response.status, await response.json()]).toMatchObject([
-    400,
-    { error: { param: "data.app_settings.0.value" } },
-  ]);
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 400,
+    body: { error: { param: "data.app_settings.0.value" } },
+  });
 });

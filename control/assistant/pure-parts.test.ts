@@ -46,7 +46,11 @@ describe("what the model streams", () => {
     for (let nth = 0; nth < 3; nth += 1)
       answer.take(JSON.stringify({ choices: [{ delta: { tool_calls: [call(0)] } }] }));
     const { text, calls } = answer.turn;
-    expect([text.length, calls.length, calls[0]?.arguments.length]).toEqual([32 * 1024, 8, 100_000]);
+    expect({ text: text.length, calls: calls.length, arguments: calls[0]?.arguments.length }).toEqual({
+      text: 32 * 1024,
+      calls: 8,
+      arguments: 100_000,
+    });
   });
 });
 
@@ -119,7 +123,7 @@ describe("the effect of a proposal", () => {
       own: { status: text("2") },
     }).changes;
     const part = (middle: string): string => `…${"x".repeat(100)}${middle}${"y".repeat(899)}…`;
-    expect([change?.from, change?.to]).toEqual([part("2"), part("1")]);
+    expect({ from: change?.from, to: change?.to }).toEqual({ from: part("2"), to: part("1") });
   });
 
   it("takes neither name nor values of what the object belongs to", () => {

@@ -56,9 +56,9 @@ describe("auto-tune", () => {
       const probed = await model({ model_type: modality, api_key: "sk-upstream" });
       const response = await autotune(probed);
       const report = (await response.json()) as AutotuneReport;
-      expect([response.status, report]).toEqual([
-        200,
-        {
+      expect({ status: response.status, report }).toEqual({
+        status: 200,
+        report: {
           model_id: probed.id,
           model_name: probed.model_name,
           modality,
@@ -70,7 +70,7 @@ describe("auto-tune", () => {
           steps: [{ concurrency: 1, throughput_rps: 0, p50_ms: null, p99_ms: null, requests: 20, errors: 20 }],
           duration_ms: report.duration_ms,
         },
-      ]);
+      });
       expect(upstream.asked).toHaveLength(20);
       expect(upstream.asked[0]).toMatchObject({ method: "POST", url: path });
       expect(upstream.asked[0]?.headers["authorization"]).toBe("Bearer sk-upstream");
@@ -117,14 +117,17 @@ describe("auto-tune", () => {
     ] as const)
       expect(await refusal(await autotune(probed, body))).toMatchObject([400, { param: path }]);
     expect((await autotune({ id: "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e" })).status).toBe(404);
-    expect([upstream.asked, await runs(probed)]).toEqual([[], []]);
+    expect({ asked: upstream.asked, runs: await runs(probed) }).toEqual({ asked: [], runs: [] });
   });
 
   it("says which field to set when the stored credential cannot be read", async () => {
     const probed = await model({ api_key: "sk-upstream" });
     await control.connection.db.update(models).set({ api_key: "enc:v1:AAAA" }).where(eq(models.id, probed.id));
     expect(await refusal(await autotune(probed))).toMatchObject([400, { code: "validation_failed", param: "api_key" }]);
-    expect([upstream.asked, await control.connection.db.select().from(jobs)]).toEqual([[], []]);
+    expect({ asked: upstream.asked, from: await control.connection.db.select().from(jobs) }).toEqual({
+      asked: [],
+      from: [],
+    });
   });
 
   it("tries at most 256 concurrent requests", async () => {

@@ -37,7 +37,10 @@ describe("a probe", () => {
     ["says when nothing was answered", [step(1, 0, { p99Ms: null, errors: 100 })], "no_data", 1],
     ["says a breach when nothing is answered any more", [step(1, 10), step(2, 0, { errors: 100 })], "slo_breach", 1],
   ])("%s", (_, steps, reason, concurrency) => {
-    expect([verdict(steps), recommend(steps, TARGET_MS).maxInFlight]).toEqual([reason, concurrency]);
+    expect({ verdict: verdict(steps), maxInFlight: recommend(steps, TARGET_MS).maxInFlight }).toEqual({
+      verdict: reason,
+      maxInFlight: concurrency,
+    });
   });
 
   it("never recommends a concurrency that missed the target or was not tried, whatever it measured", () => {

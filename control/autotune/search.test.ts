@@ -105,8 +105,12 @@ describe("the search", () => {
       targetP99Ms: 250,
       maxConcurrency: 256,
     });
-    expect([maxInFlight, reason, steps.length]).toEqual([256, "max_concurrency", 9]);
-    expect([upstream.requests, upstream.inFlightMax]).toEqual([requests, 256]);
+    expect({ maxInFlight, reason, steps: steps.length }).toEqual({
+      maxInFlight: 256,
+      reason: "max_concurrency",
+      steps: 9,
+    });
+    expect({ requests: upstream.requests, inFlightMax: upstream.inFlightMax }).toEqual({ requests, inFlightMax: 256 });
     expect(requests).toBeLessThanOrEqual(20_000);
   });
 

@@ -185,7 +185,11 @@ it("is given up when the service ends, for another one to begin at once", async 
   ending.abort();
   await expect(scheduled(folder, { ending: ending.signal }).run()).rejects.toThrow();
   expect(backups().filter((name) => !name.startsWith("."))).toEqual([]);
-  expect([raised, (await state())?.not_before, (await state())?.failing_since]).toEqual([[], null, null]);
+  expect({ raised, not_before: (await state())?.not_before, failing_since: (await state())?.failing_since }).toEqual({
+    raised: [],
+    not_before: null,
+    failing_since: null,
+  });
   expect(await scheduled().run()).toEqual({ backups: 1, removed: 0 });
 });
 
@@ -215,7 +219,7 @@ it("begins anew with another place, and is forgotten when it is switched off", a
     log,
   });
   await off.declare();
-  expect([await off.run(), await state()]).toEqual([{ backups: 0, removed: 0 }, undefined]);
+  expect({ run: await off.run(), state: await state() }).toEqual({ run: { backups: 0, removed: 0 }, state: undefined });
 });
 
 it("goes on at a place that is chosen again: nothing is made early, and nothing late", async () => {
@@ -227,8 +231,14 @@ it("goes on at a place that is chosen again: nothing is made early, and nothing 
   expect((await state())?.place).toBe(folder);
   await there.declare();
   await anHourPasses();
-  expect([(await here.run()).backups, (await there.run()).backups]).toEqual([1, 1]);
-  expect([(await here.run()).backups, (await there.run()).backups]).toEqual([0, 0]);
+  expect({ hereBackups: (await here.run()).backups, thereBackups: (await there.run()).backups }).toEqual({
+    hereBackups: 1,
+    thereBackups: 1,
+  });
+  expect({ hereBackups: (await here.run()).backups, thereBackups: (await there.run()).backups }).toEqual({
+    hereBackups: 0,
+    thereBackups: 0,
+  });
 });
 
 it("writes down a backup at its own place, whichever place another service has declared meanwhile", async () => {

@@ -97,16 +97,16 @@ it("exports what is configured, credentials as they are stored, and says so in t
 
 it("reproduces a full gateway in an empty one, where its keys work", async () => {
   const response = await restore(file);
-  expect([response.status, await response.json()]).toMatchObject([
-    200,
-    {
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 200,
+    body: {
       tenants: { inserted: 2, updated: 0 },
       fairshare_groups: { inserted: 1, updated: 1 },
       warnings: [],
       source_exported_at: file.exported_at,
       source_gateway_version: "0.0.0",
     },
-  ]);
+  });
   expect(await newestAudit(to)).toMatchObject({
     action: "restore_backup",
     detail: { tenants: { inserted: 2 }, source_gateway_version: "0.0.0", warnings: [] },
@@ -124,7 +124,10 @@ it("reproduces a full gateway in an empty one, where its keys work", async () =>
   }
 
   const again = await restore(file);
-  expect([again.status, await again.json()]).toMatchObject([200, { tenants: { inserted: 0, updated: 2 } }]);
+  expect({ status: again.status, body: await again.json() }).toMatchObject({
+    status: 200,
+    body: { tenants: { inserted: 0, updated: 2 } },
+  });
   expect(await contents(to)).toBe(JSON.stringify(file.data));
 });
 
@@ -219,13 +222,19 @@ describe("a dry run", () => {
     expect(other.status).toBe(200);
     const refused = await dryRun(file);
     const really = await restore(file);
-    expect([refused.status, await refused.json()]).toEqual([409, await really.json()]);
+    expect({ status: refused.status, body: await refused.json() }).toEqual({ status: 409, body: await really.json() });
     const asked = await to.request("POST", "/api/v1/backup/restore?dry_run=yes", file);
-    expect([asked.status, await asked.json()]).toMatchObject([400, { error: { param: "dry_run" } }]);
+    expect({ status: asked.status, body: await asked.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "dry_run" } },
+    });
     const before = await contents(to);
     for (const name of ["dryrun", "dry_run ", "DRY_RUN", "toString"]) {
       const misspelt = await to.request("POST", `/api/v1/backup/restore?${encodeURIComponent(name)}=true`, file);
-      expect([misspelt.status, await misspelt.json()]).toMatchObject([400, { error: { param: name } }]);
+      expect({ status: misspelt.status, body: await misspelt.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param: name } },
+      });
     }
     expect(await contents(to)).toBe(before);
   });
@@ -349,20 +358,23 @@ it("refuses what is no such file, a malformed row, a row twice and a reference t
   ];
   for (const [input, code, param] of refused) {
     const response = await restore(input);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code, param } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code, param } },
+    });
   }
   const clash = { ...file, data: { ...data, tenants: [{ ...tenant, id: stranger }], api_keys: [] } };
   const response = await restore(clash);
-  expect([response.status, await response.json()]).toMatchObject([
-    409,
-    {
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 409,
+    body: {
       error: {
         code: "already_exists",
         message: `tenant '${tenant?.name}' already exists`,
         param: "data.tenants.0.name",
       },
     },
-  ]);
+  });
   expect(await contents(to)).toBe(before);
 });
 
@@ -370,7 +382,10 @@ it("takes a body above that of other routes, and none above 64 MiB", async () =>
   const padded = { ...file, padding: "x".repeat(3 * 1024 * 1024) };
   expect((await restore(padded)).status).toBe(200);
   const oversize = await restore({ ...file, padding: "x".repeat(64 * 1024 * 1024) });
-  expect([oversize.status, await oversize.json()]).toMatchObject([413, { error: { code: "request_too_large" } }]);
+  expect({ status: oversize.status, body: await oversize.json() }).toMatchObject({
+    status: 413,
+    body: { error: { code: "request_too_large" } },
+  });
 });
 
 async function newestAudit(control: TestControl): Promise<unknown> {

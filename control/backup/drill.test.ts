@@ -64,10 +64,10 @@ describe("fails", () => {
 
   it("with another pepper, with which no key authenticates", async () => {
     const { key, problems } = await run(file, { pepper: "p", keySecret: secret });
-    expect([key, problems]).toEqual([
-      "refused",
-      [expect.stringContaining("pepper differs"), "the given key does not authenticate"],
-    ]);
+    expect({ key, problems }).toEqual({
+      key: "refused",
+      problems: [expect.stringContaining("pepper differs"), "the given key does not authenticate"],
+    });
   });
 
   it("with a text that is not the secret of a key", async () => {

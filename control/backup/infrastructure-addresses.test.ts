@@ -38,16 +38,16 @@ it.each([
     .reduce((inner, name) => inner[name] as Record<string, unknown>, file.data.app_settings[at]?.value ?? {});
   holder[names.at(-1) ?? ""] = address;
   const response = await control.request("POST", "/api/v1/backup/restore", file);
-  expect([response.status, await response.json()]).toMatchObject([
-    400,
-    {
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 400,
+    body: {
       error: {
         code: "address_blocked",
         message: `setting '${key}': ${field} resolves to a blocked address`,
         param: `data.app_settings.${at}.value.${field}`,
       },
     },
-  ]);
+  });
   expect((await exported()).data).toEqual(before.data);
 });
 

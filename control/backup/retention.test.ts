@@ -10,8 +10,14 @@ const exported = (ms: number): string => backupName(new Date(ms));
 const FROM_MS = Date.UTC(2026, 0, 1);
 
 it("reads time and gateway in a name, and nothing in any other", () => {
-  expect([exportedAtMs(nameOf(FROM_MS)), gatewayOf(nameOf(FROM_MS))]).toEqual([FROM_MS, MINE]);
-  expect([exportedAtMs(exported(FROM_MS)), gatewayOf(exported(FROM_MS))]).toEqual([FROM_MS, null]);
+  expect({ exportedAtMs: exportedAtMs(nameOf(FROM_MS)), gateway: gatewayOf(nameOf(FROM_MS)) }).toEqual({
+    exportedAtMs: FROM_MS,
+    gateway: MINE,
+  });
+  expect({ exportedAtMs: exportedAtMs(exported(FROM_MS)), gateway: gatewayOf(exported(FROM_MS)) }).toEqual({
+    exportedAtMs: FROM_MS,
+    gateway: null,
+  });
   for (const name of [
     "notes.json",
     "gateway-backup-20261301T000000Z.json",

@@ -187,6 +187,9 @@ it("where another secret stands in place of the webhook, which it is no address 
   scene.setting("alerts")["slack_webhook_url"] = scene.model("single").api_key;
   const response = await scene.to.request("POST", "/api/v1/backup/restore", scene.file);
   const text = await response.text();
-  expect([response.status, text]).toMatchObject([400, expect.stringContaining("value.slack_webhook_url")]);
+  expect({ status: response.status, text }).toMatchObject({
+    status: 400,
+    text: expect.stringContaining("value.slack_webhook_url"),
+  });
   expect(text).not.toContain(SECRETS.model);
 });

@@ -103,7 +103,7 @@ it("are removed when the credentials may write and not read", async () => {
   instead.set("GET", denied);
   const reason = `what was stored cannot be read back: ${DENIED}`;
   await expect(scheduled().run()).rejects.toThrow(reason);
-  expect([puts, await stored()]).toEqual([1, []]);
+  expect({ puts, stored: await stored() }).toEqual({ puts: 1, stored: [] });
   expect(raised).toMatchObject([{ issueKey: "backup_failed", detail: expect.stringMatching(`${reason}$`) }]);
   await timePasses(STEP_SECS);
   instead.clear();

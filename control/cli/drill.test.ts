@@ -35,14 +35,14 @@ const run = (words: readonly string[], env: Record<string, string>, input = "") 
 
 it("tries the newest backup of a folder, and ends with 1 and the reason when it fails", { tags: ["long"] }, () => {
   const good = run([folder, "--key", "--json"], { GATEWAY_ENCRYPTION_KEY: encryptionKey }, `${secret}\n`);
-  expect([good.status, good.stderr]).toEqual([0, ""]);
+  expect({ status: good.status, stderr: good.stderr }).toEqual({ status: 0, stderr: "" });
   expect(JSON.parse(good.stdout)).toMatchObject({
     file: join(folder, "gateway-backup-20260102T000000Z.json"),
     key: "authenticates",
     problems: [],
   });
   const locked = run([folder], {});
-  expect([locked.status, locked.stdout]).toEqual([1, ""]);
+  expect({ status: locked.status, stdout: locked.stdout }).toEqual({ status: 1, stdout: "" });
   expect(locked.stderr).toContain("encryption key");
   const refused = run([folder, "--key"], { GATEWAY_ENCRYPTION_KEY: encryptionKey }, "gw-wrong");
   expect(refused).toMatchObject({ status: 1, stderr: "the drill failed:\nthe given key does not authenticate\n" });
@@ -55,6 +55,6 @@ it("names what it cannot read", { tags: ["long"] }, () => {
     [[join(folder, "gateway-backup-20260101T000000Z.json")], "is not JSON"],
   ] as const) {
     const { status, stderr } = run(words, {});
-    expect([status, stderr]).toEqual([1, expect.stringContaining(said)]);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(said) });
   }
 });

@@ -57,14 +57,20 @@ describe("a card", () => {
     expect(JSON.parse(guarded.body ?? "")).toEqual({ policy });
     const { key } = await assistant.api<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name: "k" });
     const rotated = await assistant.proposed("post_keys_id_rotate", { id: key.id });
-    expect([rotated.isFinal, rows(rotated)]).toEqual([true, [["grace_secs", null, "0", true]]]);
+    expect({ isFinal: rotated.isFinal, rows: rows(rotated) }).toEqual({
+      isFinal: true,
+      rows: [["grace_secs", null, "0", true]],
+    });
   });
 
   it("names what is only in a list, and shows its values", async () => {
     const recipe = await assistant.api<{ id: string }>("POST", "/recipes", { name: "big one", body: {} });
     expect(await assistant.proposed("delete_recipes_id", { id: recipe.id })).toMatchObject({ object: '"big one"' });
     const weight = await assistant.proposed("patch_fairshare_groups_name_weight", { name: "default" }, { weight: 7 });
-    expect([weight.object, rows(weight)]).toEqual(['"default"', [["weight", "100", "7", false]]]);
+    expect({ object: weight.object, rows: rows(weight) }).toEqual({
+      object: '"default"',
+      rows: [["weight", "100", "7", false]],
+    });
     const model_name = "served-twice";
     const served = { model_name, api_base: "http://127.0.0.1:9" };
     const { id } = await assistant.api<{ id: string }>("POST", "/models", served);
@@ -76,7 +82,10 @@ describe("a card", () => {
     const removed = await assistant.proposed("delete_models_id_endpoints_endpoint_id", parameters);
     expect(removed).toMatchObject({ object: '"eu"', parent: `"${model_name}"` });
     const checked = await assistant.proposed("put_models_id_health_config", { id }, { checks_enabled: false });
-    expect([checked.object, rows(checked)]).toEqual([`"${model_name}"`, [["checks_enabled", "true", "false", false]]]);
+    expect({ object: checked.object, rows: rows(checked) }).toEqual({
+      object: `"${model_name}"`,
+      rows: [["checks_enabled", "true", "false", false]],
+    });
     await assistant.api("DELETE", `/models/${id}/endpoints/${endpoint.id}`);
     expect((await run(removed)).outdated).toMatchObject({ object: null, parent: `"${model_name}"` });
   });

@@ -221,8 +221,11 @@ describe("a hostile model", () => {
     const events = await assistant.ask("hello");
     expect(last(events)).toMatchObject({ kind: "done", stopped: "turns" });
     // Of 8 calls in a turn, the one that was written into again is none any more.
-    expect([asked, events.filter(({ kind }) => kind === "call").length]).toEqual([12, 12 * 7]);
-    expect([proposalsOf(events), writes]).toEqual([[], []]);
+    expect({ asked, events: events.filter(({ kind }) => kind === "call").length }).toEqual({
+      asked: 12,
+      events: 12 * 7,
+    });
+    expect({ proposals: proposalsOf(events), writes }).toEqual({ proposals: [], writes: [] });
     expect(JSON.stringify(events).length).toBeLessThan(MIB);
   });
 
@@ -257,7 +260,10 @@ describe("a hostile model", () => {
     ];
     const events = await assistant.ask("go on", said);
     expect(proposalsOf(events)).toHaveLength(1);
-    expect([writes, (await assistant.api<Tenant>("GET", `/tenants/${tenant.id}`)).name]).toEqual([[], "coveted"]);
+    expect({ writes, name: (await assistant.api<Tenant>("GET", `/tenants/${tenant.id}`)).name }).toEqual({
+      writes: [],
+      name: "coveted",
+    });
   });
 });
 
@@ -318,11 +324,11 @@ describe("who asks", () => {
     const open = await Promise.all(Array.from({ length: 32 }, begin));
     expect(open.map(({ status }) => status)).toEqual(open.map(() => 200));
     const more = await begin();
-    expect([more.status, more.headers.get("retry-after"), await more.json()]).toMatchObject([
-      429,
-      "1",
-      { error: { code: "too_many_calls" } },
-    ]);
+    expect({
+      status: more.status,
+      "retry-after": more.headers.get("retry-after"),
+      body: await more.json(),
+    }).toMatchObject({ status: 429, "retry-after": "1", body: { error: { code: "too_many_calls" } } });
     await waitFor(
       () => asked,
       (count) => count === 32,

@@ -88,7 +88,7 @@ describe("a question", () => {
       cut: "this is the beginning of an answer that is too long to be read whole; ask for fewer rows with limit (next_page then leads on), or what matters with q",
     });
     expect(read["data"]).toHaveLength(16_000);
-    expect([state.ready, state.reason]).toEqual([true, null]);
+    expect({ ready: state.ready, reason: state.reason }).toEqual({ ready: true, reason: null });
   });
 
   it("goes on from the history of the answer before", async () => {
@@ -115,7 +115,7 @@ describe("a question", () => {
     [{ text: "q", history: [{ role: "user", content: "x".repeat(131_073) }] }],
   ])("is refused when it is not one: %#", async (body) => {
     const answer = await admin.send("POST", "/api/assistant/ask", body);
-    expect([answer.status, await codeOf(answer)]).toEqual([400, "validation_failed"]);
+    expect({ status: answer.status, code: await codeOf(answer) }).toEqual({ status: 400, code: "validation_failed" });
   });
 
   it("is nobody's but an admin's, from the console's own pages", async () => {
@@ -132,7 +132,7 @@ describe("a question", () => {
       ["POST", "/api/assistant/run", { token: "t" }],
       ["POST", "/api/assistant/outcome", { token: "t" }],
     ] as const)
-      expect([path, await codeOf(await ann.send(method, path, body))]).toEqual([path, "forbidden"]);
+      expect({ path, code: await codeOf(await ann.send(method, path, body)) }).toEqual({ path, code: "forbidden" });
     const elsewhere = await admin.send(
       "POST",
       "/api/assistant/run",
@@ -155,7 +155,7 @@ describe("a question", () => {
     }
     await api("PUT", "/settings/assistant", { brain_model: "brain", tools_enabled: { get_tenants: false } });
     const state = await stateOf();
-    expect([state.ready, state.reason]).toEqual([true, null]);
+    expect({ ready: state.ready, reason: state.reason }).toEqual({ ready: true, reason: null });
     expect(state.tools.find(({ name }) => name === "get_tenants")).toMatchObject({ enabled: false, writes: false });
     expect(state.tools.map(({ name }) => name)).not.toContain("get_backup_export");
     const events = await ask(calling({ get_tenants: {} }));
@@ -184,7 +184,7 @@ describe("a change", () => {
     expect(await newestAudit()).toMatchObject({ actor: ADMIN.email.toLowerCase(), entity_id: tenant.id });
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
     const again = await run(shown.token);
-    expect([again.status, await codeOf(again)]).toEqual([409, "proposal_unusable"]);
+    expect({ status: again.status, code: await codeOf(again) }).toEqual({ status: 409, code: "proposal_unusable" });
   });
 
   it("is shown with the record that its path names, or none, and apart from that with what it belongs to", async () => {

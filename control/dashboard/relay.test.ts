@@ -121,7 +121,7 @@ describe("the relay", () => {
     };
     const more = { "x-gateway-boons": "off", "x-forwarded-host": "evil.example", host: "evil.example" };
     const answer = await post('{"model":"m"}', { ...more, origin: "http://evil.example" }, `${CHAT}?host=evil.example`);
-    expect([answer.status, answer.text]).toEqual([429, '{"n":1}']);
+    expect({ status: answer.status, text: answer.text }).toEqual({ status: 429, text: '{"n":1}' });
     expect(answer.headers).toMatchObject({
       "x-gateway-cache": "hit",
       "x-gateway-request-id": "r-1",
@@ -131,7 +131,12 @@ describe("the relay", () => {
     for (const name of ["set-cookie", "server", "access-control-allow-origin"])
       expect(answer.headers).not.toHaveProperty(name);
     const { method, url, headers: got, bytes } = last();
-    expect([method, url, got.authorization, bytes]).toEqual(["POST", "/gw/v1/chat/completions", `Bearer ${KEY}`, 13]);
+    expect({ method, url, authorization: got.authorization, bytes }).toEqual({
+      method: "POST",
+      url: "/gw/v1/chat/completions",
+      authorization: `Bearer ${KEY}`,
+      bytes: 13,
+    });
     expect(JSON.stringify(got)).not.toMatch(/evil|gateway_session|x-gateway-boons|cookie/);
     answerWith = hello;
     const models = await rawRequest(dashboard.address, {
@@ -139,7 +144,11 @@ describe("the relay", () => {
       path: "/api/relay/v1/models",
       headers: headers(),
     });
-    expect([models.status, last().method, last().url]).toEqual([200, "GET", "/gw/v1/models"]);
+    expect({ status: models.status, method: last().method, url: last().url }).toEqual({
+      status: 200,
+      method: "GET",
+      url: "/gw/v1/models",
+    });
   });
 
   it("knows no other path or method, in no spelling", async () => {
@@ -175,7 +184,7 @@ describe("the relay", () => {
       ["HEAD", "/api/relay/v1/models"],
     ] as const) {
       const answer = await rawRequest(dashboard.address, { method, path, headers: headers() });
-      expect([method, path, answer.status]).toEqual([method, path, 404]);
+      expect({ method, path, status: answer.status }).toEqual({ method, path, status: 404 });
     }
     expect(asked).toHaveLength(before);
   });
@@ -191,13 +200,13 @@ describe("the relay", () => {
       [{ origin: "null" }, 403, "origin_not_allowed"],
     ] as const) {
       const answer = await post("{}", more);
-      expect([answer.status, codeOf(answer.text)]).toEqual([status, code]);
+      expect({ status: answer.status, code: codeOf(answer.text) }).toEqual({ status, code });
     }
     const listed = await testing.control.request("GET", "/api/v1/users?q=ANN");
     const [{ id } = { id: "" }] = (await listed.json()) as { id: string }[];
     await testing.control.request("PATCH", `/api/v1/users/${id}`, { status: "active" });
     const answer = await post("{}", { cookie: ann.cookies });
-    expect([answer.status, codeOf(answer.text)]).toEqual([403, "no_tenant"]);
+    expect({ status: answer.status, code: codeOf(answer.text) }).toEqual({ status: 403, code: "no_tenant" });
     expect(asked).toHaveLength(before);
   });
 
@@ -226,14 +235,14 @@ describe("the relay", () => {
     );
     expect(last().bytes).toBeLessThanOrEqual(32 * MIB);
     const within = await post(" ".repeat(8 * MIB));
-    expect([within.status, last().bytes]).toEqual([200, 8 * MIB]);
+    expect({ status: within.status, bytes: last().bytes }).toEqual({ status: 200, bytes: 8 * MIB });
   });
 
   it("passes a refusal on that comes before the body has been read", async () => {
     answerWith = (response) => void response.writeHead(401, { "content-type": "application/json" }).end('{"no":1}');
     for (let nth = 0; nth < 10; nth += 1) {
       const answer = await post(" ".repeat(MIB));
-      expect([answer.status, answer.text]).toEqual([401, '{"no":1}']);
+      expect({ status: answer.status, text: answer.text }).toEqual({ status: 401, text: '{"no":1}' });
     }
     answerWith = hello;
   });
@@ -288,20 +297,20 @@ describe("the relay", () => {
   it("follows no redirection, shows no page, and says when nobody answers", async () => {
     answerWith = (response) => void response.writeHead(307, { location: "http://127.0.0.1:9/" }).end();
     const moved = await post("{}");
-    expect([moved.status, codeOf(moved.text), moved.headers["location"]]).toEqual([
-      503,
-      "data_plane_unavailable",
-      undefined,
-    ]);
+    expect({ status: moved.status, code: codeOf(moved.text), location: moved.headers["location"] }).toEqual({
+      status: 503,
+      code: "data_plane_unavailable",
+      location: undefined,
+    });
     answerWith = (response) => void response.writeHead(200, { "content-type": "text/html" }).end("<script>1</script>");
     const page = await post("{}");
-    expect([page.headers["content-type"], page.headers["x-content-type-options"]]).toEqual([
-      "text/plain; charset=utf-8",
-      "nosniff",
-    ]);
+    expect({
+      "content-type": page.headers["content-type"],
+      "x-content-type-options": page.headers["x-content-type-options"],
+    }).toEqual({ "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" });
     answerWith = (response) => void response.destroy();
     const gone = await post("{}");
-    expect([gone.status, codeOf(gone.text)]).toEqual([503, "data_plane_unavailable"]);
+    expect({ status: gone.status, code: codeOf(gone.text) }).toEqual({ status: 503, code: "data_plane_unavailable" });
     answerWith = hello;
   });
 

@@ -99,7 +99,7 @@ describe("the break-glass admin", () => {
       await admin.send("PATCH", `/api/live/users/${row?.id}`, { status: "disabled" }),
       await admin.send("DELETE", `/api/live/users/${row?.id}`),
     ])
-      expect([answer.status, await codeOf(answer)]).toEqual([400, "validation_failed"]);
+      expect({ status: answer.status, code: await codeOf(answer) }).toEqual({ status: 400, code: "validation_failed" });
     testing.provider.claims = { sub: "x", email: "ADMIN@example.org" };
     expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=email_taken"]);
   });
@@ -125,10 +125,10 @@ describe("the break-glass admin", () => {
     const browser = testing.browser();
     for (let nth = 0; nth < 5; nth += 1) {
       const answer = await browser.send("POST", "/auth/local", wrong);
-      expect([answer.status, await codeOf(answer)]).toEqual([401, "sign_in_failed"]);
+      expect({ status: answer.status, code: await codeOf(answer) }).toEqual({ status: 401, code: "sign_in_failed" });
     }
     const locked = await browser.send("POST", "/auth/local", ADMIN);
-    expect([locked.status, await codeOf(locked)]).toEqual([429, "too_many_sign_ins"]);
+    expect({ status: locked.status, code: await codeOf(locked) }).toEqual({ status: 429, code: "too_many_sign_ins" });
     expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(800);
     testing.aheadMs = 15 * 60_000 + 1;
     expect((await browser.send("POST", "/auth/local", ADMIN)).status).toBe(200);
@@ -225,7 +225,10 @@ describe("a person from a provider", () => {
     const [before] = await rows();
     const answer = await patch(before?.id, { status: "active", role: "admin", [field]: value });
     const { error } = (await answer.json()) as { error: { details: object[] } };
-    expect([answer.status, error.details]).toEqual([400, [{ path: field, message }]]);
+    expect({ status: answer.status, details: error.details }).toEqual({
+      status: 400,
+      details: [{ path: field, message }],
+    });
     expect(await rows()).toEqual([before]);
   });
 
@@ -266,7 +269,7 @@ describe("a person from a provider", () => {
     testing.provider.claims = { ...testing.provider.claims, ...claims };
     const browser = testing.browser();
     expect(why(await testing.signIn(browser))).toEqual([302, "/sign-in?error=sign_in_failed"]);
-    expect([await userOf(browser), await rows()]).toEqual([null, []]);
+    expect({ user: await userOf(browser), rows: await rows() }).toEqual({ user: null, rows: [] });
   });
 
   it("is refused with a token of another key", async () => {
@@ -350,11 +353,11 @@ describe("addresses", () => {
     "hands the page out at %s, which may load nothing else",
     async (path) => {
       const page = await testing.browser().get(path);
-      expect([page.status, page.headers.get("content-type"), page.headers.get("cache-control")]).toEqual([
-        200,
-        "text/html; charset=UTF-8",
-        "no-store",
-      ]);
+      expect({
+        status: page.status,
+        "content-type": page.headers.get("content-type"),
+        "cache-control": page.headers.get("cache-control"),
+      }).toEqual({ status: 200, "content-type": "text/html; charset=UTF-8", "cache-control": "no-store" });
       expect(page.headers.get("content-security-policy")).toMatch(/default-src 'none'; script-src 'nonce-[\w+/=-]+'/);
     },
   );
@@ -363,7 +366,7 @@ describe("addresses", () => {
     "has nothing at %s",
     async (path) => {
       const answer = await testing.browser().get(path);
-      expect([answer.status, await codeOf(answer)]).toEqual([404, "not_found"]);
+      expect({ status: answer.status, code: await codeOf(answer) }).toEqual({ status: 404, code: "not_found" });
     },
   );
 

@@ -46,6 +46,6 @@ it("is made when it is missing, whatever the umask", () => {
     const made = join(folder, String(umask), "part");
     mkdirSync(join(folder, String(umask)));
     execFileSync(process.execPath, ["--input-type=module", "-e", script, String(umask), made]);
-    expect([umask, mode(made)]).toEqual([umask, "700"]);
+    expect({ umask, mode: mode(made) }).toEqual({ umask, mode: "700" });
   }
 });

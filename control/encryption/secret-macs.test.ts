@@ -212,9 +212,9 @@ it("secrets that cannot be opened are all refused, each named by its entry, and 
     const { macs: _given, ...data } = scene.file.data;
     const body = { ...scene.file, data: macs === undefined ? data : scene.file.data };
     const response = await scene.to.request("POST", "/api/v1/backup/restore", body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      {
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: {
         error: {
           code: "validation_failed",
           param: `data.models.${at.models}.api_key`,
@@ -228,7 +228,7 @@ it("secrets that cannot be opened are all refused, each named by its entry, and 
           ],
         },
       },
-    ]);
+    });
   }
   expect(await scene.to.connection.db.execute(sql`SELECT count(*)::int AS n FROM models`)).toMatchObject({
     rows: [{ n: 0 }],
@@ -242,6 +242,9 @@ it("text that is not a MAC is refused, named by its position", async () => {
       ...scene.file,
       data: { ...scene.file.data, macs },
     });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: "data.macs.0.mac" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "data.macs.0.mac" } },
+    });
   }
 });

@@ -66,7 +66,7 @@ it("queries when it is time, and at once when it is switched on or the server ch
   answerWatts(900);
   scene.settings = { ...scene.settings, enabled: false };
   await scene.poll.run(START_MS);
-  expect([server.asked.length, scene.reading]).toEqual([0, null]);
+  expect({ asked: server.asked.length, reading: scene.reading }).toEqual({ asked: 0, reading: null });
   scene.settings = { ...scene.settings, enabled: true };
   await scene.poll.run(START_MS);
   expect(scene.reading).toEqual({ cluster_watts: 900, node_count: 2, read_at_ms: START_MS, error: null });
@@ -135,8 +135,8 @@ it("takes no reading below 0", async () => {
   const scene = new Scene();
   answerWatts(-1);
   await scene.poll.run(START_MS);
-  expect([scene.reading, scene.alerts[0]?.detail]).toEqual([
-    null,
-    "the result is below 0; there is no reading yet, no energy is recorded",
-  ]);
+  expect({ reading: scene.reading, detail: scene.alerts[0]?.detail }).toEqual({
+    reading: null,
+    detail: "the result is below 0; there is no reading yet, no energy is recorded",
+  });
 });

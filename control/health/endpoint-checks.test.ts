@@ -21,15 +21,20 @@ it("every endpoint shows its last check, and the model's health lists the checks
   const bad = await scene.endpoint(model, "bad");
   const path = `/models/${model.id}/endpoints`;
   const unchecked = { last_checked_at: null, last_latency_ms: null, last_http_status: null, last_message: null };
-  expect([good, bad]).toMatchObject([unchecked, unchecked]);
+  expect({ good, bad }).toMatchObject({ good: unchecked, bad: unchecked });
 
   await scene.tick();
   const checkedAt = new Date(scene.nowMs()).toISOString();
   const [first, second] = (await scene.send<ModelEndpoint[]>("GET", path)) as [ModelEndpoint, ModelEndpoint];
-  expect([first, second]).toMatchObject([
-    { name: "bad", last_checked_at: checkedAt, last_http_status: null, last_message: expect.stringMatching(/./) },
-    { name: "good", health_status: "healthy", last_checked_at: checkedAt, last_http_status: 200 },
-  ]);
+  expect({ first, second }).toMatchObject({
+    first: {
+      name: "bad",
+      last_checked_at: checkedAt,
+      last_http_status: null,
+      last_message: expect.stringMatching(/./),
+    },
+    second: { name: "good", health_status: "healthy", last_checked_at: checkedAt, last_http_status: 200 },
+  });
   for (const { last_latency_ms } of [first, second]) expect(last_latency_ms).toBeGreaterThanOrEqual(0);
 
   const detail = await scene.send<ModelHealthDetail>("GET", `/models/${model.id}/health`);

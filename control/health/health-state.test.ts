@@ -71,8 +71,8 @@ describe("alerts of health", () => {
         let open = false;
         for (const [at, each] of outcomes.entries()) {
           const alert = raised.find(([, when]) => when === at)?.[0] ?? null;
-          if (alert === "down") expect([open, each]).toEqual([false, "unhealthy"]);
-          if (alert === "recovery") expect([open, each]).toEqual([true, "healthy"]);
+          if (alert === "down") expect({ open, each }).toEqual({ open: false, each: "unhealthy" });
+          if (alert === "recovery") expect({ open, each }).toEqual({ open: true, each: "healthy" });
           if (open && each === "healthy") expect(alert).toBe("recovery");
           if (alert === "down") open = true;
           if (alert === "recovery" || each === "disabled") open = false;
@@ -116,7 +116,7 @@ describe("alerts of health", () => {
       }),
     );
     const quiet = nextHealth({ ...UNKNOWN_HEALTH, failures: 4 }, "unhealthy", { ...RULES, inMaintenance: true }, 1);
-    expect([quiet.state.status, quiet.alert]).toEqual(["unhealthy", null]);
+    expect({ status: quiet.state.status, alert: quiet.alert }).toEqual({ status: "unhealthy", alert: null });
     expect(nextHealth(quiet.state, "unhealthy", RULES, 2).alert).toBe("down");
   });
 

@@ -121,7 +121,7 @@ describe("a catalog that two checks read at the same time", () => {
     );
     upstream.answer = () => ({ body: '{"data":[{"id":"m"}]}' });
     left.abort();
-    expect([await first, await second]).toEqual(["cancelled", ["m"]]);
+    expect({ first: await first, second: await second }).toEqual({ first: "cancelled", second: ["m"] });
     expect(await read(catalogs, stays.signal)).toEqual(["m"]);
     expect(upstream.asked).toHaveLength(2);
   });

@@ -157,7 +157,10 @@ describe("the health of a model", () => {
     [{ maintenance_note: 5 }, "maintenance_note"],
   ])("refuses the configuration %j by naming %s", async (body, field) => {
     const response = await control.request("PUT", `${path}/health/config`, body);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: field } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: field } },
+    });
   });
 });
 
@@ -168,7 +171,10 @@ describe("a recommended capacity", () => {
     expect(tuned.capacity_tuned_at).toMatch(/^\d{4}-.*Z$/);
     for (const body of [{}, { max_in_flight: 0 }, { max_in_flight: null }]) {
       const refused = await control.request("POST", `${path}/autotune/apply`, body);
-      expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param: "max_in_flight" } }]);
+      expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param: "max_in_flight" } },
+      });
     }
   });
 });

@@ -51,7 +51,10 @@ describe.each(PROTOCOLS)("the store over the %s protocol", (_, start) => {
     expect(await store.get(["key:1", "key:2", "model:m", "key:none"])).toEqual([odd, "12", "{}", null]);
     expect(await store.indexedModels()).toEqual(["m"]);
     await store.put([{ hotKey: "model:m", text: null }]);
-    expect([await store.get(["model:m"]), await store.indexedModels()]).toEqual([[null], []]);
+    expect({ get: await store.get(["model:m"]), indexedModels: await store.indexedModels() }).toEqual({
+      get: [null],
+      indexedModels: [],
+    });
   });
 
   it("reserves a name once", async () => {
@@ -78,7 +81,10 @@ describe("the Redis protocol", () => {
     const server = await startRedisServer(memoryBackend());
     const control = await startControl({ storeUrl: server.url });
     const created = await control.request("POST", "/api/v1/models", { model_name: "over-redis" });
-    expect([created.status, created.headers.get("x-gateway-sync")]).toEqual([200, null]);
+    expect({ status: created.status, "x-gateway-sync": created.headers.get("x-gateway-sync") }).toEqual({
+      status: 200,
+      "x-gateway-sync": null,
+    });
     expect(await control.store.indexedModels()).toEqual(["over-redis"]);
     expect((await control.store.get(["model:over-redis"]))[0]).toContain('"model_name":"over-redis"');
     expect((await control.request("POST", "/api/v1/resync")).status).toBe(200);

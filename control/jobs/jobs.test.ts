@@ -62,7 +62,7 @@ it("waits at its end for running jobs, and starts none after", async () => {
   const stopped = stop();
   release.resolve();
   await stopped;
-  expect([finished, turns]).toEqual([true, 1]);
+  expect({ finished, turns }).toEqual({ finished: true, turns: 1 });
 });
 
 it("runs an hourly job soon after the start, and again within a minute when it failed", async () => {

@@ -72,9 +72,9 @@ const UNREACHABLE = [
 
 it("are read from the scheduler, once a minute, and entries that cannot be read hide no others", async () => {
   const [status, resources] = await read();
-  expect([status, resources]).toEqual([
-    200,
-    {
+  expect({ status, resources }).toEqual({
+    status: 200,
+    resources: {
       partitions: [
         { name: "gpu", nodes: 2, state: "UP" },
         { name: "old", nodes: 3, state: "DOWN" },
@@ -87,7 +87,7 @@ it("are read from the scheduler, once a minute, and entries that cannot be read 
       accounts: ["research", "root"],
       qos: ["high", "normal"],
     },
-  ]);
+  });
   expect(asked.toSorted()).toEqual(
     Object.keys(ANSWERS)
       .map((path) => `${path} t-1`)

@@ -34,7 +34,11 @@ async function names(): Promise<readonly string[]> {
 
 test("the same key and body are answered from the table, which does not hold the answer in clear", async () => {
   const first = await runOnce(control.ctx, k, scope, body, create);
-  expect([first.status, first.replayed, first.sync]).toEqual([200, false, "done"]);
+  expect({ status: first.status, replayed: first.replayed, sync: first.sync }).toEqual({
+    status: 200,
+    replayed: false,
+    sync: "done",
+  });
   expect(await runOnce(control.ctx, k, scope, body, never)).toEqual({ ...first, replayed: true });
   await expect(runOnce(control.ctx, k, scope, "{ }", never)).rejects.toMatchObject({ code: "idempotency_key_reuse" });
   const rows = await control.ctx.db.select().from(idempotencyKeys);
@@ -68,7 +72,10 @@ test("a process that ends after its write committed leaves the answer behind", a
   void runOnce({ ...control.ctx, publisher }, k, scope, body, create);
   await committed.promise;
   const repeated = await runOnce(control.ctx, k, scope, body, never);
-  expect([repeated.replayed, (JSON.parse(repeated.body) as Tenant).name]).toEqual([true, k]);
+  expect({ replayed: repeated.replayed, name: (JSON.parse(repeated.body) as Tenant).name }).toEqual({
+    replayed: true,
+    name: k,
+  });
 });
 
 test("a process that ends before its write committed holds the key for a minute, and is too late after it", async () => {

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 async function send<T>(method: string, path: string, body?: unknown, headers = {}): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body, headers);
-  expect([path, response.status]).toEqual([path, 200]);
+  expect({ path, status: response.status }).toEqual({ path, status: 200 });
   return (await response.json()) as T;
 }
 

@@ -109,14 +109,17 @@ async function statusOf(control: TestControl, url: string): Promise<number> {
     });
     expect(await records(control)).toBe(before);
   }
-  expect([url, statuses.size]).toEqual([url, 1]);
+  expect({ url, statuses: statuses.size }).toEqual({ url, statuses: 1 });
   return [...statuses][0] ?? 0;
 }
 
 describe("an address that is registered", () => {
   const isAnswered = async (host: string, whenOpen: number, whenClosed: number): Promise<void> => {
     const url = `http://${host}/v1`;
-    expect([await statusOf(open, url), await statusOf(closed, url)]).toEqual([whenOpen, whenClosed]);
+    expect({ openStatus: await statusOf(open, url), closedStatus: await statusOf(closed, url) }).toEqual({
+      openStatus: whenOpen,
+      closedStatus: whenClosed,
+    });
   };
   it.each([
     ["public.example", 200, 200],
@@ -165,14 +168,17 @@ describe("an address of the operator's own infrastructure", () => {
     async (...place) => {
       const [field, method, path, body] = place;
       for (const host of ["lan.example", "nowhere.example", "10.1.2.3", "[::1]", "public.example"])
-        expect([host, (await closed.request(method, `/api/v1/${path}`, body(host))).status]).toEqual([host, 200]);
+        expect({ host, status: (await closed.request(method, `/api/v1/${path}`, body(host))).status }).toEqual({
+          host,
+          status: 200,
+        });
       const before = await (await closed.request("GET", `/api/v1/${path}`)).text();
       for (const host of ["metadata.example", "mapped.example", "169.254.169.254", "[fe80::1]", "100.100.100.200"]) {
         const response = await closed.request(method, `/api/v1/${path}`, body(host));
-        expect([host, response.status, await response.json()]).toEqual([
+        expect({ host, status: response.status, body: await response.json() }).toEqual({
           host,
-          400,
-          {
+          status: 400,
+          body: {
             error: {
               message: `${field} resolves to a blocked address`,
               type: "invalid_request_error",
@@ -180,7 +186,7 @@ describe("an address of the operator's own infrastructure", () => {
               param: field,
             },
           },
-        ]);
+        });
       }
       expect(await (await closed.request("GET", `/api/v1/${path}`)).text()).toBe(before);
     },

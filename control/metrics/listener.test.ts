@@ -136,7 +136,7 @@ it("is ready while the runtime of its machine serves, and says what does not", a
 it("serves nothing else", async () => {
   const app = await metricsOf([]);
   for (const path of ["/", "/metrics/", "/api/v1/health", "/internal/metrics"])
-    expect([path, (await app.request(path)).status]).toEqual([path, 404]);
+    expect({ path, status: (await app.request(path)).status }).toEqual({ path, status: 404 });
 });
 
 it("writes histograms and labels as scrapers read them", () => {

@@ -34,7 +34,11 @@ it("submits a refused row again instead of making new ones, and says once what t
   expect([...world.specs.values()][0]?.provision_error).toBe("Invalid qos specification");
   world.refuses = false;
   await world.tick();
-  expect([world.rows.size, world.jobs.length, [...world.specs.values()][0]?.provision_error]).toEqual([3, 3, null]);
+  expect({
+    rows: world.rows.size,
+    jobs: world.jobs.length,
+    provision_error: [...world.specs.values()][0]?.provision_error,
+  }).toEqual({ rows: 3, jobs: 3, provision_error: null });
 });
 
 it("gives a job its row although the number was a lost job's, after the scheduler has lost its state", async () => {
@@ -46,7 +50,7 @@ it("gives a job its row although the number was a lost job's, after the schedule
   const rows = [...world.rows.values()];
   expect(rows.filter(({ state }) => state === "lost").map(({ job_id }) => job_id)).toEqual(["1", "2", "3", "4"]);
   expect(rows.filter(({ state }) => state === "healthy").map(({ job_id }) => job_id)).toEqual(["1", "2", "3", "4"]);
-  expect([world.jobs.length, world.broken]).toEqual([4, []]);
+  expect({ jobs: world.jobs.length, broken: world.broken }).toEqual({ jobs: 4, broken: [] });
 });
 
 it("cancels a job without a row although its number is a lost row's", async () => {
@@ -77,5 +81,8 @@ it("never submits beyond the failures that a spec allows, until lost rows are go
   expect([...world.specs.values()][0]?.provision_error).toBe("job failed 2 times; clear lost replicas to retry");
   for (const row of world.rows.values()) world.removeRow(row);
   await world.tick();
-  expect([world.jobs.length, [...world.specs.values()][0]?.provision_error]).toEqual([3, null]);
+  expect({ jobs: world.jobs.length, provision_error: [...world.specs.values()][0]?.provision_error }).toEqual({
+    jobs: 3,
+    provision_error: null,
+  });
 });

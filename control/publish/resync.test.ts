@@ -75,14 +75,20 @@ describe("POST /resync", () => {
     await send("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 5 });
     control.cell.fail = true;
     const pending = await control.request("POST", "/api/v1/resync");
-    expect([pending.status, pending.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+    expect({ status: pending.status, "x-gateway-sync": pending.headers.get("x-gateway-sync") }).toEqual({
+      status: 200,
+      "x-gateway-sync": "pending",
+    });
     expect(await pending.json()).toMatchObject({ budgets: 0, settings: 3 });
     control.cell.fail = false;
     expect(await control.publisher.publishDue(new Date(Date.now() + 60_000))).toBe(0);
     expect(control.cell.items.at(-1)).toMatchObject({ kind: "all", id: "*" });
     await control.stopStore();
     const refused = await control.request("POST", "/api/v1/resync");
-    expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: "key_store_unavailable" } }]);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 503,
+      body: { error: { code: "key_store_unavailable" } },
+    });
   });
 });
 
@@ -115,7 +121,7 @@ describe("the comparison", () => {
       storeKeys.settings("energy"),
     ]);
     const namesOf = [m, n].map((text) => modelRecordSchema.parse(JSON.parse(text ?? "null")).model_name);
-    expect([namesOf, ghost]).toEqual([["m", "n"], null]);
+    expect({ namesOf, ghost }).toEqual({ namesOf: ["m", "n"], ghost: null });
     expect(settingsRecordSchema.parse(JSON.parse(energy ?? "null"))).toEqual({ v: 1, value: {}, rev: 0 });
     expect(control.cell.items).toEqual([]);
   });

@@ -134,7 +134,10 @@ describe.each(Object.entries(RESOURCES))("the fields of %s", (key, { fields, rec
     expect(Object.fromEntries(columns)).toEqual(Object.fromEntries(stored));
     expect(sorted(Object.keys(getTableColumns(table)))).toEqual(sorted([...Object.keys(fields), "rev"]));
     for (const [name, { value }] of Object.entries(fields))
-      expect([name, getTableColumns(table)[name]?.notNull]).toEqual([name, !value.safeParse(null).success]);
+      expect({ name, notNull: getTableColumns(table)[name]?.notNull }).toEqual({
+        name,
+        notNull: !value.safeParse(null).success,
+      });
   });
 
   it("show in the record", () => {

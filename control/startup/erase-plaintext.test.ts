@@ -35,10 +35,10 @@ it("rewrites the files of an embedded database once, and again when it failed or
   await erasePlaintext(embedded, false, log);
   fails = false;
   for (const sealedNow of [false, false, true, false]) await erasePlaintext(embedded, sealedNow, log);
-  expect([rewrites, events]).toEqual([
-    4,
-    ["plaintext_not_forgotten", "plaintext_not_forgotten", "plaintext_forgotten", "plaintext_forgotten"],
-  ]);
+  expect({ rewrites, events }).toEqual({
+    rewrites: 4,
+    events: ["plaintext_not_forgotten", "plaintext_not_forgotten", "plaintext_forgotten", "plaintext_forgotten"],
+  });
 });
 
 it("says what to do where the files belong to a database server", async () => {

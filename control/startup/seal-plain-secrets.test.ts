@@ -32,7 +32,7 @@ const stored = async (): Promise<readonly string[]> => {
 it("seals plaintext credentials once, and records it in the audit log", async () => {
   const put = async (method: string, path: string, body: unknown): Promise<{ id: string }> => {
     const response = await control.request(method, path, body);
-    expect([path, response.status]).toEqual([path, 200]);
+    expect({ path, status: response.status }).toEqual({ path, status: 200 });
     return (await response.json()) as { id: string };
   };
   const model = await put("POST", "/api/v1/models", { model_name: "m", api_key: "plain-1" });

@@ -47,9 +47,9 @@ describe("answers in memory", () => {
     expect(hold.grow(3 * 2000 - 1700)).toBe(true);
     expect(names("acd")).toBe("d");
     expect(hold.grow(1700)).toBe(true);
-    expect([names("d"), room.usedBytes]).toEqual(["", 6000]);
+    expect({ names: names("d"), usedBytes: room.usedBytes }).toEqual({ names: "", usedBytes: 6000 });
     keep("e");
-    expect([names("e"), hold.grow(1)]).toEqual(["", false]);
+    expect({ names: names("e"), grow: hold.grow(1) }).toEqual({ names: "", grow: false });
     hold.close();
     expect(room.usedBytes).toBe(0);
   });
@@ -60,9 +60,9 @@ describe("answers in memory", () => {
     expect(room.open().grow(2500)).toBe(true);
     const { usedBytes } = room;
     expect(room.open().grow(3501)).toBe(false);
-    expect([names("ab"), room.usedBytes]).toEqual(["ab", usedBytes]);
+    expect({ names: names("ab"), usedBytes: room.usedBytes }).toEqual({ names: "ab", usedBytes });
     expect(room.open().grow(3500)).toBe(true);
-    expect([names("ab"), room.usedBytes]).toEqual(["", 6000]);
+    expect({ names: names("ab"), usedBytes: room.usedBytes }).toEqual({ names: "", usedBytes: 6000 });
   });
 
   it("are counted once per name, and no longer after they are removed", () => {
@@ -73,16 +73,16 @@ describe("answers in memory", () => {
     expect(room.usedBytes).toBe(oneBytes);
     keep("b", 1500);
     state.nowMs = 1500;
-    expect([hot.get("b"), room.usedBytes]).toEqual([null, oneBytes]);
+    expect({ b: hot.get("b"), usedBytes: room.usedBytes }).toEqual({ b: null, usedBytes: oneBytes });
     keep("c", 1500);
-    expect([hot.get("c"), room.usedBytes]).toEqual([null, oneBytes]);
+    expect({ c: hot.get("c"), usedBytes: room.usedBytes }).toEqual({ c: null, usedBytes: oneBytes });
   });
 
   it("are removed when the clock went back, and are not kept while the clock is behind the time at which they were stored", () => {
     const { state, keep, names, room, hot } = hotIn(1e6);
     keep("a");
     state.nowMs = 999;
-    expect([names("a"), room.usedBytes]).toEqual(["", 0]);
+    expect({ names: names("a"), usedBytes: room.usedBytes }).toEqual({ names: "", usedBytes: 0 });
     hot.keep("a", { ...entry, stored_at_ms: 1000 }, 1e9, 0);
     expect(names("a")).toBe("");
   });

@@ -102,7 +102,10 @@ describe("reads at the same time", () => {
     cache.distrust();
     reply.resolve({ text: "dropped" });
     await reading;
-    expect([cache.fresh("a"), cache.staleIfError("a")]).toEqual([null, null]);
+    expect({ fresh: cache.fresh("a"), staleIfError: cache.staleIfError("a") }).toEqual({
+      fresh: null,
+      staleIfError: null,
+    });
   });
 
   const changes: readonly [string, (cache: RecordCache<Note>) => void][] = [

@@ -211,7 +211,10 @@ describe("the directory", () => {
         { kind: "all", id: "*", rev: 2 },
       ] as const) {
         const known = directory();
-        expect([(await read(known))?.record, (await read(known))?.source]).toEqual([copies[kind], "memory"]);
+        expect({ record: (await read(known))?.record, source: (await read(known))?.source }).toEqual({
+          record: copies[kind],
+          source: "memory",
+        });
         down = true;
         nowMs += 10 * 60 * 1000;
         expect((await read(known))?.record).toEqual(copies[kind]);

@@ -84,7 +84,7 @@ describe("an answer that is stored", () => {
     const { put, state } = isolate(store);
     for (const digest of ["a", "b", "c"]) put(digest);
     await pass(9);
-    expect([store.calls, state.released]).toEqual([[], 0]);
+    expect({ calls: store.calls, released: state.released }).toEqual({ calls: [], released: 0 });
     await pass(1);
     expect(store.calls).toEqual([["a", "b", "c"].map((digest) => `set ${name(digest)} 600`)]);
     expect(state.released).toBe(3);
@@ -166,7 +166,10 @@ describe("an answer whose request is cut off", () => {
     await pass(2000);
     put("b", entryOf({ stored_at_ms: store.nowMs }));
     await pass(10);
-    expect([store.calls, state.released]).toEqual([[[`set ${name("b")} 600`]], 2]);
+    expect({ calls: store.calls, released: state.released }).toEqual({
+      calls: [[`set ${name("b")} 600`]],
+      released: 2,
+    });
   });
 
   it("is not stored seconds later, when it may have been removed", async () => {
@@ -176,7 +179,10 @@ describe("an answer whose request is cut off", () => {
     await pass(5000);
     put("b");
     await pass(10);
-    expect([store.calls, state.released]).toEqual([[[`set ${name("b")} 595`]], 2]);
+    expect({ calls: store.calls, released: state.released }).toEqual({
+      calls: [[`set ${name("b")} 595`]],
+      released: 2,
+    });
   });
 
   it("is not stored after a resync, and the store is not called in vain", async () => {
@@ -184,7 +190,7 @@ describe("an answer whose request is cut off", () => {
     put("a");
     state.epoch = 5;
     await pass(10);
-    expect([store.calls, state.released]).toEqual([[], 1]);
+    expect({ calls: store.calls, released: state.released }).toEqual({ calls: [], released: 1 });
   });
 
   it.each([

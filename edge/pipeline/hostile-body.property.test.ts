@@ -98,8 +98,9 @@ const isCost = (usd: number): boolean => usd >= 0 && isAmount(Math.round(usd * 1
 function expectAmounts(row: UsageRow): void {
   const { cost_usd, energy_wh: _wh, energy_cost_usd: _energy, co2_g: _co2, ...rest } = row;
   for (const [name, value] of Object.entries(rest))
-    if (typeof value === "number") expect([name, value, isAmount(value)]).toEqual([name, value, true]);
-  expect([cost_usd, isCost(cost_usd)]).toEqual([cost_usd, true]);
+    if (typeof value === "number")
+      expect({ name, value, isAmount: isAmount(value) }).toEqual({ name, value, isAmount: true });
+  expect({ cost_usd, isCost: isCost(cost_usd) }).toEqual({ cost_usd, isCost: true });
   for (const value of Object.values(row)) expect(typeof value !== "string" || value.isWellFormed()).toBe(true);
 }
 

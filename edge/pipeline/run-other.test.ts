@@ -26,7 +26,10 @@ describe("an undocumented path", () => {
   it.each(["PUT", "PATCH", "DELETE"])("is unknown by %s, its body unread", async (method) => {
     const world = served();
     expect(await other(world, "/v1/rerank", { method })).toEqual([404, "unknown_endpoint", null]);
-    expect([world.upstreamCalls, world.recorded]).toEqual([[], []]);
+    expect({ upstreamCalls: world.upstreamCalls, recorded: world.recorded }).toEqual({
+      upstreamCalls: [],
+      recorded: [],
+    });
   });
 
   it("is checked first, and only then are the fields of its body", async () => {

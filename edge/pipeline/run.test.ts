@@ -62,7 +62,10 @@ describe("a refusal", () => {
     expect(world.recorded).toMatchObject([
       { admission: "rejected", status_code: refused.status, request_id: refused.headers.get("x-gateway-request-id") },
     ]);
-    expect([world.requests, world.upstreamCalls]).toEqual([[], []]);
+    expect({ requests: world.requests, upstreamCalls: world.upstreamCalls }).toEqual({
+      requests: [],
+      upstreamCalls: [],
+    });
   });
 });
 
@@ -75,10 +78,10 @@ describe("a failure of the gateway's own", () => {
     const directory = { ...received.ports.directory, key: async () => await Promise.reject(new Error("at /srv/x:1")) };
     const response = await run({ ...received, ports: { ...received.ports, directory } });
     await world.settled();
-    expect([response.status, await response.json()]).toEqual([
-      500,
-      { error: { message: "internal error", type: "server_error", code: "internal_error", param: null } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 500,
+      body: { error: { message: "internal error", type: "server_error", code: "internal_error", param: null } },
+    });
     expect(world.recorded).toMatchObject([{ status_code: 500, admission: "rejected" }]);
   });
 });
@@ -89,7 +92,10 @@ describe("admission", () => {
     const world = new TestPipeline();
     world.answers = [stale, stale];
     expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect([world.requests.length, world.forgotten]).toEqual([2, ["key hash"]]);
+    expect({ requests: world.requests.length, forgotten: world.forgotten }).toEqual({
+      requests: 2,
+      forgotten: ["key hash"],
+    });
   });
 
   it("queues anew when the Cell is reset while the request waits", async () => {
@@ -98,7 +104,11 @@ describe("admission", () => {
     world.answers = [{ verdict: "waiting", permit: lost }];
     world.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(world)).status).toBe(404);
-    expect([lost.disposed, world.requests.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
+    expect({
+      disposed: lost.disposed,
+      requests: world.requests.length,
+      status_code: world.permit.settlement?.row.status_code,
+    }).toEqual({ disposed: true, requests: 2, status_code: 404 });
   });
 
   it("gives up when every place is lost, and leaves one row in every case", async () => {
@@ -107,7 +117,11 @@ describe("admission", () => {
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
     expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect([world.requests.length, world.recorded, world.orphans.length]).toEqual([10, [], 1]);
+    expect({ requests: world.requests.length, recorded: world.recorded, orphans: world.orphans.length }).toEqual({
+      requests: 10,
+      recorded: [],
+      orphans: 1,
+    });
     expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
 
@@ -118,7 +132,7 @@ describe("admission", () => {
     const admit = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
     const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
     await world.settled();
-    expect([response.status, world.recorded]).toEqual([503, []]);
+    expect({ status: response.status, recorded: world.recorded }).toEqual({ status: 503, recorded: [] });
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
@@ -135,12 +149,12 @@ describe("admission", () => {
     await answered;
     await world.settled();
     const { permit, recorded } = world;
-    expect([permit.disposed, permit.settlement?.row.status_code, permit.settlement?.actualTokens]).toEqual([
-      true,
-      499,
-      0,
-    ]);
-    expect([permit.settlement?.row.admission, recorded]).toEqual(["queued", []]);
+    expect({
+      disposed: permit.disposed,
+      status_code: permit.settlement?.row.status_code,
+      actualTokens: permit.settlement?.actualTokens,
+    }).toEqual({ disposed: true, status_code: 499, actualTokens: 0 });
+    expect({ admission: permit.settlement?.row.admission, recorded }).toEqual({ admission: "queued", recorded: [] });
   });
 });
 
@@ -166,9 +180,9 @@ describe("a refusal by the budgets", () => {
       name,
       response.headers.get(name),
     ]);
-    expect([response.status, Object.fromEntries(headers)]).toEqual([
-      429,
-      {
+    expect({ status: response.status, headers: Object.fromEntries(headers) }).toEqual({
+      status: 429,
+      headers: {
         "retry-after": "2",
         "retry-after-ms": "1201",
         "x-should-retry": null,
@@ -176,12 +190,16 @@ describe("a refusal by the budgets", () => {
         "x-ratelimit-remaining-tokens": "3",
         "x-ratelimit-reset-tokens": "59.7s",
       },
-    ]);
+    });
     expect(world.permit.settlement).toMatchObject({
       actualTokens: 0,
       row: { status_code: 429, admission: "rejected", cost_usd: 0 },
     });
-    expect([world.permit.disposed, world.recorded, world.upstreamCalls]).toEqual([true, [], []]);
+    expect({ disposed: world.permit.disposed, recorded: world.recorded, upstreamCalls: world.upstreamCalls }).toEqual({
+      disposed: true,
+      recorded: [],
+      upstreamCalls: [],
+    });
   });
 
   it("reports to a client whose estimate can never fit that trying again does not help", async () => {
@@ -198,11 +216,11 @@ describe("a refusal by the budgets", () => {
     world.permit.decided.resolve(refused(world.permit, "tenant_budget_exhausted", null));
     const response = await run(world.received());
     await world.settled();
-    expect([response.status, response.headers.get("x-should-retry"), response.headers.get("retry-after")]).toEqual([
-      403,
-      "false",
-      null,
-    ]);
+    expect({
+      status: response.status,
+      "x-should-retry": response.headers.get("x-should-retry"),
+      "retry-after": response.headers.get("retry-after"),
+    }).toEqual({ status: 403, "x-should-retry": "false", "retry-after": null });
     expect(world.orphans).toMatchObject([{ status_code: 403, admission: "rejected" }]);
   });
 });
@@ -225,7 +243,10 @@ describe("x-ratelimit headers", () => {
     const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost }) as const);
     const response = await run(world.received());
-    expect([response.status, response.headers.get("x-ratelimit-limit-tokens")]).toEqual([503, null]);
+    expect({
+      status: response.status,
+      "x-ratelimit-limit-tokens": response.headers.get("x-ratelimit-limit-tokens"),
+    }).toEqual({ status: 503, "x-ratelimit-limit-tokens": null });
   });
 });
 
@@ -238,7 +259,7 @@ describe("an upstream that does not answer", () => {
       actualTokens: 0,
       row: { status_code: 502, upstream_status: 0, cost_usd: 0 },
     });
-    expect([world.permit.disposed, world.recorded]).toEqual([true, []]);
+    expect({ disposed: world.permit.disposed, recorded: world.recorded }).toEqual({ disposed: true, recorded: [] });
   });
 
   it("hands its row to the Cell when the permit cannot take it", async () => {
@@ -266,7 +287,11 @@ describe("an upstream that does not answer", () => {
     const response = await run(world.received());
     adoption.resolve(adopted);
     await world.settled();
-    expect([response.status, adopted.settlement?.row.status_code, adopted.disposed]).toEqual([502, 502, true]);
-    expect([world.permit.settlement, world.orphans]).toEqual([null, []]);
+    expect({
+      status: response.status,
+      status_code: adopted.settlement?.row.status_code,
+      disposed: adopted.disposed,
+    }).toEqual({ status: 502, status_code: 502, disposed: true });
+    expect({ settlement: world.permit.settlement, orphans: world.orphans }).toEqual({ settlement: null, orphans: [] });
   });
 });

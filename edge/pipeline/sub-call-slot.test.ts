@@ -52,7 +52,12 @@ it.each([
   seen.lose();
   await expect(make(call, request, ASKED)).rejects.toMatchObject({ code: "scheduler_unavailable" });
   await world.settled();
-  expect([world.upstreamCalls, seen.adopted, world.recorded, world.orphans]).toEqual([[], 0, [], []]);
+  expect({
+    upstreamCalls: world.upstreamCalls,
+    adopted: seen.adopted,
+    recorded: world.recorded,
+    orphans: world.orphans,
+  }).toEqual({ upstreamCalls: [], adopted: 0, recorded: [], orphans: [] });
 });
 
 it("is ended upstream when the slot is lost while it runs, and has its row", async () => {
@@ -64,8 +69,8 @@ it("is ended upstream when the slot is lost while it runs, and has its row", asy
     });
   await expect(subCall(call, request, ASKED)).rejects.toMatchObject({ code: "scheduler_unavailable" });
   await world.settled();
-  expect([world.upstreamCalls.length, permit.settlement?.row]).toMatchObject([
-    1,
-    { status_code: 503, admission: "boon" },
-  ]);
+  expect({ upstreamCalls: world.upstreamCalls.length, row: permit.settlement?.row }).toMatchObject({
+    upstreamCalls: 1,
+    row: { status_code: 503, admission: "boon" },
+  });
 });

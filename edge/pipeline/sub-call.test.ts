@@ -157,7 +157,7 @@ describe("a sub-call", () => {
     world.adopt = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ code: "scheduler_unavailable" });
     expect(world.upstreamCalls).toEqual([]);
-    expect([world.orphans.length, world.rows.length]).toEqual([1, 1]);
+    expect({ orphans: world.orphans.length, rows: world.rows.length }).toEqual({ orphans: 1, rows: 1 });
     expect(world.rows).toMatchObject([
       { status_code: 503, admission: "rejected", request_type: "tool_loop", cost_usd: 0 },
     ]);
@@ -167,7 +167,7 @@ describe("a sub-call", () => {
     const world = new SubCallWorld();
     world.subPermit.settleFails = true;
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ kind: "answered" });
-    expect([world.orphans.length, world.rows.length]).toEqual([1, 1]);
+    expect({ orphans: world.orphans.length, rows: world.rows.length }).toEqual({ orphans: 1, rows: 1 });
     expect(world.rows).toMatchObject([{ status_code: 200, cost_usd: 12 }]);
   });
 
@@ -321,11 +321,15 @@ describe("an unbilled call", () => {
     const made = await world.within(async (call, request) => await unbilledCall(call, request, { ...ASKED, model }));
     expect(made).toEqual({ kind: "answered", status: 200, value: ANSWER });
     const [sent] = world.upstreamCalls;
-    expect([sent?.url, sent?.headers["authorization"]]).toEqual([
-      "http://one.test/v1/chat/completions",
-      "Bearer opened sealed",
-    ]);
-    expect([world.adopted, world.requests, world.rows]).toEqual([[], [], []]);
+    expect({ url: sent?.url, authorization: sent?.headers["authorization"] }).toEqual({
+      url: "http://one.test/v1/chat/completions",
+      authorization: "Bearer opened sealed",
+    });
+    expect({ adopted: world.adopted, requests: world.requests, rows: world.rows }).toEqual({
+      adopted: [],
+      requests: [],
+      rows: [],
+    });
   });
 
   it("is sent once, and has a time limit that covers its answer", async () => {
@@ -335,7 +339,7 @@ describe("an unbilled call", () => {
     expect(await ask(world, hangs)).toMatchObject({ code: "upstream_timeout" });
     const silent = new ReadableStream({ type: "bytes", pull: async () => await new Promise(() => undefined) });
     expect(await ask(world, async () => new Response(silent))).toMatchObject({ code: "upstream_timeout" });
-    expect([world.adopted, world.rows]).toEqual([[], []]);
+    expect({ adopted: world.adopted, rows: world.rows }).toEqual({ adopted: [], rows: [] });
   });
 
   it("is not sent to an address that the policy forbids", async () => {

@@ -136,7 +136,7 @@ describe("every service", () => {
 describe("the secrets", () => {
   it("are all made, none twice, and fit each other", () => {
     for (const [name, { file }] of Object.entries(secretFiles))
-      expect([name, file]).toEqual([name, `./secrets/${name}`]);
+      expect({ name, file }).toEqual({ name, file: `./secrets/${name}` });
     expect(Object.keys(secretFiles).filter((name) => !(name in texts))).toEqual([]);
     expect(Object.keys(texts).filter((name) => !(name in secretFiles))).toEqual([]);
     const asked: number[] = [];
@@ -159,7 +159,11 @@ describe("the planes", () => {
     const edge = readEdgeEnv(variablesOf(must(single.services["edge"])), "/srv");
     expect(control).toMatchObject({ cells: [{ url: "http://edge:8080" }], clickhouse: { user: "gateway" } });
     expect(clickhouse.environment?.["CLICKHOUSE_USER"]).toBe("gateway");
-    expect([edge.cluster, edge.adminToken, edge.internalToken]).toEqual([null, undefined, control.internalToken]);
+    expect({ cluster: edge.cluster, adminToken: edge.adminToken, internalToken: edge.internalToken }).toEqual({
+      cluster: null,
+      adminToken: undefined,
+      internalToken: control.internalToken,
+    });
   });
 
   it("are three instances of one cluster in the overlay", () => {

@@ -11,17 +11,17 @@ it("aborts at the first interrupt, which may come several times, and ends at onc
     () => nowMs,
     (code) => ended.push(code),
   );
-  expect([signal.aborted, exitCode()]).toEqual([false, null]);
+  expect({ aborted: signal.aborted, exitCode: exitCode() }).toEqual({ aborted: false, exitCode: null });
   source.emit("SIGTERM");
   expect(signal.reason).toBeInstanceOf(Interrupted);
-  expect([exitCode(), ended]).toEqual([143, []]);
+  expect({ exitCode: exitCode(), ended }).toEqual({ exitCode: 143, ended: [] });
   nowMs += 999;
   source.emit("SIGTERM");
   source.emit("SIGINT");
-  expect([exitCode(), ended]).toEqual([143, []]);
+  expect({ exitCode: exitCode(), ended }).toEqual({ exitCode: 143, ended: [] });
   nowMs += 1;
   source.emit("SIGINT");
-  expect([exitCode(), ended]).toEqual([143, [130]]);
+  expect({ exitCode: exitCode(), ended }).toEqual({ exitCode: 143, ended: [130] });
 });
 
 it("leaves no listener behind", () => {

@@ -43,15 +43,24 @@ describe("the configuration of Envoy", () => {
 
   it("speaks HTTP/2 outside, ends no answer by itself, and says who connected", () => {
     const tls = chain.transport_socket.typed_config.common_tls_context;
-    expect([tls.alpn_protocols, manager.codec_type]).toEqual([["h2", "http/1.1"], "AUTO"]);
+    expect({ alpn_protocols: tls.alpn_protocols, codec_type: manager.codec_type }).toEqual({
+      alpn_protocols: ["h2", "http/1.1"],
+      codec_type: "AUTO",
+    });
     expect(hosts.flatMap(({ routes }) => routes.map(({ route }) => route.timeout))).toEqual(["0s", "0s"]);
-    expect([manager.request_timeout, manager.stream_idle_timeout]).toEqual(["0s", "3600s"]);
+    expect({ request_timeout: manager.request_timeout, stream_idle_timeout: manager.stream_idle_timeout }).toEqual({
+      request_timeout: "0s",
+      stream_idle_timeout: "3600s",
+    });
     expect(manager.use_remote_address).toBe(true);
   });
 
   it("answers plain HTTP with an error, and leads nobody on", () => {
     const plain = listeners[1].filter_chains[0].filters[0].typed_config.route_config.virtual_hosts[0];
-    expect([plain.domains, plain.routes[0].direct_response.status]).toEqual([["*"], 400]);
+    expect({ domains: plain.domains, status: plain.routes[0].direct_response.status }).toEqual({
+      domains: ["*"],
+      status: 400,
+    });
   });
 
   it("has a connection for each request, and leaves paths as they are", () => {
@@ -59,11 +68,11 @@ describe("the configuration of Envoy", () => {
       const { common_http_protocol_options } = options["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"];
       expect(common_http_protocol_options.max_requests_per_connection).toBe(1);
     }
-    expect([manager.normalize_path, manager.merge_slashes, manager.path_with_escaped_slashes_action]).toEqual([
-      false,
-      false,
-      "KEEP_UNCHANGED",
-    ]);
+    expect({
+      normalize_path: manager.normalize_path,
+      merge_slashes: manager.merge_slashes,
+      path_with_escaped_slashes_action: manager.path_with_escaped_slashes_action,
+    }).toEqual({ normalize_path: false, merge_slashes: false, path_with_escaped_slashes_action: "KEEP_UNCHANGED" });
   });
 });
 

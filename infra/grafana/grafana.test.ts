@@ -147,7 +147,10 @@ describe("the alert rules", () => {
 
   it("are loaded by the scrape configuration beside them, under the job that they name", () => {
     const { scrape_configs: jobs, rule_files: files } = scrapeFileSchema.parse(parse(text("prometheus.yml")));
-    expect([jobs.map(({ job_name: name }) => name), files]).toEqual([["gateway"], ["alerts.yml"]]);
+    expect({ jobs: jobs.map(({ job_name: name }) => name), files }).toEqual({
+      jobs: ["gateway"],
+      files: ["alerts.yml"],
+    });
   });
 
   const promtool = programPath("promtool");

@@ -148,7 +148,7 @@ describe("the rendered chart", () => {
       const { status, stdout } = spawnSync(process.execPath, [compiler, ...flags, join(folder, "objects.ts")], {
         encoding: "utf8",
       });
-      expect([status, stdout]).toEqual([0, ""]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
     } finally {
       rmSync(folder, { recursive: true });
     }

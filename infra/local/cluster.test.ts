@@ -28,7 +28,10 @@ describe("a cluster", () => {
       advertise: undefined,
       key: KEY,
     });
-    expect([demo, Object.keys(variables).filter((name) => name.includes("CLUSTER"))]).toEqual([false, []]);
+    expect({ demo, variables: Object.keys(variables).filter((name) => name.includes("CLUSTER")) }).toEqual({
+      demo: false,
+      variables: [],
+    });
     expect(readStackEnv({}, "/srv")).toMatchObject({ cluster: null, demo: true });
   });
 

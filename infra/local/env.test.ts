@@ -79,7 +79,7 @@ describe("readStackEnv", () => {
   it("reads the files of a certificate from the working folder, and passes their names on to nobody", () => {
     const { tls, variables } = read({ GATEWAY_TLS_CERT_FILE: "tls/full.pem", GATEWAY_TLS_KEY_FILE: "/run/key.pem" });
     expect(tls).toEqual({ certFile: "/srv/gateway/tls/full.pem", keyFile: "/run/key.pem" });
-    expect([read({}).tls, variables]).toEqual([null, {}]);
+    expect({ tls: read({}).tls, variables }).toEqual({ tls: null, variables: {} });
     expect(() => read({ GATEWAY_TLS_CERT_FILE: "a" })).toThrow(/^GATEWAY_TLS_KEY_FILE is needed with GATEWAY_TLS_CERT/);
     expect(() => read({ GATEWAY_TLS_KEY_FILE: "a" })).toThrow(/^GATEWAY_TLS_CERT_FILE is needed with GATEWAY_TLS_KEY/);
   });

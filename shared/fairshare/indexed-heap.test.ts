@@ -29,7 +29,7 @@ describe("an indexed heap", () => {
           }
           const expected = [...present].toSorted(order);
           expect([...heap.inOrder()]).toEqual(expected);
-          expect([heap.peek(), heap.size]).toEqual([expected[0], expected.length]);
+          expect({ peek: heap.peek(), heap: heap.size }).toEqual({ peek: expected[0], heap: expected.length });
         }
       }),
     );

@@ -51,6 +51,9 @@ describe("the queues of several cells", () => {
   it("are cut to the 1000 that have waited longest", () => {
     const many = Array.from({ length: 1200 }, (_, at) => queueOf({ tenant_id: `t${at}`, oldest_wait_ms: at }));
     const merged = mergedWaiting([many]);
-    expect([merged.length, merged.at(-1)?.oldest_wait_ms]).toEqual([1000, 200]);
+    expect({ merged: merged.length, oldest_wait_ms: merged.at(-1)?.oldest_wait_ms }).toEqual({
+      merged: 1000,
+      oldest_wait_ms: 200,
+    });
   });
 });

@@ -4,7 +4,10 @@ import { BENCH_KEYWORDS, proseOf } from "./prose.ts";
 
 test("the text of the bench has its length, is plain, and is one in which guardrails find nothing", () => {
   const text = proseOf(5000);
-  expect([text.length, Buffer.byteLength(JSON.stringify(text))]).toEqual([5000, 5002]);
+  expect({ text: text.length, byteLength: Buffer.byteLength(JSON.stringify(text)) }).toEqual({
+    text: 5000,
+    byteLength: 5002,
+  });
   const scan = compileScan({ scanners: ["prompt_injection", "pii", "ban_keywords"], banKeywords: BENCH_KEYWORDS });
   expect(scan.scanTexts([{ text, user: true }])).toEqual([]);
 });

@@ -77,10 +77,10 @@ describe("the summary", () => {
     const summary = summaryOf([c32, many]);
     expect(summary.workers_over_one_process).toBeCloseTo(1.5);
     expect(summary.object_process_cpu_ms).toBeCloseTo(0.375);
-    expect([summary.workers_over_one_process_one_tenant, summary.object_process_cpu_ms_one_tenant]).toEqual([
-      null,
-      null,
-    ]);
+    expect({
+      workers_over_one_process_one_tenant: summary.workers_over_one_process_one_tenant,
+      object_process_cpu_ms_one_tenant: summary.object_process_cpu_ms_one_tenant,
+    }).toEqual({ workers_over_one_process_one_tenant: null, object_process_cpu_ms_one_tenant: null });
   });
 
   test("holds the CPU time with policies that are off, relative to that without policies in the same round", () => {
@@ -96,9 +96,16 @@ describe("the summary", () => {
 
   test("has null for what was not measured", () => {
     const { governed_over_floor_c16, governed_over_floor_c64, stream_over_native } = summaryOf([c1, c32]);
-    expect([governed_over_floor_c16, governed_over_floor_c64, stream_over_native]).toEqual([null, null, null]);
+    expect({ governed_over_floor_c16, governed_over_floor_c64, stream_over_native }).toEqual({
+      governed_over_floor_c16: null,
+      governed_over_floor_c64: null,
+      stream_over_native: null,
+    });
     const { governed_over_peer_c32, governed_over_floor_cache } = summaryOf([c1]);
-    expect([governed_over_peer_c32, governed_over_floor_cache]).toEqual([null, null]);
+    expect({ governed_over_peer_c32, governed_over_floor_cache }).toEqual({
+      governed_over_peer_c32: null,
+      governed_over_floor_cache: null,
+    });
     expect(summaryOf([c1]).governed_over_floor_body_4m).toBeNull();
   });
 });

@@ -62,7 +62,10 @@ it("says how it gets a model, reads at once, and changes by a click alone, as th
   expect(await card.getByRole("row").allTextContents()).toEqual(["FieldNowThen", 'status"active""suspended"']);
   await page.getByText("read [", { exact: false }).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
-  expect([(await tenantNow(tenant)).status, (await audits(tenant.id)).length]).toEqual(["active", 1]);
+  expect({ status: (await tenantNow(tenant)).status, audits: (await audits(tenant.id)).length }).toEqual({
+    status: "active",
+    audits: 1,
+  });
 
   await card.getByRole("button", { name: "Run" }).click();
   await card.getByText("Done, as you: HTTP 200.").waitFor();
@@ -149,7 +152,10 @@ it("shows what others have written as text, and does nothing of what it says", a
   expect(await page.getByRole("region", { name: "Proposed change" }).locator("strong").textContent()).toBe(
     JSON.stringify(order),
   );
-  expect([await sidewaysPixels(page), visit.problems()]).toEqual([0, []]);
+  expect({ sidewaysPixels: await sidewaysPixels(page), problems: visit.problems() }).toEqual({
+    sidewaysPixels: 0,
+    problems: [],
+  });
   expect((await audits(tenant.id)).map(({ action }) => action)).toEqual(["create_tenant"]);
 });
 

@@ -79,8 +79,9 @@ describe("by any path, from a page,", () => {
         new RegExp(`${other.tenant.id}|${other.key.id}`),
       );
       const { user } = LIVE_RULES[nth] as LiveRule;
-      if (user === undefined) expect([path, status]).toEqual([path, 403]);
-      else if (user === "tenant in path" || user === "key in path") expect([path, status]).toEqual([path, 404]);
+      if (user === undefined) expect({ path, status }).toEqual({ path, status: 403 });
+      else if (user === "tenant in path" || user === "key in path")
+        expect({ path, status }).toEqual({ path, status: 404 });
     }
     const keys = await fixture.gateway.must<object[]>("GET", `/tenants/${other.tenant.id}/keys`);
     expect(keys).toMatchObject([{ id: other.key.id, disabled: false }]);
@@ -155,7 +156,10 @@ describe("by any path, from a page,", () => {
     const secret = [theirs.tenant.id, theirs.mark, theirs.key.id, theirs.key.key_prefix, theirId, upstream.url];
     for (const { path, status, text } of all) {
       expect([path, status < 500]).toEqual([path, true]);
-      expect([path, secret.filter((one) => text.toLowerCase().includes(one.toLowerCase()))]).toEqual([path, []]);
+      expect({ path, secret: secret.filter((one) => text.toLowerCase().includes(one.toLowerCase())) }).toEqual({
+        path,
+        secret: [],
+      });
     }
     // That there is something to be found: the same reads have the own rows.
     expect(all.filter(({ text }) => text.includes(ownId)).length).toBeGreaterThan(5);

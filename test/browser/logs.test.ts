@@ -152,10 +152,10 @@ describe("the list of requests", () => {
     const query = new URL(link, url).searchParams;
     query.delete("format");
     const sums = await fixture.gateway.must<UsageLogTotals>("GET", `/usage/logs/totals?${query.toString()}`);
-    expect([lines.length, lines.reduce((sum, line) => sum + Number(line.split(",")[column]), 0)]).toEqual([
-      sums.requests,
-      sums.total_tokens,
-    ]);
+    expect({
+      lines: lines.length,
+      reduce: lines.reduce((sum, line) => sum + Number(line.split(",")[column]), 0),
+    }).toEqual({ lines: sums.requests, reduce: sums.total_tokens });
     await totals(page).getByText(`${sums.total_tokens} tokens`).waitFor();
     expect(visit.problems()).toEqual([]);
   });

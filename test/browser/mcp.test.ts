@@ -40,10 +40,10 @@ it("registers a server, lists its tools, and disables and deletes it", async () 
     "GET",
     `/audit?entity_id=${(await serverNow())?.id}&limit=2`,
   );
-  expect([undone?.detail, disabled?.detail]).toMatchObject([
-    { changed: { enabled: [false, true] } },
-    { changed: { enabled: [true, false] } },
-  ]);
+  expect({ undoneDetail: undone?.detail, disabledDetail: disabled?.detail }).toMatchObject({
+    undoneDetail: { changed: { enabled: [false, true] } },
+    disabledDetail: { changed: { enabled: [true, false] } },
+  });
   await panel.getByRole("button", { name: "Disable" }).waitFor();
 
   await panel.getByRole("button", { name: "Delete" }).click();

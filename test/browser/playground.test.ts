@@ -153,7 +153,10 @@ describe("the playground", () => {
       (rows) => rows.length === 1,
     );
     const exact = 203 * 0.000_001_234_5 + 800 * 0.000_000_321 + 24 * 0.000_004_56 + 33 * 0.000_009_87;
-    expect([shown, row?.cost_usd]).toEqual([`$${exact.toFixed(9)}`, Number(exact.toFixed(9))]);
+    expect({ shown, cost_usd: row?.cost_usd }).toEqual({
+      shown: `$${exact.toFixed(9)}`,
+      cost_usd: Number(exact.toFixed(9)),
+    });
     expect([await figure(priced, "from the upstream's cache"), await figure(priced, "for reasoning")]).toEqual([
       "800",
       "33",
@@ -162,7 +165,10 @@ describe("the playground", () => {
     await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
     await page.getByRole("img", { name: "Image 1" }).waitFor();
     await say(page, "How much?");
-    expect([await costs(priced, 1), await figure(priced, "Cache")]).toEqual(["$0.00", "hit"]);
+    expect({ costs: await costs(priced, 1), figure: await figure(priced, "Cache") }).toEqual({
+      costs: "$0.00",
+      figure: "hit",
+    });
     await page.getByRole("link", { name: "Open in requests" }).click();
     await page.getByRole("complementary", { name: "Request" }).getByText("$0.00").first().waitFor();
     await page.goBack();

@@ -141,7 +141,10 @@ it("a model without a price is said to have none, and never to be free", async (
     const shown = page.getByRole("main").or(page.getByRole("complementary"));
     const lines = (await shown.allInnerTexts()).join("\n").split("\n");
     // What a budget has counted is 0, whatever its requests would have cost.
-    expect([path, lines.filter((line) => /\$0\.00\b/.test(line) && !/budget|used/i.test(line))]).toEqual([path, []]);
+    expect({ path, lines: lines.filter((line) => /\$0\.00\b/.test(line) && !/budget|used/i.test(line)) }).toEqual({
+      path,
+      lines: [],
+    });
   }
   expect(visit.problems()).toEqual([]);
 });
@@ -163,7 +166,10 @@ it("a user rotates and disables the own key, and takes it back, which the data p
   await told.getByText("This secret is shown once.").waitFor();
   const next = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
   await told.getByRole("button", { name: "I have stored it" }).click();
-  expect([await statusWith(secret), await statusWith(next)]).toEqual([401, 200]);
+  expect({ secretStatusWith: await statusWith(secret), nextStatusWith: await statusWith(next) }).toEqual({
+    secretStatusWith: 401,
+    nextStatusWith: 200,
+  });
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
   expect(await statusWith(next)).toBe(403);
@@ -225,15 +231,18 @@ it("every page of a user leads on, has no control of admins, and holds nothing o
       const { pathname, search } = new URL(href, visit.url);
       if (/^\/(?!api\/)/.test(href)) linked.set([pathname, ...new URLSearchParams(search).keys()].join(" "), href);
     }
-    expect([
+    expect({
       path,
-      await page.getByRole("button", { name: /Save|Delete tenant|Trace requests|Suspend/ }).count(),
-    ]).toEqual([path, path.includes("key_id") ? 1 : 0]);
+      count: await page.getByRole("button", { name: /Save|Delete tenant|Trace requests|Suspend/ }).count(),
+    }).toEqual({ path, count: path.includes("key_id") ? 1 : 0 });
   }
   for (const path of [...linked.values()].filter((one) => !pages.includes(one))) {
     await page.goto(path);
     await page.getByRole("main").getByRole("heading").first().waitFor();
-    expect([path, await page.getByText(/There is no such|You may not see/).count()]).toEqual([path, 0]);
+    expect({ path, count: await page.getByText(/There is no such|You may not see/).count() }).toEqual({
+      path,
+      count: 0,
+    });
   }
   const everything = (await Promise.all(answers)).join("\n");
   expect(everything).toContain(model);

@@ -49,7 +49,10 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
     const foot = await footOf(page, "By model");
     const href = (await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href")) ?? "";
     const asked = new URL(href, url).searchParams;
-    expect([asked.get("timezone"), asked.get("tenant_id")]).toEqual([zone, tenant.id]);
+    expect({ timezone: asked.get("timezone"), tenant_id: asked.get("tenant_id") }).toEqual({
+      timezone: zone,
+      tenant_id: tenant.id,
+    });
     // the day may have ended while the page was loading
     expect([today, dayIn(zone, Date.now())]).toContain(asked.get("end_day"));
     const [head = "", ...lines] = (await (await context.request.get(`${url}${href}`)).text()).trimEnd().split("\r\n");
@@ -59,12 +62,12 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
     const rows = await fixture.gateway.must<readonly DailyUsage[]>("GET", `/usage/daily?${asked.toString()}`);
     const inApi = sumOf(rows.map(({ cost_usd }) => cost_usd));
     const shown = await table.locator("tbody tr td:nth-child(6)").allTextContents();
-    expect([foot[1], nanoOf(foot[5] ?? ""), shown.reduce((sum, cost) => sum + nanoOf(cost), 0), inFile]).toEqual([
-      "3",
-      inApi,
-      inApi,
-      inApi,
-    ]);
+    expect({
+      foot: foot[1],
+      nano: nanoOf(foot[5] ?? ""),
+      reduce: shown.reduce((sum, cost) => sum + nanoOf(cost), 0),
+      inFile,
+    }).toEqual({ foot: "3", nano: inApi, reduce: inApi, inFile: inApi });
     expect(inApi).toBeGreaterThan(0);
   }
   // what was not measured is not 0

@@ -38,13 +38,18 @@ describe("a key", () => {
     await page.goto(`/keys?key_id=${minted.key.id}`);
     const second = await rotate(page, "3600");
     await page.getByText("The old secret is admitted until").waitFor();
-    expect([await statusWith(minted.secret), await statusWith(second)]).toEqual([200, 200]);
+    expect({ mintedStatusWith: await statusWith(minted.secret), secondStatusWith: await statusWith(second) }).toEqual({
+      mintedStatusWith: 200,
+      secondStatusWith: 200,
+    });
     const third = await rotate(page, "0");
     await page.getByText("The old secret is admitted until").waitFor({ state: "detached" });
     expect(third).not.toBe(second);
-    expect([await statusWith(minted.secret), await statusWith(second), await statusWith(third)]).toEqual([
-      401, 401, 200,
-    ]);
+    expect({
+      mintedStatusWith: await statusWith(minted.secret),
+      secondStatusWith: await statusWith(second),
+      thirdStatusWith: await statusWith(third),
+    }).toEqual({ mintedStatusWith: 401, secondStatusWith: 401, thirdStatusWith: 200 });
     expect(visit.problems()).toEqual([]);
   });
 });

@@ -97,5 +97,8 @@ it("loses no row that the ledger has and doubles none, counts budgets from the r
   // the budget is a cap as well
   await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: used, budget_started_at });
   const refused = await gateway.chat(minted);
-  expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: "tenant_budget_exhausted" } }]);
+  expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+    status: 403,
+    body: { error: { code: "tenant_budget_exhausted" } },
+  });
 }, 240_000);

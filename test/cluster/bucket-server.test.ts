@@ -52,7 +52,11 @@ it("reads an object, a part of it, and nothing when the reader has it", async ()
   expect(await read({ "if-none-match": etag })).toEqual([304, "", null]);
   expect((await read({ "if-match": '"other"' }))[0]).toBe(412);
   const head = await call("HEAD", "reads/a");
-  expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "10", ""]);
+  expect({
+    status: head.status,
+    "content-length": head.headers.get("content-length"),
+    body: await head.text(),
+  }).toEqual({ status: 200, "content-length": "10", body: "" });
 });
 
 it("deletes one object, one that has not changed, and several", async () => {

@@ -40,7 +40,10 @@ it("an instance serves what another one has served, also when that one has left"
         headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
         body: JSON.stringify({ model: minted.model.model_name, messages: [{ role: "user", content: minted.mark }] }),
       });
-      expect([response.status, await response.json()]).toEqual([200, expect.anything()]);
+      expect({ status: response.status, body: await response.json() }).toEqual({
+        status: 200,
+        body: expect.anything(),
+      });
       return response.headers.get("x-gateway-request-id") ?? "";
     };
     const requests = [await ask(gateway.proxyUrl), await ask(second)];

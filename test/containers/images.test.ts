@@ -111,10 +111,10 @@ describe("all in one", () => {
         headers: { authorization: `Bearer ${at.demo_key}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "demo", messages: [{ role: "user", content: "Hello" }] }),
       });
-      expect([answer.status, await answer.json()]).toEqual([
-        200,
-        expect.objectContaining({ object: "chat.completion" }),
-      ]);
+      expect({ status: answer.status, body: await answer.json() }).toEqual({
+        status: 200,
+        body: expect.objectContaining({ object: "chat.completion" }),
+      });
       const complaints = plane.lines.filter((line) => /cannot be built|EROFS|read-only/i.test(line));
       expect(complaints).toEqual([]);
     } finally {

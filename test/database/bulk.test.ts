@@ -66,10 +66,10 @@ it("restores and publishes 50,000 keys with a small heap", { timeout: 300_000 },
   const file = await (await control.request("GET", "/api/v1/backup/export")).text();
   const { service, keyCopies } = await startSmall();
   const restored = await service.request("POST", "/api/v1/backup/restore", file);
-  expect([restored.status, await restored.json()]).toMatchObject([
-    200,
-    { tenants: { inserted: QUANTITY.tenants + 1, updated: 0 }, api_keys: { inserted: KEYS, updated: 0 } },
-  ]);
+  expect({ status: restored.status, body: await restored.json() }).toMatchObject({
+    status: 200,
+    body: { tenants: { inserted: QUANTITY.tenants + 1, updated: 0 }, api_keys: { inserted: KEYS, updated: 0 } },
+  });
   const again = await (await service.request("GET", "/api/v1/backup/export")).text();
   expect(dataOf(again) === dataOf(file)).toBe(true);
   await waitFor(keyCopies, (count) => count === KEYS, 240_000);

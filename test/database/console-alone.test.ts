@@ -81,11 +81,14 @@ it("signs in, reads and writes through the Management API, and says when that is
 
   const stranger = await start({ GATEWAY_ADMIN_TOKEN: "another token" });
   const refused = await (await signedIn(stranger.url))("/api/live/tenants");
-  expect([refused.status, await codeOf(refused)]).toEqual([503, "management_unavailable"]);
+  expect({ status: refused.status, code: await codeOf(refused) }).toEqual({
+    status: 503,
+    code: "management_unavailable",
+  });
 
   await control.end();
   const away = await ask("/api/live/tenants");
-  expect([away.status, await codeOf(away)]).toEqual([503, "management_unavailable"]);
+  expect({ status: away.status, code: await codeOf(away) }).toEqual({ status: 503, code: "management_unavailable" });
   expect(await (await ask("/api/session")).json()).toMatchObject({ user: { email: ADMIN.email, role: "admin" } });
   alone.child.kill("SIGTERM");
   const { code, errors } = await alone.ended;

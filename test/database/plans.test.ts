@@ -159,7 +159,7 @@ describe("a page of a list", () => {
     let cursor: string | null = null;
     for (let page = 1; page <= 20; page += 1) {
       const { rows, whole, next } = await pageCost(list, { ...query, ...(cursor === null ? {} : { cursor }) });
-      expect([page, whole]).toEqual([page, []]);
+      expect({ page, whole }).toEqual({ page, whole: [] });
       expect(rows).toBeLessThanOrEqual(ROWS_MAX);
       if (next === null) return;
       cursor = next;

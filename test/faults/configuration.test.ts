@@ -67,10 +67,10 @@ describe("variables", () => {
       expect(await internal.json()).toEqual({ cell: "cell-x", in_flight: 0, queued: 0, max_in_flight: 2 });
 
       const blocked = await gateway.admin("POST", "/models", { model_name: "blocked", api_base: "http://10.0.0.1/v1" });
-      expect([blocked.status, await blocked.json()]).toMatchObject([
-        400,
-        { error: { code: "address_blocked", param: "api_base" } },
-      ]);
+      expect({ status: blocked.status, body: await blocked.json() }).toMatchObject({
+        status: 400,
+        body: { error: { code: "address_blocked", param: "api_base" } },
+      });
 
       const minted = await gateway.mint("", "delay=500", { api_key: "sk-sealed" });
       const responses = await Promise.all(Array.from({ length: 6 }, async () => await gateway.chat(minted)));

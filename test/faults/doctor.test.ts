@@ -278,7 +278,7 @@ it.each([
   [["--edge", "ftp://x"], "Not an http or https URL"],
 ])("does not understand %j", async (words, said) => {
   const { code, out, err } = await doctor(words);
-  expect([code, out]).toEqual([2, ""]);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(err).toContain(said);
 });
 
@@ -333,7 +333,7 @@ it("prints no escape sequence of who answers, and bears a percent sign in a pass
   };
   for (const words of [[], ["--json"]]) {
     const { code, out, err } = await doctor(["--metrics", `http://${hostile}`, ...words], more);
-    expect([code, err]).toEqual([2, ""]);
+    expect({ code, err }).toEqual({ code: 2, err: "" });
     expect(out.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
     expect(out).toContain("red");
     expect(out).not.toContain("50%-of-it");

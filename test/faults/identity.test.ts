@@ -105,7 +105,11 @@ describe("a token", () => {
     expect(served.code).toBe(200);
     expect((await chatWith("", { "x-api-key": token })).code).toBe(200);
     const [made, ...more] = await keysOf("people");
-    expect([made?.name, made?.disabled, more]).toEqual(["ada@example.org", false, []]);
+    expect({ name: made?.name, disabled: made?.disabled, more }).toEqual({
+      name: "ada@example.org",
+      disabled: false,
+      more: [],
+    });
     expect(made?.key_prefix).toMatch(/^jwt:[0-9a-f]{14}$/);
     const tenant = await tenantNamed("people");
     expect(await gateway.row(tenant?.id ?? "", served.id)).toMatchObject({

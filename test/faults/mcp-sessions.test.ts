@@ -50,7 +50,10 @@ it("is renewed by use, and passes while the store is away", async () => {
   await waitFor(keptSecs, (secs) => secs > DAY_SECS - 3600);
 
   const storeReturns = await bridged.storeLeaves();
-  expect([await statusOf(other), await statusOf(own)]).toEqual([200, 200]);
+  expect({ otherStatus: await statusOf(other), ownStatus: await statusOf(own) }).toEqual({
+    otherStatus: 200,
+    ownStatus: 200,
+  });
   await storeReturns();
   await waitFor(
     async () => await statusOf(other),

@@ -180,7 +180,10 @@ describe("a Cell that does not answer", () => {
     const { gateway, upstream } = world;
     const write = async <T>(method: string, path: string, body: unknown): Promise<T> => {
       const response = await gateway.admin(method, path, body);
-      expect([response.ok, response.headers.get("x-gateway-sync")]).toEqual([true, "pending"]);
+      expect({ ok: response.ok, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
+        ok: true,
+        "x-gateway-sync": "pending",
+      });
       return (await response.json()) as T;
     };
     const tenant = await gateway.must<Tenant>("POST", "/tenants", { name: "without a cell" });
@@ -255,7 +258,10 @@ describe("a Cell that does not answer", () => {
     });
     const revoked = await gateway.admin("PUT", `/keys/${key.id}/disabled`, { disabled: true });
     await revoked.text();
-    expect([revoked.status, revoked.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+    expect({ status: revoked.status, "x-gateway-sync": revoked.headers.get("x-gateway-sync") }).toEqual({
+      status: 200,
+      "x-gateway-sync": "pending",
+    });
     expect((await chatWith(gateway, minted)).status).toBe(403);
     block.restore();
     await sentUntilRefused(second, minted);

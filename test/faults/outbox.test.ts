@@ -48,7 +48,10 @@ async function statusOf(minted: Minted): Promise<number> {
 async function pending(method: string, path: string, body: object): Promise<void> {
   const response = await gateway.admin(method, path, body);
   await response.text();
-  expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+  expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
+    status: 200,
+    "x-gateway-sync": "pending",
+  });
 }
 
 /** Waits until every change has been confirmed by the store and every cell. */

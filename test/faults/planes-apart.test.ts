@@ -52,7 +52,7 @@ it("a data plane alone trusts the certificates that SSL_CERT_FILE names, and no 
   try {
     const { gateway } = planes;
     const answer = await gateway.chat(await gateway.mint(trusted.url));
-    expect([answer.status, await answer.json()]).toEqual([200, { object: "by TLS" }]);
+    expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 200, body: { object: "by TLS" } });
     expect((await gateway.chat(await gateway.mint(unknown.url))).status).toBe(502);
   } finally {
     await planes.close();
@@ -75,7 +75,10 @@ it("a data plane alone serves what the control service knows, and ends in order"
     const { gateway } = planes;
     const minted = await gateway.mint(upstream.url);
     const answer = await gateway.chat(minted);
-    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ object: "chat.completion" })]);
+    expect({ status: answer.status, body: await answer.json() }).toEqual({
+      status: 200,
+      body: expect.objectContaining({ object: "chat.completion" }),
+    });
     const row = await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
     expect(row).toMatchObject({ model: minted.model.model_name, status_code: 200 });
     await gateway.must("DELETE", `/keys/${minted.key.id}`);

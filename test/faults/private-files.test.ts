@@ -113,11 +113,18 @@ describe("the data folder", () => {
     const GATEWAY_ENCRYPTION_KEY = randomBytes(32).toString("base64");
     const second = await launchReady(dataDir, { GATEWAY_ENCRYPTION_KEY });
     expect(second.output()).toContain('"event":"plaintext_forgotten"');
-    expect([filesWith(secret), filesWith(later)]).toEqual([[], []]);
+    expect({ secretFilesWith: filesWith(secret), laterFilesWith: filesWith(later) }).toEqual({
+      secretFilesWith: [],
+      laterFilesWith: [],
+    });
     expect(await second.end("SIGKILL")).toBeNull();
     const third = await launchReady(dataDir, { GATEWAY_ENCRYPTION_KEY });
     expect(third.output()).not.toContain("plaintext_forgotten");
     expect(await third.end("SIGTERM")).toBe(0);
-    expect([filesWith(secret), filesWith(later), open()]).toEqual([[], [], []]);
+    expect({ secretFilesWith: filesWith(secret), laterFilesWith: filesWith(later), open: open() }).toEqual({
+      secretFilesWith: [],
+      laterFilesWith: [],
+      open: [],
+    });
   });
 });

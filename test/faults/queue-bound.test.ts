@@ -43,11 +43,14 @@ it("refuses one more with 429 `queue_full`, says when to come again, and drops n
     );
   }
   const refused = await gateway.chat(minted);
-  expect([refused.status, await refused.json()]).toEqual([
-    429,
-    { error: { message: "queue is full", type: "rate_limit_error", code: "queue_full", param: null } },
-  ]);
-  expect([refused.headers.get("retry-after"), refused.headers.get("retry-after-ms")]).toEqual(["1", "1000"]);
+  expect({ status: refused.status, body: await refused.json() }).toEqual({
+    status: 429,
+    body: { error: { message: "queue is full", type: "rate_limit_error", code: "queue_full", param: null } },
+  });
+  expect({
+    "retry-after": refused.headers.get("retry-after"),
+    "retry-after-ms": refused.headers.get("retry-after-ms"),
+  }).toEqual({ "retry-after": "1", "retry-after-ms": "1000" });
   expect(await gateway.row(minted.tenant.id, refused.headers.get("x-gateway-request-id"))).toMatchObject({
     admission: "rejected",
     status_code: 429,

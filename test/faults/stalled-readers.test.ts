@@ -171,7 +171,7 @@ describe("a reader that takes a little at a time", () => {
       PATIENT_MS,
     );
     await holding(minted, 1);
-    expect([upstream.closed(), socket.destroyed]).toEqual([0, false]);
+    expect({ closed: upstream.closed(), destroyed: socket.destroyed }).toEqual({ closed: 0, destroyed: false });
     expect(await gateway.rows(minted.tenant.id)).toEqual([]);
   };
   it.each([PUMPED])("of an answer that is %s is left alone", leftAlone);

@@ -64,7 +64,7 @@ describe("a start that cannot succeed", () => {
     const { port } = holder.address() as AddressInfo;
     const { code, lines } = await failure({ [variable]: `127.0.0.1:${port}` });
     await new Promise((resolve) => holder.close(resolve));
-    expect([code, lines.length]).toEqual([1, 1]);
+    expect({ code, lines: lines.length }).toEqual({ code: 1, lines: 1 });
     expect(lines[0]).toContain(variable);
     expect(lines[0]).toContain(String(port));
   };
@@ -96,7 +96,7 @@ describe("an end", () => {
   it("by SIGTERM stops every part and frees the folder, one by SIGKILL of the launcher leaves no process behind", async () => {
     const first = await launchReady(dataDir);
     const { code, lines } = await failure({});
-    expect([code, lines]).toEqual([1, [expect.stringContaining(dataDir)]]);
+    expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringContaining(dataDir)] });
     await stops(first, "SIGTERM");
     const second = await launchReady(dataDir, { GATEWAY_WORKERS: "3" });
     await second.end("SIGKILL");

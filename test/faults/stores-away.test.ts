@@ -54,10 +54,10 @@ describe("the key-value store", () => {
       await bridge.close();
       await serve(gateway, known, 5);
       const refused = await gateway.chat(unknown);
-      expect([refused.status, await refused.json()]).toMatchObject([
-        503,
-        { error: { code: "key_store_unavailable", message: "key store unavailable", type: "server_error" } },
-      ]);
+      expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+        status: 503,
+        body: { error: { code: "key_store_unavailable", message: "key store unavailable", type: "server_error" } },
+      });
       bridge = await startRedisBridge({ backend, token: "token", port });
       await waitFor(
         async () => {
@@ -85,11 +85,17 @@ describe("the key-value store", () => {
       await bridge.close();
       await clients.served(200);
       const revoked = await gateway.admin("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
-      expect([revoked.status, revoked.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+      expect({ status: revoked.status, "x-gateway-sync": revoked.headers.get("x-gateway-sync") }).toEqual({
+        status: 200,
+        "x-gateway-sync": "pending",
+      });
       expect(new Set(await clients.afterNow())).toEqual(new Set([503]));
       await revoked.text();
       const refused = await gateway.chat(minted);
-      expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: "key_store_unavailable" } }]);
+      expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+        status: 503,
+        body: { error: { code: "key_store_unavailable" } },
+      });
       bridge = await startRedisBridge({ backend, token: "token", port });
       const statuses = new Set<number>();
       await waitFor(

@@ -134,7 +134,7 @@ describe("the metrics of two cells", () => {
     expect(seen.value("process_start_time_seconds", {})).toBeGreaterThan(0);
     expect(seen.value("nodejs_eventloop_lag_seconds", {})).toBeGreaterThanOrEqual(0);
     const ready = await fetch(`${stack.metricsUrl}/ready`);
-    expect([ready.status, await ready.text()]).toEqual([200, "ready"]);
+    expect({ status: ready.status, body: await ready.text() }).toEqual({ status: 200, body: "ready" });
   });
 });
 

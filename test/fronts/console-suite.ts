@@ -33,6 +33,9 @@ export function itServesTheConsole(front: () => FrontAddress, host: string): voi
 
   it("tells it that TLS was spoken, so that its cookies are for TLS alone", async () => {
     const answer = await signIn("");
-    expect([answer.status, String(answer.headers["set-cookie"])]).toEqual([200, expect.stringContaining("; Secure")]);
+    expect({ status: answer.status, "set-cookie": String(answer.headers["set-cookie"]) }).toEqual({
+      status: 200,
+      "set-cookie": expect.stringContaining("; Secure"),
+    });
   });
 }

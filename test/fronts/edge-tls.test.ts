@@ -84,9 +84,15 @@ it("serves a stream under the name of its certificate, and says in plain HTTP wh
   expect(edge.proxyUrl).toMatch(/^https:\/\/localhost:\d+$/);
   const minted = await new Gateway(stack).mint(upstream.url);
   const answer = await ask(at(first.cert), "http/1.1", chat(minted));
-  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining("[DONE]")]);
+  expect({ status: answer.status, text: answer.text }).toEqual({
+    status: 200,
+    text: expect.stringContaining("[DONE]"),
+  });
   const plain = await fetch(`http://127.0.0.1:${new URL(edge.proxyUrl).port}/health`);
-  expect([plain.status, await plain.json()]).toMatchObject([400, { error: { code: "https_required" } }]);
+  expect({ status: plain.status, body: await plain.json() }).toMatchObject({
+    status: 400,
+    body: { error: { code: "https_required" } },
+  });
 });
 
 it("is healthy by the check of its image", async () => {

@@ -44,18 +44,21 @@ export function itServesTheDataPlane({ front, host, fixture }: FrontUnderTest, p
       headers: { host, ...headers },
       body,
     });
-    expect([answer.status, answer.headers.location, fixture().upstream.seen(minted.mark)]).toEqual([
-      400,
-      undefined,
-      [],
-    ]);
+    expect({
+      status: answer.status,
+      location: answer.headers.location,
+      seen: fixture().upstream.seen(minted.mark),
+    }).toEqual({ status: 400, location: undefined, seen: [] });
   });
 
   describe.each(protocols)("over %s", (protocol) => {
     it("answers, and sends no header of its own on to the upstream", async () => {
       const minted = await mint("plain");
       const answer = await ask(front(), protocol, chat(minted));
-      expect([answer.status, answer.text]).toEqual([200, expect.stringContaining("hello world")]);
+      expect({ status: answer.status, text: answer.text }).toEqual({
+        status: 200,
+        text: expect.stringContaining("hello world"),
+      });
       expect(answer.headers["x-gateway-request-id"]).toBeDefined();
       const { headers } = await upstreamCall(minted);
       expect(Object.keys(headers).filter((name) => /^(?:x-forwarded|via|x-real|x-envoy|forwarded)/.test(name))).toEqual(
@@ -102,12 +105,18 @@ export function itServesTheDataPlane({ front, host, fixture }: FrontUnderTest, p
       expect((await ask(front(), protocol, filled(MAX_BODY_BYTES))).status).toBe(200);
       expect((await upstreamCall(minted)).headers["content-length"]).toBeDefined();
       const refused = await ask(front(), protocol, filled(MAX_BODY_BYTES + 1));
-      expect([refused.status, JSON.parse(refused.text)]).toMatchObject([413, { error: { code: "request_too_large" } }]);
+      expect({ status: refused.status, text: JSON.parse(refused.text) }).toMatchObject({
+        status: 413,
+        text: { error: { code: "request_too_large" } },
+      });
     });
 
     it("carries an answer of 8 MB whole", async () => {
       const answer = await ask(front(), protocol, chat(await mint("mb=8")));
-      expect([answer.status, answer.text.length]).toEqual([200, expect.closeTo(8 * 1_048_576, -4)]);
+      expect({ status: answer.status, text: answer.text.length }).toEqual({
+        status: 200,
+        text: expect.closeTo(8 * 1_048_576, -4),
+      });
     });
   });
 }

@@ -79,7 +79,10 @@ describe("the gateway's own TLS", () => {
     const cookie = signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "";
     const bearer = { cookie, authorization: `Bearer ${minted.secret}` };
     const models = await fetch(`${url}/api/relay/v1/models`, { headers: bearer });
-    expect([models.status, await models.text()]).toEqual([200, expect.stringContaining(minted.model.model_name)]);
+    expect({ status: models.status, body: await models.text() }).toEqual({
+      status: 200,
+      body: expect.stringContaining(minted.model.model_name),
+    });
   });
 
   it("serves a renewed certificate, and streams that are open go on", async () => {

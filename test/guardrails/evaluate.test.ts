@@ -27,6 +27,6 @@ describe("the scanners on labelled texts", () => {
   it("tell their mistakes one by one", () => {
     const [score] = evaluate();
     const { missed, wrong } = mistakes("prompt_injection");
-    expect([missed.length, wrong.length]).toEqual([score?.missed, score?.wrong]);
+    expect({ missed: missed.length, wrong: wrong.length }).toEqual({ missed: score?.missed, wrong: score?.wrong });
   });
 });

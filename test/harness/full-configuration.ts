@@ -20,7 +20,7 @@ export interface FullConfiguration {
 export async function fillConfiguration(control: TestControl): Promise<FullConfiguration> {
   const send = async <T>(method: string, path: string, body: object): Promise<T> => {
     const response = await control.request(method, `/api/v1${path}`, body);
-    expect([method, path, response.status]).toEqual([method, path, 200]);
+    expect({ method, path, status: response.status }).toEqual({ method, path, status: 200 });
     return (await response.json()) as T;
   };
   const credentials = {

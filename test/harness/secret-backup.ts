@@ -78,7 +78,7 @@ export class SecretBackup {
   async restored(input: unknown): Promise<RestoreReport> {
     const response = await this.to.request("POST", "/api/v1/backup/restore", input);
     const report = (await response.json()) as RestoreReport;
-    expect([response.status, report]).toMatchObject([200, {}]);
+    expect({ status: response.status, report }).toMatchObject({ status: 200, report: {} });
     return report;
   }
 
@@ -130,7 +130,7 @@ async function exported(control: TestControl): Promise<Backup> {
 async function fill(control: TestControl): Promise<void> {
   const send = async <T>(method: string, path: string, body: object): Promise<T> => {
     const response = await control.request(method, `/api/v1${path}`, body);
-    expect([path, response.status]).toEqual([path, 200]);
+    expect({ path, status: response.status }).toEqual({ path, status: 200 });
     return (await response.json()) as T;
   };
   await send("POST", "/models", { model_name: "single", api_base: "https://one.example/v1", api_key: SECRETS.model });

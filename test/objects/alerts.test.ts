@@ -97,7 +97,7 @@ describe("the alerts of a Ledger", () => {
     await stub.alert(events(1004));
     await evictDurableObject(stub);
     const { alerts, dropped } = await stub.alerts(null);
-    expect([alerts[0]?.id, dropped]).toEqual(["a4", 4]);
+    expect({ id: alerts[0]?.id, dropped }).toEqual({ id: "a4", dropped: 4 });
   });
 
   it("report once that rows are being lost, whichever shard loses them, while the loss goes on", async () => {

@@ -53,7 +53,10 @@ describe("Cell", () => {
     const [first, second] = [id(), id()];
     const one = await admit(stub, admissionRequestFor(first));
     const two = await admit(stub, admissionRequestFor(second));
-    expect([one.verdict, two.verdict]).toEqual(["granted", "waiting"]);
+    expect({ oneVerdict: one.verdict, twoVerdict: two.verdict }).toEqual({
+      oneVerdict: "granted",
+      twoVerdict: "waiting",
+    });
     expect(await stub.stats()).toEqual({ cell: name, in_flight: 1, queued: 1, max_in_flight: 1 });
     const granted = two.permit.decision();
     await one.permit.settle(settlementFor(first));
@@ -81,7 +84,10 @@ describe("Cell", () => {
     const [called, idle, said] = [id(), id(), id()];
     const one = await admit(stub, admissionRequestFor(called));
     const two = await admit(stub, admissionRequestFor(idle));
-    expect([one.verdict, two.verdict]).toEqual(["granted", "waiting"]);
+    expect({ oneVerdict: one.verdict, twoVerdict: two.verdict }).toEqual({
+      oneVerdict: "granted",
+      twoVerdict: "waiting",
+    });
     one.permit[Symbol.dispose]();
     expect(await two.permit.decision()).toMatchObject({ verdict: "granted" });
     const three = await admit(stub, admissionRequestFor(said));
@@ -116,7 +122,10 @@ describe("Cell", () => {
     const [dies, lasts] = [id(), id()];
     const one = await before.adopt(subCall(dies));
     await before.adopt(subCall(lasts));
-    expect([holder.verdict, waiting.verdict]).toEqual(["granted", "waiting"]);
+    expect({ holderVerdict: holder.verdict, waitingVerdict: waiting.verdict }).toEqual({
+      holderVerdict: "granted",
+      waitingVerdict: "waiting",
+    });
     expect(await before.stats()).toMatchObject({ in_flight: 1, queued: 1 });
     (one.permit as unknown as PermitHandle)[Symbol.dispose]();
     await waitFor(
@@ -203,7 +212,10 @@ describe("Cell", () => {
     expect(await stub.admit(admissionRequestFor(waits, { waitedMs: 3 }))).toEqual({ verdict: "stale", items: [item] });
     expect(await stub.stats()).toMatchObject({ in_flight: 1, queued: 1 });
     const again = await admit(stub, admissionRequestFor(waits, { revs: [item], waitedMs: 5 }));
-    expect([again.verdict, await stub.stats()]).toMatchObject(["waiting", { in_flight: 1, queued: 1 }]);
+    expect({ verdict: again.verdict, stats: await stub.stats() }).toMatchObject({
+      verdict: "waiting",
+      stats: { in_flight: 1, queued: 1 },
+    });
     two.permit[Symbol.dispose]();
     await three.permit.settle(settlementFor(last));
     expect(await again.permit.decision()).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
@@ -272,7 +284,11 @@ describe("Cell", () => {
     const one = await admit(stub, admissionRequestFor(id()));
     const two = await admit(stub, admissionRequestFor(id()));
     const live = await stub.fairshareLive();
-    expect([live.inFlight, live.queued, live.tenants[0]?.name]).toEqual([1, 1, "Acme"]);
+    expect({ inFlight: live.inFlight, queued: live.queued, name: live.tenants[0]?.name }).toEqual({
+      inFlight: 1,
+      queued: 1,
+      name: "Acme",
+    });
     expect(live.waiting).toMatchObject([{ tenant: "Acme", queued: 1, reason: "cell_full" }]);
     expect((await stub.fairshareHistory(0))[0]?.tenants).toEqual([
       { tenant_id: "t1", name: "Acme", in_flight: 1, queued: 0 },

@@ -156,7 +156,7 @@ describe("a stream that has come to its end", () => {
     await stopped;
     expect(cutOff()).toBe(true);
     await leave(0);
-    expect([await ended, seen.upstream]).toEqual(["gone", TEXT]);
+    expect({ ended: await ended, upstream: seen.upstream }).toEqual({ ended: "gone", upstream: TEXT });
   });
 
   it.each([LONG_MS, 0])(
@@ -165,7 +165,7 @@ describe("a stream that has come to its end", () => {
       const { text, ended, saw, cutOff } = relayed(source([TEXT]), Date.now, stalledReaderMs);
       await saw(TEXT.length);
       expect(await text()).toBe(TEXT);
-      expect([await ended, cutOff()]).toEqual(["complete", false]);
+      expect({ ended: await ended, cutOff: cutOff() }).toEqual({ ended: "complete", cutOff: false });
     },
   );
 });

@@ -79,7 +79,10 @@ describe("the spans of a Ledger", () => {
       async () => await stored(second),
       (spans) => spans.length > 0,
     );
-    expect([(await stored(first)).length, (await stored(second)).length]).toEqual([1, 1]);
+    expect({ firstStored: (await stored(first)).length, secondStored: (await stored(second)).length }).toEqual({
+      firstStored: 1,
+      secondStored: 1,
+    });
   });
 
   it("are bounded: the oldest are deleted", async () => {
@@ -91,7 +94,7 @@ describe("the spans of a Ledger", () => {
       const part = store.seal();
       expect(part?.lines.map((text) => Number.parseInt(text, 10))).toEqual([5, 6, 7, 8, 9, 10, 11]);
       if (part !== null) store.sent(part);
-      expect([store.waiting, store.seal()]).toEqual([false, null]);
+      expect({ waiting: store.waiting, seal: store.seal() }).toEqual({ waiting: false, seal: null });
     });
   });
 });

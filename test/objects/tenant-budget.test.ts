@@ -87,7 +87,11 @@ describe("TenantBudget", () => {
     await evictDurableObject(stub);
     expect(await sendReport()).toEqual({ stored: 101, alerts: [] });
     const usage = await stub.usage("tenant", limits, null);
-    expect([usage.used_tokens, usage.used_cost_usd, usage.state]).toEqual([70, 7e-8, "none"]);
+    expect({ used_tokens: usage.used_tokens, used_cost_usd: usage.used_cost_usd, state: usage.state }).toEqual({
+      used_tokens: 70,
+      used_cost_usd: 7e-8,
+      state: "none",
+    });
   });
 
   it("writes no row for a report, and one row for all leases of a pool until the alarm", async () => {

@@ -60,14 +60,18 @@ describe("the AI SDK", () => {
       stopWhen: isStepCount(2),
     };
     const text = how === "generated" ? (await generateText(request)).text : await streamText(request).text;
-    expect([asked, text, upstream.seen(minted.mark).length]).toEqual([["Oslo"], "hello world", 2]);
+    expect({ asked, text, seen: upstream.seen(minted.mark).length }).toEqual({
+      asked: ["Oslo"],
+      text: "hello world",
+      seen: 2,
+    });
   });
 
   it("embeds", async () => {
     const minted = await mint();
     const model = providerOf(minted).embeddingModel(minted.model.model_name);
     const { embeddings, usage } = await embedMany({ model, values: ["a", "b"] });
-    expect([embeddings.length, usage.tokens]).toEqual([2, 11]);
+    expect({ embeddings: embeddings.length, tokens: usage.tokens }).toEqual({ embeddings: 2, tokens: 11 });
   });
 
   it("aborts, and the upstream call ends", async () => {

@@ -26,10 +26,10 @@ describe("the Anthropic SDK", () => {
   it("gets a message; its key is not forwarded and its own headers are", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const { data, response } = await clientOf(minted).messages.create(request(minted)).withResponse();
-    expect([data.content, data.usage]).toMatchObject([
-      [{ type: "text", text: "hello" }],
-      { input_tokens: 11, output_tokens: 22 },
-    ]);
+    expect({ content: data.content, usage: data.usage }).toMatchObject({
+      content: [{ type: "text", text: "hello" }],
+      usage: { input_tokens: 11, output_tokens: 22 },
+    });
     const [call] = upstream.seen(minted.mark);
     expect(call?.json).toEqual({ ...request(minted), model: "upstream-name" });
     expect(call?.headers["anthropic-version"]).toMatch(/^\d{4}-\d\d-\d\d$/);
@@ -46,10 +46,10 @@ describe("the Anthropic SDK", () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const stream = clientOf(minted).messages.stream(request(minted));
     const message = await stream.finalMessage();
-    expect([message.content[0], message.usage]).toMatchObject([
-      { type: "text", text: "x".repeat(40_000) },
-      { input_tokens: 11, output_tokens: 22 },
-    ]);
+    expect({ content: message.content[0], usage: message.usage }).toMatchObject({
+      content: { type: "text", text: "x".repeat(40_000) },
+      usage: { input_tokens: 11, output_tokens: 22 },
+    });
     const { response } = await stream.withResponse();
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
       input_tokens: 11,

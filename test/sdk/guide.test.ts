@@ -38,7 +38,10 @@ describe("the guide's code", () => {
     const [address = "", , authorization = "", , type = "", , body = ""] = stdout.split("\n");
     const headers = Object.fromEntries([authorization, type].map((header) => header.split(": ")));
     const answer = await fetch(address, { method: "POST", headers, body });
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("hello world")]);
+    expect({ status: answer.status, body: await answer.text() }).toEqual({
+      status: 200,
+      body: expect.stringContaining("hello world"),
+    });
   });
 
   it("for OpenAI's package prints the answer", async () => {

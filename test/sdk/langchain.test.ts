@@ -22,10 +22,10 @@ describe("LangChain", () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const chat = new ChatOpenAI(fieldsOf(minted));
     const message = await chat.invoke("hi");
-    expect([message.text, message.usage_metadata]).toMatchObject([
-      "hello world",
-      { input_tokens: 11, output_tokens: 22 },
-    ]);
+    expect({ text: message.text, usage_metadata: message.usage_metadata }).toMatchObject({
+      text: "hello world",
+      usage_metadata: { input_tokens: 11, output_tokens: 22 },
+    });
     const words: string[] = [];
     for await (const chunk of await chat.stream("hi")) words.push(chunk.text);
     expect(words.join("")).toBe("hello world");

@@ -51,13 +51,13 @@ describe("the OpenAI SDK", () => {
       text += chunk.choices[0]?.text;
     expect(text).toBe("hello");
     const { data, usage } = await client.embeddings.create({ model, input: ["a", "b"] });
-    expect([data.map((entry) => [...entry.embedding]), usage.prompt_tokens]).toEqual([
-      [
+    expect({ data: data.map((entry) => [...entry.embedding]), prompt_tokens: usage.prompt_tokens }).toEqual({
+      data: [
         [0.5, -0.25, 1],
         [0.5, -0.25, 1],
       ],
-      11,
-    ]);
+      prompt_tokens: 11,
+    });
     expect((await client.responses.create({ model, input: "hi" })).output_text).toBe("hello world");
     const types: string[] = [];
     for await (const event of await client.responses.create({ model, input: "hi", stream: true }))

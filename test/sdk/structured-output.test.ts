@@ -111,7 +111,10 @@ describe("the parse helpers of the OpenAI SDK", () => {
         ? client.chat.completions.runTools(body)
         : client.chat.completions.runTools({ ...body, stream: true });
     const answer = await runner.finalContent();
-    expect([asked, Event.parse(JSON.parse(answer ?? ""))]).toEqual([[{ party: "party" }], PARTY]);
+    expect({ asked, parse: Event.parse(JSON.parse(answer ?? "")) }).toEqual({
+      asked: [{ party: "party" }],
+      parse: PARTY,
+    });
     const sent = upstream.seen(minted.model.upstream_model);
     expect(sent).toHaveLength(2);
     for (const one of sent) {

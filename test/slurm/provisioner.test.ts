@@ -81,7 +81,10 @@ describe.concurrent("a managed model", { timeout: LONG_MS }, () => {
     expect(await scenario.endpoints(model)).toHaveLength(1);
     await gateway.must("DELETE", `/models/${model.id}/managed`);
     await scenario.until(model, (rows) => rows.length === 0);
-    expect([scenario.live(model), await scenario.endpoints(model)]).toEqual([[], []]);
+    expect({ live: scenario.live(model), endpoints: await scenario.endpoints(model) }).toEqual({
+      live: [],
+      endpoints: [],
+    });
   });
 
   it("is not started again and again after as many failures as its spec allows", async (test) => {

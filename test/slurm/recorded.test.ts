@@ -46,7 +46,10 @@ it.each(API_VERSIONS)("answers %s as recorded", async (version) => {
   const recorded = RECORDED[version];
   const job = { ...JOB, name: "gateway-recorded", comment: "recorded", requeue: false };
   const submitted = await call("POST", `${version}/job/submit`, { body: { script: "#!/bin/bash\nsleep 60\n", job } });
-  expect([submitted.status, shapeOf(submitted.body)]).toEqual([200, shapeOf(recorded.submitted.body)]);
+  expect({ status: submitted.status, shape: shapeOf(submitted.body) }).toEqual({
+    status: 200,
+    shape: shapeOf(recorded.submitted.body),
+  });
   const id = String(submitted.body["job_id"]);
   const shown = await waitFor(
     async () => ((await call("GET", `${version}/job/${id}`)).body["jobs"] as { job_state: string[] }[])[0],
@@ -57,17 +60,20 @@ it.each(API_VERSIONS)("answers %s as recorded", async (version) => {
   const refused = await call("POST", `${version}/job/submit`, {
     body: { script: "#!/bin/bash\n", job: { ...job, partition: "nowhere" } },
   });
-  expect([refused.status, refused.body["errors"]]).toEqual([recorded.refused.status, recorded.refused.body.errors]);
+  expect({ status: refused.status, errors: refused.body["errors"] }).toEqual({
+    status: recorded.refused.status,
+    errors: recorded.refused.body.errors,
+  });
   const stranger = await call("GET", `${version}/jobs`, { token: "wrong" });
-  expect([stranger.status, stranger.body["errors"]]).toEqual([
-    recorded.unauthenticated.status,
-    recorded.unauthenticated.body.errors,
-  ]);
+  expect({ status: stranger.status, errors: stranger.body["errors"] }).toEqual({
+    status: recorded.unauthenticated.status,
+    errors: recorded.unauthenticated.body.errors,
+  });
   const cancelled = await call("DELETE", `${version}/job/${id}`);
-  expect([cancelled.status, shapeOf(cancelled.body)]).toEqual([
-    recorded.cancelled.status,
-    shapeOf(recorded.cancelled.body),
-  ]);
+  expect({ status: cancelled.status, shape: shapeOf(cancelled.body) }).toEqual({
+    status: recorded.cancelled.status,
+    shape: shapeOf(recorded.cancelled.body),
+  });
 });
 
 it.each(API_VERSIONS)("is understood by the client with %s", async (api_version) => {

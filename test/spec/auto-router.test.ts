@@ -63,7 +63,7 @@ describe("auto", () => {
   it("is the cheaper of two models, in header, row and upstream, and is explained though nothing is traced", async () => {
     const { minted, dear } = await scene();
     const { status, model, id } = await ask(minted);
-    expect([status, model]).toEqual([200, minted.model.model_name]);
+    expect({ status, model }).toEqual({ status: 200, model: minted.model.model_name });
     const log = await explained(id);
     expect(log).toMatchObject({ model: minted.model.model_name, has_trace: false, spans: [], request_type: "chat" });
     expect(log.auto_route).toMatchObject({
@@ -97,11 +97,11 @@ describe("auto", () => {
       user(image),
     ]) {
       const { status, model } = await ask(minted, body);
-      expect([JSON.stringify(body).slice(0, 40), status, model]).toEqual([
-        JSON.stringify(body).slice(0, 40),
-        200,
-        dear.model_name,
-      ]);
+      expect({ body: JSON.stringify(body).slice(0, 40), status, model }).toEqual({
+        body: JSON.stringify(body).slice(0, 40),
+        status: 200,
+        model: dear.model_name,
+      });
     }
   });
 
@@ -117,9 +117,17 @@ describe("auto", () => {
     expect((await ask(minted)).model).toBe(dear.model_name);
     await allow(minted, [minted.model]);
     const none = await ask(minted);
-    expect([none.status, none.code, none.model]).toEqual([503, "no_model_available", null]);
+    expect({ status: none.status, code: none.code, model: none.model }).toEqual({
+      status: 503,
+      code: "no_model_available",
+      model: null,
+    });
     const log = await explained(none.id);
-    expect([log.model, log.status_code, log.auto_route?.chosen]).toEqual(["", 503, null]);
+    expect({ model: log.model, status_code: log.status_code, chosen: log.auto_route?.chosen }).toEqual({
+      model: "",
+      status_code: 503,
+      chosen: null,
+    });
     await allow(minted, [dear]);
     expect((await ask(minted)).model).toBe(dear.model_name);
   });
@@ -170,7 +178,7 @@ describe("auto", () => {
         async () => await gateway.rows(minted.tenant.id, "&status=success"),
         (found) => found.length >= 3,
       );
-      expect([rows.length, script.seen(name).length]).toEqual([3, 1]);
+      expect({ rows: rows.length, seen: script.seen(name).length }).toEqual({ rows: 3, seen: 1 });
     } finally {
       await script.close();
     }
@@ -228,11 +236,11 @@ describe("auto", () => {
         headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "auto", input: "x", prompt: "x" }),
       });
-      expect([path, response.status, await response.json()]).toMatchObject([
+      expect({ path, status: response.status, body: await response.json() }).toMatchObject({
         path,
-        404,
-        { error: { code: "model_not_found" } },
-      ]);
+        status: 404,
+        body: { error: { code: "model_not_found" } },
+      });
     }
   });
 

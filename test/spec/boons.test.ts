@@ -129,7 +129,7 @@ it("compression: tables, references that the model can ask for, sentences that t
   expect(sent?.tools.map((tool) => tool.function.name)).toEqual(["retrieve_original"]);
   const [table, kept, reference, prose, question] = sent?.messages.map(({ content }) => content) ?? [];
   expect(table).toMatch(/^\[table rows=40\]\ncity,id,people\n/);
-  expect([kept, question]).toEqual([first, ASK.content]);
+  expect({ kept, question }).toEqual({ kept: first, question: ASK.content });
   expect(reference).toBe(`[ref:${sha256(first)}] (identical to the block above)`);
   // it gave the sentence before the answer a part of its score
   expect(prose).toMatch(/ 13 [^.]*\. \[… omitted\] Long sentence number 29 [^.]*\. The oak is 300\.$/);

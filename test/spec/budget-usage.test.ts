@@ -51,7 +51,7 @@ async function settled(read: () => Promise<BudgetUsage>, tokens: number): Promis
 describe.concurrent("the usage of a budget", () => {
   it("is complete and zero for a tenant that has no budget and sent no request", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
-    expect([await ofTenant(minted), await ofKey(minted)]).toEqual([NONE, NONE]);
+    expect({ ofTenant: await ofTenant(minted), ofKey: await ofKey(minted) }).toEqual({ ofTenant: NONE, ofKey: NONE });
   });
 
   it("is counted for tenant and key without a budget too", async () => {

@@ -120,11 +120,11 @@ describe("a stream", () => {
     async (behaviour) => {
       const minted = await fixture.gateway.mint(fixture.upstream.url, `${behaviour},chunks=5`);
       const response = await fixture.gateway.chat(minted, { stream: true });
-      expect([
-        response.status,
-        response.headers.get("content-type"),
-        response.headers.get("x-accel-buffering"),
-      ]).toEqual([200, "text/event-stream", "no"]);
+      expect({
+        status: response.status,
+        "content-type": response.headers.get("content-type"),
+        "x-accel-buffering": response.headers.get("x-accel-buffering"),
+      }).toEqual({ status: 200, "content-type": "text/event-stream", "x-accel-buffering": "no" });
       const data = dataOf(await response.text());
       expect(data).toHaveLength(6);
       expect(data.at(-1)).toBe("[DONE]");

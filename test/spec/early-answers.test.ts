@@ -30,7 +30,7 @@ describe("an answer before the end of an upload", () => {
         headers: { authorization: `Bearer ${minted.secret}` },
         body,
       });
-      expect([response.status, await response.json()]).toEqual([401, { detail: "no" }]);
+      expect({ status: response.status, body: await response.json() }).toEqual({ status: 401, body: { detail: "no" } });
       const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
       expect(row).toMatchObject({ status_code: 401, upstream_status: 401, cost_usd: 0 });
     }

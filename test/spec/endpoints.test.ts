@@ -143,7 +143,10 @@ describe("an answer that is not the last", () => {
   it("is passed on with its whole body when the next attempt gets no answer", async () => {
     const { minted } = await mint({ a: { does: "status=500" }, b: { does: "hang" } }, { request_timeout_secs: 3 });
     const response = await fixture.gateway.chat(minted);
-    expect([response.status, await response.json()]).toEqual([502, { detail: "status 500" }]);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 502,
+      body: { detail: "status 500" },
+    });
   });
 });
 
@@ -189,7 +192,10 @@ describe("a form", () => {
         body: form,
       });
       await response.text();
-      expect([response.status, fixture.upstream.attempts(minted.mark)]).toEqual([status, seen]);
+      expect({ status: response.status, attempts: fixture.upstream.attempts(minted.mark) }).toEqual({
+        status,
+        attempts: seen,
+      });
     },
   );
 });

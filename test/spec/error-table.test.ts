@@ -313,7 +313,7 @@ describe("an error of the data plane", () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await by(minted);
     const error = { message, type, code, param: param ?? null };
-    expect([response.status, await response.json()]).toEqual([status, { error }]);
+    expect({ status: response.status, body: await response.json() }).toEqual({ status, body: { error } });
     expect(response.headers.get("content-type")).toContain("application/json");
     const present = TELLING.filter((name) => response.headers.has(name)).map((name) => [
       name,
@@ -321,7 +321,10 @@ describe("an error of the data plane", () => {
     ]);
     expect(Object.fromEntries(present)).toEqual(headers ?? {});
     const requestId = response.headers.get("x-gateway-request-id");
-    expect([requestId, response.headers.get("x-request-id")]).toEqual([expect.any(String), requestId]);
+    expect({ requestId, "x-request-id": response.headers.get("x-request-id") }).toEqual({
+      requestId: expect.any(String),
+      "x-request-id": requestId,
+    });
     expect(response.headers.get("x-gateway-overhead-ms")).toMatch(/^\d+$/);
     if (row === null) return;
     expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({

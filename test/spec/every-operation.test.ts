@@ -71,12 +71,16 @@ async function documented(operation: Operation, response: Response): Promise<Rec
     response.status,
     "documented",
   ]);
-  if (response.status >= 500) expect([title(operation), response.status]).toEqual([title(operation), 502]);
+  if (response.status >= 500)
+    expect({ title: title(operation), status: response.status }).toEqual({ title: title(operation), status: 502 });
   const [type, content] = Object.entries(answer?.content ?? {})[0] ?? [];
   expect(response.headers.get("content-type")?.split(";")[0] ?? undefined).toBe(type);
   if (content === undefined) return {};
   const value: unknown = type === "application/json" ? JSON.parse(text) : text;
-  expect([title(operation), document.complaints(content.schema, value)]).toEqual([title(operation), []]);
+  expect({ title: title(operation), complaints: document.complaints(content.schema, value) }).toEqual({
+    title: title(operation),
+    complaints: [],
+  });
   return value as Record<string, unknown>;
 }
 
@@ -114,7 +118,10 @@ describe("every operation", () => {
       const response = await call(operation);
       const answer = await documented(operation, response);
       if (response.status >= 400)
-        expect([name, answer["error"]]).toMatchObject([name, { code: MAY_BE_REFUSED[name] ?? "none" }]);
+        expect({ name, error: answer["error"] }).toMatchObject({
+          name,
+          error: { code: MAY_BE_REFUSED[name] ?? "none" },
+        });
     },
   );
 
@@ -128,7 +135,10 @@ describe("every operation", () => {
         send(operation.method, path, bodyOf(operation) && {}, { authorization }),
       );
       for (const response of await Promise.all(responses))
-        expect([response.status, await refusal(operation, response)]).toMatchObject([401, { code: "unauthorized" }]);
+        expect({ status: response.status, refusal: await refusal(operation, response) }).toMatchObject({
+          status: 401,
+          refusal: { code: "unauthorized" },
+        });
     },
   );
 
@@ -140,11 +150,11 @@ describe("every operation", () => {
       for (const id of [randomUUID(), "no-id", "%00", "..%2f"]) {
         const path = operation.path.replace(/\{\w+\}/g, id);
         const response = await send(operation.method, path, body);
-        expect([path, response.status, await refusal(operation, response)]).toMatchObject([
+        expect({ path, status: response.status, refusal: await refusal(operation, response) }).toMatchObject({
           path,
-          404,
-          { code: "not_found" },
-        ]);
+          status: 404,
+          refusal: { code: "not_found" },
+        });
       }
     },
   );
@@ -170,11 +180,11 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     const target = await targetOf(send, operation.path);
     for (const text of [...(operation.requestBody?.required === false ? [] : [""]), "{", "undefined"]) {
       const response = await send(operation.method, target.path, text);
-      expect([text, response.status, await refusal(operation, response)]).toMatchObject([
+      expect({ text, status: response.status, refusal: await refusal(operation, response) }).toMatchObject({
         text,
-        400,
-        { code: "invalid_json" },
-      ]);
+        status: 400,
+        refusal: { code: "invalid_json" },
+      });
     }
     for (const text of ["[]", "null", '"text"', "5"]) {
       const error = await refusal(operation, await send(operation.method, target.path, text));
@@ -182,7 +192,10 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     }
     const limit = operation.path.endsWith("/restore") ? 64 * MEBIBYTE : 2 * MEBIBYTE;
     const oversize = await send(operation.method, target.path, { padding: "x".repeat(limit) });
-    expect([oversize.status, await refusal(operation, oversize)]).toMatchObject([413, { code: "request_too_large" }]);
+    expect({ status: oversize.status, refusal: await refusal(operation, oversize) }).toMatchObject({
+      status: 413,
+      refusal: { code: "request_too_large" },
+    });
   });
 
   const example = async (): Promise<readonly [path: string, body: Record<string, unknown>]> => {
@@ -234,7 +247,8 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
   it("accepts unknown fields", async () => {
     const [path, body] = await example();
     const response = await send(operation.method, path, { ...body, no_such_field: [{}] });
-    if (!(title(operation) in MAY_BE_REFUSED)) expect([response.status, response.ok]).toEqual([response.status, true]);
+    if (!(title(operation) in MAY_BE_REFUSED))
+      expect({ status: response.status, ok: response.ok }).toEqual({ status: response.status, ok: true });
     await documented(operation, response);
   });
 });
@@ -257,8 +271,10 @@ it.each(queried.map((operation) => [title(operation), operation] as const))(
         const answer = await documented(operation, response);
         const about = `${name}=${value.slice(0, 20)}`;
         const mustRefuse = name === "cursor" || document.complaints(schema, value).length > 0;
-        if (mustRefuse) expect([about, response.status]).toEqual([about, name === "cell" ? 404 : 400]);
-        if (response.status === 400) expect([about, (answer["error"] as ErrorBody).param]).toEqual([about, name]);
+        if (mustRefuse)
+          expect({ about, status: response.status }).toEqual({ about, status: name === "cell" ? 404 : 400 });
+        if (response.status === 400)
+          expect({ about, param: (answer["error"] as ErrorBody).param }).toEqual({ about, param: name });
       }
     }
   },

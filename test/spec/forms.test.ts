@@ -55,9 +55,15 @@ describe("a form", () => {
     const response = await post(minted, `${transcriptions}?a=b`, {
       body: formOf(order.map((name) => [name, values[name] ?? ""])),
     });
-    expect([response.status, await response.json()]).toMatchObject([200, { text: "hello world" }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 200,
+      body: { text: "hello world" },
+    });
     const [call] = upstream.seen(minted.mark);
-    expect([call?.path, call?.fields]).toEqual([`${transcriptions}?a=b`, { model: "upstream-name", user: "ünïcode" }]);
+    expect({ path: call?.path, fields: call?.fields }).toEqual({
+      path: `${transcriptions}?a=b`,
+      fields: { model: "upstream-name", user: "ünïcode" },
+    });
     expect(call?.files["file"]).toEqual({ name: "speech; of.wav", type: "audio/wav", size, sha256: sha256(file) });
     expect(call?.headers["content-length"]).toBe(String(call?.size));
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
@@ -137,7 +143,10 @@ describe("a form is refused", () => {
     const minted = await mint();
     const response = await post(minted, transcriptions, { body: body(minted.model.model_name), headers });
     expect(response.headers.get("x-should-retry")).toBe("false");
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code } },
+    });
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
       admission: "rejected",
       status_code: 400,
@@ -161,7 +170,10 @@ describe("a form is refused", () => {
       ],
     ] as const) {
       const response = await post(minted, transcriptions, { body: formOf(order) });
-      expect([response.status, await response.json()]).toMatchObject([404, { error: { code: "model_not_found" } }]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 404,
+        body: { error: { code: "model_not_found" } },
+      });
     }
   });
 
@@ -173,7 +185,10 @@ describe("a form is refused", () => {
       ["model", "another"],
     ];
     const response = await post(minted, transcriptions, { body: formOf(parts) });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: "invalid_multipart" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "invalid_multipart" } },
+    });
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
@@ -191,7 +206,10 @@ describe("a form is refused", () => {
       headers: { "content-type": encoded.headers.get("content-type") ?? "" },
       duplex: "half",
     } as RequestInit);
-    expect([response.status, await response.json()]).toMatchObject([413, { error: { code: "request_too_large" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 413,
+      body: { error: { code: "request_too_large" } },
+    });
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 

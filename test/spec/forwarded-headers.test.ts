@@ -80,10 +80,10 @@ describe("headers of a client", () => {
     expect(answer.status).toBe(200);
     const [call] = upstream.seen(minted.mark);
     expectForwarded(call?.headers ?? {});
-    expect([call?.headers.authorization, call?.headers["content-type"]]).toEqual([
-      "Bearer the-operators-credential",
-      "application/json",
-    ]);
+    expect({ authorization: call?.headers.authorization, "content-type": call?.headers["content-type"] }).toEqual({
+      authorization: "Bearer the-operators-credential",
+      "content-type": "application/json",
+    });
   });
 
   it("reach an MCP server by the same rule", async () => {
@@ -117,11 +117,15 @@ describe("a body that was read as JSON", () => {
     );
     expect(answer.status).toBe(200);
     const [call] = upstream.seen(minted.mark);
-    expect([call?.headers["content-type"], call?.headers["content-encoding"], call?.json]).toEqual([
-      "application/json",
-      undefined,
-      { model: "upstream-name", a: "&model=forbidden&" },
-    ]);
+    expect({
+      "content-type": call?.headers["content-type"],
+      "content-encoding": call?.headers["content-encoding"],
+      json: call?.json,
+    }).toEqual({
+      "content-type": "application/json",
+      "content-encoding": undefined,
+      json: { model: "upstream-name", a: "&model=forbidden&" },
+    });
   });
 });
 
@@ -131,7 +135,10 @@ describe("bytes that are not text", () => {
     for (const header of ["caf\u00e9", "\u00ff\u00fe", "caf\u00c3\u00a9"]) {
       const answer = await chat(minted, { "content-type": "application/json", "x-session-id": header });
       const row = await fixture.gateway.row(minted.tenant.id, answer.requestId);
-      expect([row.session_id, row.session_id_source]).toEqual([header, "client"]);
+      expect({ session_id: row.session_id, session_id_source: row.session_id_source }).toEqual({
+        session_id: header,
+        session_id_source: "client",
+      });
     }
   });
 
@@ -151,7 +158,10 @@ describe("bytes that are not text", () => {
           headers: { authorization: `Bearer ${minted.secret}` },
           body: Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]),
         });
-        expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { error: { code: "invalid_json" } }]);
+        expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+          status: 400,
+          text: { error: { code: "invalid_json" } },
+        });
       }
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
@@ -185,7 +195,10 @@ describe("bytes that are not text", () => {
         body: Buffer.concat([...fields, Buffer.from("--b--\r\n")]),
       });
     const refused = await send(field("model", Buffer.concat([model, bad])));
-    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([400, { error: { code: "invalid_multipart" } }]);
+    expect({ status: refused.status, text: JSON.parse(refused.text) }).toMatchObject({
+      status: 400,
+      text: { error: { code: "invalid_multipart" } },
+    });
     expect(received).toEqual([]);
     const served = await send(field("model", model), field("user", bad), field("prompt", bad));
     expect(served.status).toBe(200);

@@ -124,9 +124,13 @@ describe("a request", () => {
       const minted = await guarded({ action, input_scanners: [scanner] });
       const before = upstream.asked.length;
       const answer = await post(minted, "/v1/chat/completions", chat(text));
-      expect([action, answer.response.status]).toEqual([action, status]);
+      expect({ action, status: answer.response.status }).toEqual({ action, status });
       const sent = upstream.asked.slice(before).map(({ body }) => JSON.parse(body).messages[0].content as string);
-      if (status === 400) expect([messageOf(answer.text), sent]).toEqual(["request blocked by content policy", []]);
+      if (status === 400)
+        expect({ message: messageOf(answer.text), sent }).toEqual({
+          message: "request blocked by content policy",
+          sent: [],
+        });
       else expect(sent).toEqual([action === "redact" ? replaced : text]);
       causedAlert("guardrails_input", minted, `${scanner} on input, action ${action}`, text);
     }
@@ -144,7 +148,10 @@ describe("a request", () => {
   ])("to %s is examined", async (path, body) => {
     const minted = await guarded({ input_scanners: ["pii"] });
     const { response, text } = await post(minted, path, body);
-    expect([response.status, messageOf(text)]).toEqual([400, "request blocked by content policy"]);
+    expect({ status: response.status, message: messageOf(text) }).toEqual({
+      status: 400,
+      message: "request blocked by content policy",
+    });
     const row = await gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
     expect(row).toMatchObject({ status_code: 400, admission: "rejected", total_tokens: 0, cost_usd: 0 });
   });
@@ -157,7 +164,10 @@ describe("a request", () => {
     form.append("prompt", MAIL);
     const headers = { authorization: `Bearer ${minted.secret}` };
     const response = await fetch(`${gateway.proxyUrl}/v1/images/edits`, { method: "POST", headers, body: form });
-    expect([response.status, messageOf(await response.text())]).toEqual([400, "request blocked by content policy"]);
+    expect({ status: response.status, message: messageOf(await response.text()) }).toEqual({
+      status: 400,
+      message: "request blocked by content policy",
+    });
   });
 
   it("is judged by the policy that holds now", async () => {
@@ -206,7 +216,10 @@ describe("an answer", () => {
     said = MAIL;
     const minted = await guarded({ output_scanners: ["pii"] });
     const { response, text } = await post(minted, path, body);
-    expect([response.status, messageOf(text)]).toEqual([400, "response blocked by content policy"]);
+    expect({ status: response.status, message: messageOf(text) }).toEqual({
+      status: 400,
+      message: "response blocked by content policy",
+    });
   });
 
   it("that is blocked keeps its tokens in the row, and is charged to nobody", async () => {
@@ -261,7 +274,7 @@ describe("harm", () => {
       const path = `/tenants/${minted.tenant.id}/guardrails`;
       await gateway.must("PATCH", path, policy(side, minted, { action, fail_open }));
       const { response, text } = await post(minted, "/v1/chat/completions", chat("hi"));
-      expect([action, judged, response.status]).toEqual([action, judged, status]);
+      expect({ action, judged, status: response.status }).toEqual({ action, judged, status });
       if (status === 503) expect(messageOf(text)).toBe("content policy scanner unavailable");
     }
     const rows = await waitFor(

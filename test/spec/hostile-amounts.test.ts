@@ -36,7 +36,7 @@ async function statusOf(minted: Minted, maxTokens: number): Promise<number> {
 async function everythingAnswers(other: Minted): Promise<void> {
   const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
   const health = await fetch(`${fixture.gateway.proxyUrl}/health`, { signal });
-  expect([health.status, await health.text()]).toEqual([200, "ok"]);
+  expect({ status: health.status, body: await health.text() }).toEqual({ status: 200, body: "ok" });
   expect((await fixture.gateway.admin("GET", "/stats?cell=local")).status).toBe(200);
   expect(await statusOf(other, 5)).toBe(200);
 }

@@ -65,9 +65,9 @@ describe("a token limit", () => {
     const minted = await mint();
     const body = `{"model":"${minted.model.model_name}","messages":[],"max_tokens":1e308}`;
     const response = await post(minted, "/v1/chat/completions", body);
-    expect([response.status, await response.json()]).toEqual([
-      400,
-      {
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 400,
+      body: {
         error: {
           message: "max_tokens must be an integer between 0 and 2147483647",
           type: "invalid_request_error",
@@ -75,7 +75,7 @@ describe("a token limit", () => {
           param: "max_tokens",
         },
       },
-    ]);
+    });
     expect(response.headers.get("x-should-retry")).toBe("false");
     await expectAlive();
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
@@ -92,17 +92,17 @@ describe("a token limit", () => {
     for (const limit of LIMITS) {
       for (const value of BAD_LIMITS) {
         const response = await post(minted, path, `{"model":"${minted.model.model_name}","${limit}":${value}}`);
-        expect([value, response.status, await response.json()]).toMatchObject([
+        expect({ value, status: response.status, body: await response.json() }).toMatchObject({
           value,
-          400,
-          { error: { code: "validation_failed", param: limit } },
-        ]);
+          status: 400,
+          body: { error: { code: "validation_failed", param: limit } },
+        });
       }
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
     for (const value of GOOD_LIMITS) {
       const response = await post(minted, path, `{"model":"${minted.model.model_name}","max_tokens":${value}}`);
-      expect([value, response.status]).toEqual([value, 200]);
+      expect({ value, status: response.status }).toEqual({ value, status: 200 });
       await response.text();
     }
     await expectAlive();
@@ -129,7 +129,7 @@ describe("a token limit", () => {
       ["7", 200],
     ] as const) {
       const response = await post(minted, "/v1/chat/completions", body(limit));
-      expect([limit.length, response.status]).toEqual([limit.length, status]);
+      expect({ limit: limit.length, status: response.status }).toEqual({ limit: limit.length, status });
       await response.text();
     }
   });
@@ -156,7 +156,10 @@ describe("a token limit", () => {
   ])("that upstreams could read apart is refused: %s", async (_, members, param) => {
     const minted = await mint();
     const response = await post(minted, "/v1/chat/completions", `{"model":"${minted.model.model_name}",${members}}`);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param } },
+    });
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 });
@@ -170,21 +173,21 @@ describe("n", () => {
       const minted = await mint();
       for (const value of BAD_COUNTS) {
         const response = await post(minted, path, `{"model":"${minted.model.model_name}","prompt":"p","n":${value}}`);
-        expect([value, response.status, await response.json()]).toMatchObject([
+        expect({ value, status: response.status, body: await response.json() }).toMatchObject({
           value,
-          400,
-          {
+          status: 400,
+          body: {
             error: {
               code: "validation_failed",
               param: "n",
               message: "n must be an integer between 1 and 1000",
             },
           },
-        ]);
+        });
       }
       for (const value of ["null", "1", "1e3"]) {
         const response = await post(minted, path, `{"model":"${minted.model.model_name}","prompt":"p","n":${value}}`);
-        expect([value, response.status]).toEqual([value, 200]);
+        expect({ value, status: response.status }).toEqual({ value, status: 200 });
         await response.text();
       }
       await expectAlive();
@@ -200,7 +203,10 @@ describe("n", () => {
       const minted = await mint();
       const body = `{"model":"${minted.model.model_name}","prompt":"p",${n}}`;
       const response = await post(minted, "/v1/images/generations", body);
-      expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param } },
+      });
       expect(upstream.seen(minted.mark)).toEqual([]);
     },
   );
@@ -222,10 +228,10 @@ describe("n", () => {
       form.append(name, value);
     form.append("image", new File([new Uint8Array(1000)], "a.png"));
     const response = await post(minted, "/v1/images/edits", form);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param } },
+    });
     expect(response.headers.get("x-should-retry")).toBe("false");
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
@@ -248,10 +254,10 @@ describe("n", () => {
     form.append("image", new File([new Uint8Array(2_000_000)], "a.png"));
     for (const [name, value] of fields) form.append(name, value);
     const response = await post(minted, "/v1/images/edits", form);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param } },
+    });
     expect(upstream.seen(minted.mark)).toEqual([]);
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
       status_code: 400,
@@ -269,10 +275,10 @@ describe("the text of a speech", () => {
     const minted = await mint();
     const body = `{"model":"${minted.model.model_name}","voice":"v",${input}}`;
     const response = await post(minted, "/v1/audio/speech", body);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param } },
+    });
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
@@ -301,7 +307,10 @@ describe("an extreme price", () => {
     const response = await post(minted, path, `{"model":"${minted.model.model_name}",${more}}`);
     await response.text();
     const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
-    expect([response.status, Math.round(row.cost_usd)]).toEqual([200, 9_007_199]);
+    expect({ status: response.status, cost_usd: Math.round(row.cost_usd) }).toEqual({
+      status: 200,
+      cost_usd: 9_007_199,
+    });
     await expectAlive();
   });
 });

@@ -35,12 +35,12 @@ const UNKNOWN = {
 async function expectUnknown(minted: Minted, requests: readonly RawRequest[]): Promise<void> {
   for (const request of requests) {
     const answer = await send(minted, request);
-    expect([request.method, request.path, answer.status, JSON.parse(answer.text)]).toEqual([
-      request.method,
-      request.path,
-      404,
-      UNKNOWN,
-    ]);
+    expect({
+      method: request.method,
+      path: request.path,
+      status: answer.status,
+      text: JSON.parse(answer.text),
+    }).toEqual({ method: request.method, path: request.path, status: 404, text: UNKNOWN });
   }
   expect(upstream.seen(minted.mark)).toEqual([]);
   const after = await send(minted, { method: "POST", path: "/v1/rerank", body: bodyOf(minted) });
@@ -90,7 +90,7 @@ describe("images and speech", () => {
     for (const path of spellingsOf("/v1/images/generations")) {
       const seen = upstream.seen(minted.mark).length;
       const answer = await send(minted, { method: "POST", path, body });
-      expect([path, answer.status]).toEqual([path, 404]);
+      expect({ path, status: answer.status }).toEqual({ path, status: 404 });
       if (upstream.seen(minted.mark).length === seen) continue;
       expect(await fixture.gateway.row(minted.tenant.id, answer.requestId)).toMatchObject({ request_type: "image" });
     }
@@ -147,7 +147,10 @@ describe("a path that is written oddly", () => {
     async (path) => {
       const minted = await mint();
       const answer = await send(minted, { method: "POST", path, body: bodyOf(minted) });
-      expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { error: { code: "invalid_path" } }]);
+      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+        status: 400,
+        text: { error: { code: "invalid_path" } },
+      });
       expect(upstream.seen(minted.mark)).toEqual([]);
     },
   );
@@ -219,9 +222,16 @@ describe("GET /v1/models/{id}", () => {
       { method: "GET", path: "/v1/models", body },
     ]) {
       const answer = await send(minted, request);
-      expect([answer.status, JSON.parse(answer.text)]).toMatchObject([403, { error: { code, param: "model" } }]);
+      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+        status: 403,
+        text: { error: { code, param: "model" } },
+      });
       const row = await fixture.gateway.row(minted.tenant.id, answer.requestId);
-      expect([row.admission, row.model, row.cost_usd]).toEqual(["rejected", name, 0]);
+      expect({ admission: row.admission, model: row.model, cost_usd: row.cost_usd }).toEqual({
+        admission: "rejected",
+        model: name,
+        cost_usd: 0,
+      });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
@@ -234,10 +244,10 @@ describe("GET /v1/models/{id}", () => {
       [`{"model":"${first}","Model":"${second}"}`, "Model"],
     ] as const) {
       const answer = await send(minted, { method: "GET", path: "/v1/models", body });
-      expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
-        400,
-        { error: { code: "validation_failed", param } },
-      ]);
+      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+        status: 400,
+        text: { error: { code: "validation_failed", param } },
+      });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });

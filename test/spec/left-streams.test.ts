@@ -66,10 +66,10 @@ describe.each([
     expect(usage.used_tokens).toBe(sum(rows.map((row) => row.total_tokens)));
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: cap });
     const refused = await fixture.gateway.chat(minted, { stream: true });
-    expect([refused.status, ((await refused.json()) as { error: { code: string } }).error.code]).toEqual([
-      403,
-      "tenant_budget_exhausted",
-    ]);
+    expect({
+      status: refused.status,
+      code: ((await refused.json()) as { error: { code: string } }).error.code,
+    }).toEqual({ status: 403, code: "tenant_budget_exhausted" });
   };
   it("4 streams with max_tokens 1, max_completion_tokens 100000, closed after 900 chunks each, owe the chunks", async () => {
     await oweTheirChunks(4);

@@ -113,7 +113,10 @@ describe("the capacity of a cell", () => {
     "refuses %j",
     async (body) => {
       const response = await gateway.admin("PUT", "/capacity", body);
-      expect([response.status, await response.json()]).toMatchObject([400, { error: { param: "max_in_flight" } }]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param: "max_in_flight" } },
+      });
     },
   );
 

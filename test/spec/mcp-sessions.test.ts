@@ -17,7 +17,10 @@ async function scene(): Promise<{ readonly own: McpMinted; readonly other: McpMi
   const [own, stranger] = await Promise.all([mcp.mint(), mcp.mint()]);
   const id = randomUUID();
   const begun = await mcp.call(own, `/session=${id}`);
-  expect([begun.status, begun.headers.get("mcp-session-id")]).toEqual([200, id]);
+  expect({ status: begun.status, "mcp-session-id": begun.headers.get("mcp-session-id") }).toEqual({
+    status: 200,
+    "mcp-session-id": id,
+  });
   await begun.text();
   return { own, other: { ...stranger, server: own.server }, id };
 }
@@ -38,7 +41,7 @@ describe("a session", () => {
     const { secret } = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${own.tenant.id}/keys`, {});
     const mark = randomUUID();
     for (const method of ["GET", "POST", "DELETE", "PUT"])
-      expect([method, await outcome(other, id, method, mark)]).toEqual([method, UNKNOWN]);
+      expect({ method, outcome: await outcome(other, id, method, mark) }).toEqual({ method, outcome: UNKNOWN });
     expect(mcp.upstream.seen(mark)).toEqual([]);
     expect(await outcome({ ...own, secret }, id)).toEqual([200, "ok"]);
     expect(await outcome(own, id)).toEqual([200, "ok"]);
@@ -77,8 +80,8 @@ describe("a session", () => {
       { "mcp-session-id": `${id},mine` },
     ];
     for (const headers of spellings) {
-      expect([headers, await statusWith(other, headers)]).toEqual([headers, 404]);
-      expect([headers, await statusWith(own, headers)]).toEqual([headers, 200]);
+      expect({ headers, statusWith: await statusWith(other, headers) }).toEqual({ headers, statusWith: 404 });
+      expect({ headers, statusWith: await statusWith(own, headers) }).toEqual({ headers, statusWith: 200 });
     }
   });
 
@@ -99,7 +102,7 @@ describe("a session", () => {
     const { own, other, id } = await scene();
     const end = async (status: number): Promise<number> =>
       (await mcp.call(own, `/status=${status}`, { method: "DELETE", headers: { "mcp-session-id": id } })).status;
-    expect([await end(405), await outcome(other, id)]).toEqual([405, UNKNOWN]);
-    expect([await end(204), await outcome(other, id)]).toEqual([204, [200, "ok"]]);
+    expect({ end: await end(405), outcome: await outcome(other, id) }).toEqual({ end: 405, outcome: UNKNOWN });
+    expect({ end: await end(204), outcome: await outcome(other, id) }).toEqual({ end: 204, outcome: [200, "ok"] });
   });
 });

@@ -73,7 +73,7 @@ describe("a client that leaves", () => {
       () => seen,
       ({ answered, cutOff }) => answered || cutOff,
     );
-    expect([seen.answered, seen.cutOff]).toEqual([true, false]);
+    expect({ answered: seen.answered, cutOff: seen.cutOff }).toEqual({ answered: true, cutOff: false });
   });
 
   it.each([

@@ -29,7 +29,10 @@ describe("a call", () => {
         "last-event-id": "7",
       },
     });
-    expect([response.status, await response.text()]).toEqual([200, '{"jsonrpc":"2.0","id":1,"result":{}}']);
+    expect({ status: response.status, body: await response.text() }).toEqual({
+      status: 200,
+      body: '{"jsonrpc":"2.0","id":1,"result":{}}',
+    });
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(response.headers.get("mcp-session-id")).toBe("session-1");
     expect(response.headers.get("mcp-protocol-version")).toBe("2025-06-18");
@@ -38,8 +41,11 @@ describe("a call", () => {
     expect(response.headers.get("x-gateway-upstream-status")).toBe("200");
     expect(response.headers.get("x-gateway-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     const seen = await mcp.seenOnce(minted.mark);
-    expect([seen.method, seen.url]).toEqual(["PUT", `/mcp/x/${minted.mark}/?a=1&b=%20`]);
-    expect([seen.bodyBytes, seen.bodySha256]).toEqual([300_000, createHash("sha256").update(body).digest("hex")]);
+    expect({ method: seen.method, url: seen.url }).toEqual({ method: "PUT", url: `/mcp/x/${minted.mark}/?a=1&b=%20` });
+    expect({ bodyBytes: seen.bodyBytes, bodySha256: seen.bodySha256 }).toEqual({
+      bodyBytes: 300_000,
+      bodySha256: createHash("sha256").update(body).digest("hex"),
+    });
     expect(seen.headers).toMatchObject({
       authorization: "Basic of-the-server",
       "content-length": "300000",
@@ -58,7 +64,10 @@ describe("a call", () => {
       const mark = `${minted.mark}-${method}`;
       expect((await mcp.call(minted, `/${mark}`, { method })).status).toBe(200);
       const seen = await mcp.seenOnce(mark);
-      expect([seen.method, seen.headers["authorization"]]).toEqual([method, undefined]);
+      expect({ method: seen.method, authorization: seen.headers["authorization"] }).toEqual({
+        method,
+        authorization: undefined,
+      });
     }
   });
 
@@ -75,7 +84,11 @@ describe("a call", () => {
       outgoing.end("hello");
     });
     const seen = await mcp.seenOnce(minted.mark);
-    expect([status, seen.method, seen.bodyBytes]).toEqual([200, "GET", 5]);
+    expect({ status, method: seen.method, bodyBytes: seen.bodyBytes }).toEqual({
+      status: 200,
+      method: "GET",
+      bodyBytes: 5,
+    });
   });
 
   it("of undeclared length arrives whole", async () => {
@@ -99,7 +112,10 @@ describe("a call", () => {
     async (status) => {
       const minted = await mcp.mint(`status=${status}`);
       const response = await mcp.call(minted);
-      expect([response.status, await response.text()]).toEqual([status, status === 204 ? "" : `status ${status}`]);
+      expect({ status: response.status, body: await response.text() }).toEqual({
+        status,
+        body: status === 204 ? "" : `status ${status}`,
+      });
       expect(response.headers.get("mcp-session-id")).toBe("s");
       expect(response.headers.get("x-gateway-upstream-status")).toBe(String(status));
       const refused = await fixture.gateway.chat(minted, { body: { model: "no-such-model" } });
@@ -111,11 +127,11 @@ describe("a call", () => {
   it("never follows a redirect", async () => {
     const minted = await mcp.mint("redirect");
     const response = await mcp.call(minted);
-    expect([response.status, await response.text(), response.headers.get("location")]).toEqual([
-      307,
-      "elsewhere",
-      null,
-    ]);
+    expect({
+      status: response.status,
+      body: await response.text(),
+      location: response.headers.get("location"),
+    }).toEqual({ status: 307, body: "elsewhere", location: null });
     expect(mcp.upstream.seen("redirected")).toEqual([]);
   });
 });
@@ -176,7 +192,7 @@ describe("a call is refused", () => {
     for (const [method, path, body, expected] of steps) {
       await admin.must(method, path, body);
       if (expected === 418) expect((await mcp.call(minted)).status).toBe(418);
-      else expect([path, body, await status()]).toEqual([path, body, expected]);
+      else expect({ path, body, status: await status() }).toEqual({ path, body, status: expected });
     }
   });
 
@@ -204,7 +220,10 @@ describe("a call is refused", () => {
     expect(await errorOf(response)).toEqual([413, "request_too_large", "request body too large"]);
     expect(mcp.upstream.seen(minted.mark)).toEqual([]);
     const largest = await mcp.call(minted, `/${minted.mark}`, { body: new Uint8Array(16_777_216) });
-    expect([largest.status, (await mcp.seenOnce(minted.mark)).bodyBytes]).toEqual([200, 16_777_216]);
+    expect({ status: largest.status, bodyBytes: (await mcp.seenOnce(minted.mark)).bodyBytes }).toEqual({
+      status: 200,
+      bodyBytes: 16_777_216,
+    });
   });
 
   it("with 502 when its server cannot be reached; the row says so", async () => {

@@ -37,10 +37,10 @@ describe("another model beside the one that is checked", () => {
         `{"${name}":"forbidden","model":"${minted.model.model_name}"}`,
       ]) {
         const response = await post(minted, path, body);
-        expect([path, response.status, await response.json()]).toEqual([
+        expect({ path, status: response.status, body: await response.json() }).toEqual({
           path,
-          400,
-          {
+          status: 400,
+          body: {
             error: {
               message: `field '${param}' must be written 'model'`,
               type: "invalid_request_error",
@@ -48,7 +48,7 @@ describe("another model beside the one that is checked", () => {
               param,
             },
           },
-        ]);
+        });
         expect(response.headers.get("x-should-retry")).toBe("false");
       }
     }
@@ -59,7 +59,10 @@ describe("another model beside the one that is checked", () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const name = minted.model.model_name;
     const alone = await post(minted, "/v1/chat/completions", `{"Model":"${name}"}`);
-    expect([alone.status, await alone.json()]).toMatchObject([400, { error: { param: "Model" } }]);
+    expect({ status: alone.status, body: await alone.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "Model" } },
+    });
     const nested = await post(minted, "/v1/chat/completions", `{"model":"${name}","metadata":{"Model":"x"}}`);
     expect(nested.status).toBe(200);
     await nested.text();
@@ -72,10 +75,10 @@ describe("another model beside the one that is checked", () => {
     const response = await post(minted, "/v1/chat/completions", body);
     await response.text();
     const [call] = upstream.seen(minted.mark);
-    expect([response.status, call?.size]).toEqual([
-      200,
-      body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
-    ]);
+    expect({ status: response.status, call: call?.size }).toEqual({
+      status: 200,
+      call: body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
+    });
     expect(call?.json).toEqual({ model: "upstream-name" });
   });
 
@@ -93,10 +96,10 @@ describe("another model beside the one that is checked", () => {
       form.append("file", new File([new Uint8Array(after.length === 0 ? 1000 : 2_000_000)], "a.wav"));
       for (const [of, value] of after) form.append(of, value);
       const response = await post(minted, "/v1/audio/transcriptions", form);
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { error: { code: "validation_failed", param: name } },
-      ]);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { code: "validation_failed", param: name } },
+      });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
@@ -127,11 +130,11 @@ describe("another model beside the one that is checked", () => {
         headers: { authorization: `Bearer ${minted.secret}`, "content-type": type },
         body: bodyOf(named('"model"', minted.model.model_name)),
       });
-      expect([path, answer.status, JSON.parse(answer.text)]).toMatchObject([
+      expect({ path, status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
         path,
-        400,
-        { error: { code: "invalid_multipart", message: "invalid multipart body" } },
-      ]);
+        status: 400,
+        text: { error: { code: "invalid_multipart", message: "invalid multipart body" } },
+      });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
@@ -145,7 +148,10 @@ describe("another model beside the one that is checked", () => {
       body: `${named('"model"', minted.model.model_name)}${file("x")}--BB--`,
     });
     const [call] = upstream.seen(minted.mark);
-    expect([answer.status, call?.headers["content-encoding"]]).toEqual([200, undefined]);
+    expect({ status: answer.status, "content-encoding": call?.headers["content-encoding"] }).toEqual({
+      status: 200,
+      "content-encoding": undefined,
+    });
     expect(call?.fields).toEqual({ model: "upstream-name" });
   });
 });

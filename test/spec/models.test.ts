@@ -52,10 +52,17 @@ describe("a detail probe", () => {
     const minted = await mintAt(fixture.gateway, upstream, { api_key: "upstream-secret" });
     const path = `/v1/models/${minted.model.model_name}`;
     const answer = await get(minted, `${path}?x=1`);
-    expect([answer.status, answer.body]).toMatchObject([200, { id: "of-upstream", asked: path }]);
+    expect({ status: answer.status, body: answer.body }).toMatchObject({
+      status: 200,
+      body: { id: "of-upstream", asked: path },
+    });
     expect(answer.headers["x-gateway-upstream-status"]).toBe("200");
     const [call] = upstream.seen(minted.mark);
-    expect([call?.method, call?.path, call?.size]).toEqual(["GET", `${path}?x=1`, 0]);
+    expect({ method: call?.method, path: call?.path, call: call?.size }).toEqual({
+      method: "GET",
+      path: `${path}?x=1`,
+      call: 0,
+    });
     expect(call?.headers.authorization).toBe("Bearer upstream-secret");
     expect(await fixture.gateway.row(minted.tenant.id, String(answer.headers["x-gateway-request-id"]))).toMatchObject({
       ...probed,
@@ -68,7 +75,10 @@ describe("a detail probe", () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const body = JSON.stringify({ model: minted.model.model_name, verbose: true });
     const answer = await get(minted, "/v1/models", body);
-    expect([answer.status, answer.body]).toMatchObject([200, { id: "of-upstream", asked: "/v1/models" }]);
+    expect({ status: answer.status, body: answer.body }).toMatchObject({
+      status: 200,
+      body: { id: "of-upstream", asked: "/v1/models" },
+    });
     expect(upstream.seen(minted.mark)[0]?.json).toEqual(JSON.parse(body));
     expect(await fixture.gateway.row(minted.tenant.id, String(answer.headers["x-gateway-request-id"]))).toMatchObject(
       probed,
@@ -99,7 +109,10 @@ describe("a detail probe", () => {
   it("of a name that is not registered goes to the default upstream, which is away here", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await get(minted, "/v1/models/absent");
-    expect([answer.status, answer.body]).toMatchObject([502, { error: { code: "upstream_failed" } }]);
+    expect({ status: answer.status, body: answer.body }).toMatchObject({
+      status: 502,
+      body: { error: { code: "upstream_failed" } },
+    });
     expect(await fixture.gateway.row(minted.tenant.id, String(answer.headers["x-gateway-request-id"]))).toMatchObject({
       model: "",
       status_code: 502,

@@ -47,7 +47,10 @@ describe("a path", () => {
     async (path) => {
       const minted = await mintAt(fixture.gateway, upstream);
       const answer = await post(minted, path, JSON.stringify({ model: minted.model.model_name }));
-      expect([answer.status, answer.body]).toMatchObject([400, { error: { code: "invalid_path" } }]);
+      expect({ status: answer.status, body: answer.body }).toMatchObject({
+        status: 400,
+        body: { error: { code: "invalid_path" } },
+      });
       expect(upstream.seen(minted.mark)).toEqual([]);
     },
   );
@@ -84,13 +87,19 @@ describe("a host", () => {
   it.each(["a b", "[::", "x:y"])("that is invalid is the client's error: %s", async (host) => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await post(minted, "/v1/chat/completions", "{}", { host });
-    expect([answer.status, answer.body]).toMatchObject([400, { error: { code: "invalid_path" } }]);
+    expect({ status: answer.status, body: answer.body }).toMatchObject({
+      status: 400,
+      body: { error: { code: "invalid_path" } },
+    });
   });
 
   it("that holds the end of the path is routed by what is forwarded", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await post(minted, "/v1/images/generations", "{}", { host: "a?b" });
-    expect([answer.status, answer.body]).toMatchObject([404, { error: { code: "unknown_endpoint" } }]);
+    expect({ status: answer.status, body: answer.body }).toMatchObject({
+      status: 404,
+      body: { error: { code: "unknown_endpoint" } },
+    });
   });
 });
 
@@ -99,7 +108,10 @@ it.each([100, 300_000])("a byte order mark is refused before anything is admitte
   const content = "z".repeat(length);
   const text = JSON.stringify({ model: minted.model.model_name, messages: [{ role: "user", content }] });
   const answer = await post(minted, "/v1/chat/completions", Buffer.from(`\ufeff${text}`));
-  expect([answer.status, answer.body]).toMatchObject([400, { error: { code: "invalid_json" } }]);
+  expect({ status: answer.status, body: answer.body }).toMatchObject({
+    status: 400,
+    body: { error: { code: "invalid_json" } },
+  });
   expect(await fixture.gateway.row(minted.tenant.id, answer.requestId)).toMatchObject({
     admission: "rejected",
     model: "",

@@ -31,8 +31,8 @@ it("a model's name that is long in a long body is reported as the client wrote i
   const response = await fixture.gateway.chat(minted, {
     body: { model: "q".repeat(100_000), messages: [{ role: "user", content: "z".repeat(300_000) }] },
   });
-  expect([response.status, await response.json()]).toMatchObject([
-    404,
-    { error: { message: `model '${"q".repeat(200)}' is not registered` } },
-  ]);
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 404,
+    body: { error: { message: `model '${"q".repeat(200)}' is not registered` } },
+  });
 });

@@ -47,7 +47,10 @@ describe("a body whose model is written in an unusual way", () => {
   ])("%s reaches the upstream as its own model", async (_, body) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await post(minted, body(minted.model.model_name, minted.mark));
-    expect([response.status, await response.json()]).toMatchObject([200, { id: "chatcmpl-test" }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 200,
+      body: { id: "chatcmpl-test" },
+    });
     const [seen] = fixture.upstream.seen(minted.mark);
     expect(seen?.body).toMatchObject({
       model: "plain",
@@ -81,7 +84,10 @@ describe("a body whose model is written in an unusual way", () => {
   ])("that would take many times its size in memory is refused like one that is too large: %s", async (_, body) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await post(minted, body(minted.model.model_name));
-    expect([response.status, await response.json()]).toMatchObject([413, { error: { code: "request_too_large" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 413,
+      body: { error: { code: "request_too_large" } },
+    });
     expect((await fixture.gateway.chat(minted)).status).toBe(200);
   });
 
@@ -119,7 +125,7 @@ describe("an unusual answer", () => {
     const url = await upstreamThat((_, response) => response.writeHead(status).end());
     const minted = await fixture.gateway.mint(url);
     const response = await fixture.gateway.chat(minted);
-    expect([response.status, await response.text()]).toEqual([expected, ""]);
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: expected, body: "" });
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
       status_code: expected,
       upstream_status: status,
@@ -133,7 +139,7 @@ describe("an unusual answer", () => {
     const minted = await fixture.gateway.mint(url);
     for (let times = 0; times < 2; times += 1) {
       const response = await fixture.gateway.chat(minted);
-      expect([response.status, await response.text()]).toEqual([205, ""]);
+      expect({ status: response.status, body: await response.text() }).toEqual({ status: 205, body: "" });
     }
   });
 

@@ -55,7 +55,10 @@ describe("internal routes", () => {
     async (path) => {
       for (const authorization of ["", "Bearer wrong"]) {
         const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, { headers: { authorization } });
-        expect([response.status, await response.json()]).toMatchObject([404, { error: { code: "unknown_endpoint" } }]);
+        expect({ status: response.status, body: await response.json() }).toMatchObject({
+          status: 404,
+          body: { error: { code: "unknown_endpoint" } },
+        });
       }
       const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, {
         headers: { authorization: `Bearer ${inject("internalToken")}` },
@@ -73,11 +76,20 @@ describe("the internal route of alerts", () => {
   it("answers who has its token, and says what is wrong with a body", async () => {
     const token = `Bearer ${inject("internalToken")}`;
     const unknown = await pull("Bearer wrong", '{"ack":null}');
-    expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: "unknown_endpoint" } }]);
+    expect({ status: unknown.status, body: await unknown.json() }).toMatchObject({
+      status: 404,
+      body: { error: { code: "unknown_endpoint" } },
+    });
     const malformed = await pull(token, '{"ack":7}');
-    expect([malformed.status, await malformed.json()]).toMatchObject([400, { error: { param: "ack" } }]);
+    expect({ status: malformed.status, body: await malformed.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "ack" } },
+    });
     const batch = await pull(token, '{"ack":null}');
-    expect([batch.status, await batch.json()]).toMatchObject([200, { alerts: expect.any(Array), dropped: 0 }]);
+    expect({ status: batch.status, body: await batch.json() }).toMatchObject({
+      status: 200,
+      body: { alerts: expect.any(Array), dropped: 0 },
+    });
   });
 });
 

@@ -43,10 +43,10 @@ async function expectError(
   message: string,
   param: string | null = null,
 ): Promise<void> {
-  expect([response.status, await response.json()]).toEqual([
+  expect({ status: response.status, body: await response.json() }).toEqual({
     status,
-    { error: { message, type: expect.any(String), code, param } },
-  ]);
+    body: { error: { message, type: expect.any(String), code, param } },
+  });
   expect(response.headers.get("content-type")).toContain("application/json");
   expect(response.headers.get("x-gateway-request-id")).toMatch(/^[0-9a-f-]{36}$/);
 }
@@ -80,7 +80,7 @@ describe("a credential", () => {
     const response = await fetch(`${fixture.gateway.proxyUrl}/health`);
     expect(response.headers.get("x-gateway-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     expect(response.headers.get("x-request-id")).toBe(response.headers.get("x-gateway-request-id"));
-    expect([response.status, await response.text()]).toEqual([200, "ok"]);
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: 200, body: "ok" });
   });
 });
 
@@ -119,10 +119,10 @@ describe("a body", () => {
   it("above the cap is 413, declared or not", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const declared = await raw("POST", chatPath, { ...bearer(minted), "content-length": "33554433" });
-    expect([declared.status, declared.body]).toMatchObject([
-      413,
-      { error: { code: "request_too_large", message: "request body too large" } },
-    ]);
+    expect({ status: declared.status, body: declared.body }).toMatchObject({
+      status: 413,
+      body: { error: { code: "request_too_large", message: "request body too large" } },
+    });
     const undeclared = new ReadableStream<Uint8Array>({
       start(controller) {
         for (let at = 0; at < 34; at += 1) controller.enqueue(new Uint8Array(1_048_576));
@@ -149,11 +149,11 @@ describe("a path", () => {
     await expectError(get, 404, "unknown_endpoint", "unknown endpoint");
     for (const path of ["/v1/%2E%2e/x", "/v1/chat%2fcompletions", "/v1/a%5Cb", "/v1/../v1/models"]) {
       const refused = await raw("GET", path, bearer(minted));
-      expect([path, refused.status, refused.body]).toMatchObject([
+      expect({ path, status: refused.status, body: refused.body }).toMatchObject({
         path,
-        400,
-        { error: { code: "invalid_path", message: "invalid request path" } },
-      ]);
+        status: 400,
+        body: { error: { code: "invalid_path", message: "invalid request path" } },
+      });
     }
     const last = await post(chatPath, "{", bearer(minted));
     await fixture.gateway.row(minted.tenant.id, last.headers.get("x-gateway-request-id"));

@@ -60,7 +60,7 @@ describe("an answer to JSON", () => {
       async () => await send(minted, path, json(minted, body)),
       (seen) => seen.cache === "hit",
     );
-    expect([hit.type, hit.sha256]).toEqual([miss.type, miss.sha256]);
+    expect({ type: hit.type, sha256: hit.sha256 }).toEqual({ type: miss.type, sha256: miss.sha256 });
     expect(await fixture.gateway.row(minted.tenant.id, hit.requestId)).toMatchObject({
       cache_status: "hit",
       admission: "fast",

@@ -18,7 +18,11 @@ describe("a model with the response cache on", () => {
     );
     const shape = (response: Response) =>
       ["content-type", "x-accel-buffering", "cache-control"].map((name) => response.headers.get(name));
-    expect([hit.status, shape(hit), await hit.text()]).toEqual([200, shape(miss), body]);
+    expect({ status: hit.status, shape: shape(hit), body: await hit.text() }).toEqual({
+      status: 200,
+      shape: shape(miss),
+      body,
+    });
     expect(await fixture.gateway.row(minted.tenant.id, miss.headers.get("x-gateway-request-id"))).toMatchObject({
       cache_status: "miss",
       total_tokens: 33,

@@ -42,7 +42,7 @@ beforeAll(async () => {
     const url = `${ledger.url}/?query=${encodeURIComponent("INSERT INTO gateway.usage_raw FORMAT JSONEachRow")}`;
     const headers = { "x-clickhouse-user": "default", "x-clickhouse-key": "secret" };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(row) });
-    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: 200, body: "" });
   };
   stack = await startStack({
     env: stackEnv(dataDir, {

@@ -97,11 +97,11 @@ describe("a JSON route", () => {
     expect([response.status, (await response.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
     const [call] = upstream.seen(minted.mark);
     const streams = "stream" in body && path === "/v1/completions";
-    expect([call?.method, call?.path, call?.json]).toEqual([
-      "POST",
+    expect({ method: call?.method, path: call?.path, json: call?.json }).toEqual({
+      method: "POST",
       path,
-      { ...sent, model: "upstream-name", ...(streams ? { stream_options: { include_usage: true } } : {}) },
-    ]);
+      json: { ...sent, model: "upstream-name", ...(streams ? { stream_options: { include_usage: true } } : {}) },
+    });
     expect(call?.headers["content-type"]).toBe("application/json");
     expect(await rowOf(minted, response)).toMatchObject({
       ...row,
@@ -140,10 +140,12 @@ describe("a path that is not documented", () => {
     form.set("model", minted.model.model_name);
     for (const body of ["{", "[]", "{}", { model: "absent" }, { model: 5 }, form]) {
       const response = await send(minted, "/v1/rerank", body);
-      expect([response.status, await response.json()]).toEqual([
-        404,
-        { error: { message: "unknown endpoint", type: "not_found_error", code: "unknown_endpoint", param: null } },
-      ]);
+      expect({ status: response.status, body: await response.json() }).toEqual({
+        status: 404,
+        body: {
+          error: { message: "unknown endpoint", type: "not_found_error", code: "unknown_endpoint", param: null },
+        },
+      });
     }
     const served = await send(minted, "/v1/rerank", { model: minted.model.model_name });
     await served.text();
@@ -157,7 +159,10 @@ describe("a path that is not documented", () => {
     const body = { model: minted.model.model_name };
     await fixture.gateway.must("PUT", `/models/${minted.model.id}`, { ...minted.model, enabled: false });
     const refused = await send(minted, "/v1/rerank", body);
-    expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: "model_disabled" } }]);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 403,
+      body: { error: { code: "model_disabled" } },
+    });
     expect(await rowOf(minted, refused)).toMatchObject({ admission: "rejected", request_type: "rerank" });
   });
 });

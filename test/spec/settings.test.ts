@@ -38,7 +38,10 @@ it("the compressor is there, and a test without an address is refused", async ()
     ["/settings/jobsched/test", "jobsched_not_configured"],
   ] as const) {
     const response = await fixture.gateway.admin("POST", path);
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code } },
+    });
   }
 });
 

@@ -82,12 +82,18 @@ describe.each([
     expect(text.startsWith(sent)).toBe(true);
     const events = text.split(/\n\n+/).filter((event) => event !== "");
     const last = events.pop() ?? "";
-    expect([last.slice(0, 6), JSON.parse(last.slice(6))]).toEqual(["data: ", ERROR]);
+    expect({ last: last.slice(0, 6), JSONLast: JSON.parse(last.slice(6)) }).toEqual({
+      last: "data: ",
+      JSONLast: ERROR,
+    });
     // Bytes that are sent cannot be taken back, but they never become a part of another event.
     const between = events.slice(many + 2);
     expect(between.length).toBeLessThanOrEqual("stream_options" in body ? 1 : 0);
     for (const part of between) expect(THREE.startsWith(part)).toBe(true);
     const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
-    expect([row.status_code, row.total_tokens]).toEqual([200, row.estimated_tokens]);
+    expect({ status_code: row.status_code, total_tokens: row.total_tokens }).toEqual({
+      status_code: 200,
+      total_tokens: row.estimated_tokens,
+    });
   });
 });

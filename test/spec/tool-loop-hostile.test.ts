@@ -103,7 +103,10 @@ describe("hostile tool servers", () => {
       },
       body: { messages: [{ role: "user", content: `${minted.mark}\ncall ${JSON.stringify(own)}` }] },
     });
-    expect([response.status, response.headers.get("x-gateway-boons-warning")]).toEqual([200, null]);
+    expect({
+      status: response.status,
+      "x-gateway-boons-warning": response.headers.get("x-gateway-boons-warning"),
+    }).toEqual({ status: 200, "x-gateway-boons-warning": null });
     expect(await response.text()).toContain("of the first server");
 
     expect(results(minted)).toEqual(Object.values(TOOLS).map(([, expected]) => expected));

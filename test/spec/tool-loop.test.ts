@@ -73,7 +73,7 @@ describe.each([
     const minted = await loop.mint([server()], "turns=2");
     const answer = await clientOf(minted).chat.completions.create(question(minted));
     expect(answer.choices[0]?.message.content).toContain("This is a simple text response for testing.");
-    expect([answer.id, answer.usage?.total_tokens]).toEqual(["chatcmpl-0", 45]);
+    expect({ id: answer.id, total_tokens: answer.usage?.total_tokens }).toEqual({ id: "chatcmpl-0", total_tokens: 45 });
     const rows = await rowsOf(minted, 3);
     expect(rows.map(({ request_type: type, admission }) => `${type} ${admission}`).sort()).toEqual([
       "chat fast",
@@ -109,11 +109,11 @@ describe("a model with tool servers", () => {
     });
     const answer = await stream.finalChatCompletion();
     expect(answer.choices[0]?.message.content).toContain("simple text response");
-    expect([answer.id, answer.usage?.total_tokens, answer.choices[0]?.finish_reason]).toEqual([
-      "chatcmpl-0",
-      30,
-      "stop",
-    ]);
+    expect({
+      id: answer.id,
+      total_tokens: answer.usage?.total_tokens,
+      finish_reason: answer.choices[0]?.finish_reason,
+    }).toEqual({ id: "chatcmpl-0", total_tokens: 30, finish_reason: "stop" });
     await rowsOf(minted, 2);
   });
 
@@ -128,7 +128,10 @@ describe("a model with tool servers", () => {
   it("passes requests on untouched with the header off", async () => {
     const minted = await loop.mint([events]);
     const response = await fixture.gateway.chat(minted, { headers: { "x-gateway-boons": "off" } });
-    expect([response.status, response.headers.get("x-gateway-boons")]).toEqual([200, null]);
+    expect({ status: response.status, "x-gateway-boons": response.headers.get("x-gateway-boons") }).toEqual({
+      status: 200,
+      "x-gateway-boons": null,
+    });
     expect(loop.model.seen(minted.mark)[0]?.tools).toBeUndefined();
   });
 });

@@ -253,8 +253,14 @@ describe("without settings of its own", () => {
     const hangs = await gateway.mint(upstream.at("bad", "hang"));
     const stalls = await gateway.mint(upstream.at("bad", "stall"));
     const [answer, broken] = await Promise.all([gateway.chat(hangs), gateway.chat(stalls, { stream: true })]);
-    expect([answer.status, readsOf(answer, await answer.text())]).toEqual([504, "upstream_timeout"]);
-    expect([broken.status, readsOf(broken, await broken.text())]).toEqual([200, "in-band error"]);
+    expect({ status: answer.status, reads: readsOf(answer, await answer.text()) }).toEqual({
+      status: 504,
+      reads: "upstream_timeout",
+    });
+    expect({ status: broken.status, reads: readsOf(broken, await broken.text()) }).toEqual({
+      status: 200,
+      reads: "in-band error",
+    });
   });
 });
 

@@ -19,7 +19,10 @@ describe("an upstream that answers", () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour);
     const response = await fixture.gateway.chat(minted);
     const upstreamStatus = Number(behaviour.slice(7));
-    expect([response.status, await response.json()]).toEqual([status, { detail: `status ${upstreamStatus}` }]);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status,
+      body: { detail: `status ${upstreamStatus}` },
+    });
     expect(response.headers.get("retry-after")).toBe(upstreamStatus === 429 ? "7" : null);
     expect(response.headers.get("x-gateway-upstream-status")).toBe(String(upstreamStatus));
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
@@ -41,10 +44,10 @@ describe("an upstream that does not answer", () => {
       request_timeout_secs: behaviour === "hang" ? 1 : 60,
     });
     const response = await fixture.gateway.chat(minted);
-    expect([response.status, await response.json()]).toEqual([
+    expect({ status: response.status, body: await response.json() }).toEqual({
       status,
-      { error: { message, type: "upstream_error", code, param: null } },
-    ]);
+      body: { error: { message, type: "upstream_error", code, param: null } },
+    });
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
       status_code: status,
       upstream_status: 0,

@@ -110,10 +110,10 @@ describe("the request log", () => {
     "request_id=%25",
   ])("names the field of %s", async (query) => {
     const response = await fixture.gateway.admin("GET", `/usage/logs?${query}`);
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { code: "validation_failed", param: query.split("=")[0] } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: query.split("=")[0] } },
+    });
   });
 });
 
@@ -187,10 +187,10 @@ describe("the other reads", () => {
       ["/costs?since_ms=yesterday", "since_ms"],
     ] as const) {
       const answer = await fixture.gateway.admin("GET", path);
-      expect([answer.status, ((await answer.json()) as { error: { param: string } }).error.param]).toEqual([
-        400,
-        field,
-      ]);
+      expect({
+        status: answer.status,
+        param: ((await answer.json()) as { error: { param: string } }).error.param,
+      }).toEqual({ status: 400, param: field });
     }
     expect((await fixture.gateway.admin("GET", `/keys/${randomUUID()}/usage`)).status).toBe(404);
   });

@@ -78,7 +78,10 @@ afterAll(async () => await upstream.close());
 async function send(requests: number): Promise<void> {
   const one = async (): Promise<void> => {
     const response = await gateway.chat(minted);
-    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("choices")]);
+    expect({ status: response.status, body: await response.text() }).toEqual({
+      status: 200,
+      body: expect.stringContaining("choices"),
+    });
   };
   for (let sent = 0; sent < requests; sent += AT_ONCE) await Promise.all(Array.from({ length: AT_ONCE }, one));
 }

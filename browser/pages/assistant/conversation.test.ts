@@ -42,7 +42,10 @@ it("puts pieces of text together, and results to their calls", () => {
 it("keeps the history of the last whole answer when one fails", () => {
   const whole = told({ kind: "done", history: ["before"], stopped: null });
   const failed = withEvent(whole, { kind: "failed", code: "upstream_failed", message: "no" });
-  expect([failed.history, lastQuestion(failed)]).toEqual([["before"], "q"]);
+  expect({ history: failed.history, lastQuestion: lastQuestion(failed) }).toEqual({
+    history: ["before"],
+    lastQuestion: "q",
+  });
 });
 
 it("tells the model with the next question what has become of a proposal", () => {
@@ -69,7 +72,7 @@ it("puts a proposal as it is now in the place of one that was outdated, which is
   const now = { ...proposal, id: "now" };
   const shown = withOutdated(withProposal(told({ kind: "proposal", proposal }), "p", { is: "running" }), "p", now);
   expect(shown.entries.at(-1)).toEqual({ kind: "proposal", proposal: now, state: { is: "outdated", shown: proposal } });
-  expect([unanswered(shown, "running"), shown.history]).toEqual([[], []]);
+  expect({ unanswered: unanswered(shown, "running"), history: shown.history }).toEqual({ unanswered: [], history: [] });
 });
 
 it("has nothing under way when it is taken up again", () => {

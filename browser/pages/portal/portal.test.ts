@@ -144,10 +144,10 @@ describe("the price of a model", () => {
 
   it("is not known when none is set, or it is no price", () => {
     for (const input_cost_per_token of [0, Number.NaN, -1])
-      expect([priceText({ ...free, input_cost_per_token }), mainPriceUsd({ ...free, input_cost_per_token })]).toEqual([
-        null,
-        null,
-      ]);
+      expect({
+        priceText: priceText({ ...free, input_cost_per_token }),
+        mainPriceUsd: mainPriceUsd({ ...free, input_cost_per_token }),
+      }).toEqual({ priceText: null, mainPriceUsd: null });
   });
 
   it("orders models by what is dear", () => {

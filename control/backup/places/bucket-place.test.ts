@@ -95,7 +95,10 @@ it("has what was stored, until it is removed, beside what others have stored", a
   await place.store(nameOf(1), content, signal);
   await other.store(nameOf(2), Buffer.from("other"), signal);
   expect(content.equals(await place.read(nameOf(1), signal))).toBe(true);
-  expect([await place.names(signal), await other.names(signal)]).toEqual([[nameOf(1)], [nameOf(2)]]);
+  expect({ placeNames: await place.names(signal), otherNames: await other.names(signal) }).toEqual({
+    placeNames: [nameOf(1)],
+    otherNames: [nameOf(2)],
+  });
   expect(place.shown).toBe("s3://backups/of/gateway-1/");
   await place.remove(nameOf(1), signal);
   await place.remove(nameOf(1), signal);

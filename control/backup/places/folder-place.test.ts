@@ -20,7 +20,10 @@ it("has what was stored, until it is removed", async () => {
   const place = folderPlace(join(folder, "new/deep"));
   expect(await place.names(signal)).toEqual([]);
   await place.store(NAME, Buffer.from("content"), signal);
-  expect([await place.names(signal), String(await place.read(NAME, signal))]).toEqual([[NAME], "content"]);
+  expect({ names: await place.names(signal), read: String(await place.read(NAME, signal)) }).toEqual({
+    names: [NAME],
+    read: "content",
+  });
   await place.remove(NAME, signal);
   await place.remove(NAME, signal);
   await expect(place.read(NAME, signal)).rejects.toThrow("the file is gone");

@@ -76,9 +76,13 @@ describe("the list of what a browser reaches", () => {
       "/openapi.json",
       "",
     ];
-    for (const path of paths) expect([path, (await admin.get(`/api/live${path}`)).status]).toEqual([path, 404]);
+    for (const path of paths)
+      expect({ path, status: (await admin.get(`/api/live${path}`)).status }).toEqual({ path, status: 404 });
     for (const method of ["OPTIONS", "HEAD"])
-      expect([method, (await admin.send(method, "/api/live/tenants")).status]).toEqual([method, 404]);
+      expect({ method, status: (await admin.send(method, "/api/live/tenants")).status }).toEqual({
+        method,
+        status: 404,
+      });
     expect((await ann.send("HEAD", "/api/live/models")).status).toBe(404);
   });
 });
@@ -88,7 +92,11 @@ describe("isolation", () => {
     const nobody = testing.browser();
     for (const { method, path } of LIVE_RULES) {
       const answer = await nobody.send(method, pathTo(path, own.tenant.id));
-      expect([path, answer.status, await codeOf(answer)]).toEqual([path, 401, "signed_out"]);
+      expect({ path, status: answer.status, code: await codeOf(answer) }).toEqual({
+        path,
+        status: 401,
+        code: "signed_out",
+      });
     }
   });
 
@@ -97,7 +105,11 @@ describe("isolation", () => {
       await update({ status });
       for (const { method, path } of LIVE_RULES) {
         const answer = await ann.send(method, pathTo(path, own.tenant.id));
-        expect([path, answer.status, await codeOf(answer)]).toEqual([path, 403, `account_${status}`]);
+        expect({ path, status: answer.status, code: await codeOf(answer) }).toEqual({
+          path,
+          status: 403,
+          code: `account_${status}`,
+        });
       }
     }
     await update({ status: "active" });
@@ -110,8 +122,9 @@ describe("isolation", () => {
       const text = await answer.text();
       expect(`${path} ${text}`).not.toContain(other.tenant.id);
       expect(`${path} ${text}`).not.toContain(other.key.id);
-      if (user === undefined) expect([path, answer.status]).toEqual([path, 403]);
-      else if (user === "tenant in path" || user === "key in path") expect([path, answer.status]).toEqual([path, 404]);
+      if (user === undefined) expect({ path, status: answer.status }).toEqual({ path, status: 403 });
+      else if (user === "tenant in path" || user === "key in path")
+        expect({ path, status: answer.status }).toEqual({ path, status: 404 });
     }
     const keys = await testing.control.request("GET", `/api/v1/tenants/${other.tenant.id}/keys`);
     expect(await keys.json()).toMatchObject([{ id: other.key.id, disabled: false, name: "key of other" }]);
@@ -135,7 +148,7 @@ describe("isolation", () => {
       `?tenant_id=`,
     ]) {
       const keys = (await (await ann.get(`/api/live/keys${query}`)).json()) as ApiKey[];
-      expect([query, keys.map((key) => key.id)]).toEqual([query, [own.key.id]]);
+      expect({ query, keys: keys.map((key) => key.id) }).toEqual({ query, keys: [own.key.id] });
     }
   });
 
@@ -155,18 +168,24 @@ describe("isolation", () => {
   ])("tells a user nothing of other models by ?%s", async (query, names) => {
     const answer = await ann.get(`/api/live/models?${query}`);
     expect(((await answer.json()) as { model_name: string }[]).map((model) => model.model_name)).toEqual(names);
-    expect([answer.status, answer.headers.get("link")]).toEqual([200, null]);
+    expect({ status: answer.status, link: answer.headers.get("link") }).toEqual({ status: 200, link: null });
   });
 
   it("gives a user the allowed models as CSV, with the fields that are shown", async () => {
     const answer = await ann.get("/api/live/models?format=csv");
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8"]);
+    expect({ status: answer.status, "content-type": answer.headers.get("content-type") }).toEqual({
+      status: 200,
+      "content-type": "text/csv; charset=utf-8",
+    });
     const [head = "", ...lines] = (await answer.text()).split("\r\n");
     const fields = LIVE_RULES.find(({ path }) => path === "/models")?.fields;
     expect([head.split(","), lines.length, lines[0]?.includes(",model-own,")]).toEqual([fields, 2, true]);
     for (const query of ["format=xml", "format=csv&format=json"]) {
       const refused = await ann.get(`/api/live/models?${query}`);
-      expect([refused.status, await refused.json()]).toMatchObject([400, { error: { details: [{ path: "format" }] } }]);
+      expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+        status: 400,
+        body: { error: { details: [{ path: "format" }] } },
+      });
     }
   });
 
@@ -294,7 +313,10 @@ describe("isolation", () => {
 describe("an admin", () => {
   it("reaches what is listed, and sees neither the token nor the way to the Management API", async () => {
     const answer = await admin.get("/api/live/tenants?limit=1");
-    expect([answer.status, ((await answer.json()) as Tenant[]).length]).toEqual([200, 1]);
+    expect({ status: answer.status, body: ((await answer.json()) as Tenant[]).length }).toEqual({
+      status: 200,
+      body: 1,
+    });
     const link = /^<(.*)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1] ?? "";
     expect(link).toMatch(/^\/api\/live\/tenants\?/);
     expect(((await (await admin.get(link)).json()) as Tenant[]).length).toBe(1);

@@ -88,7 +88,7 @@ describe("the load", () => {
             samples += 1;
           },
         });
-        expect([sent, samples, underWay]).toEqual([max, max, 0]);
+        expect({ sent, samples, underWay }).toEqual({ sent: max, samples: max, underWay: 0 });
         expect(most).toBeLessThanOrEqual(concurrency);
       }),
     );

@@ -102,7 +102,7 @@ describe("the remote Cell", () => {
   it("is called once more, on a fresh stub, when that can help", async () => {
     const { admission, stubs, ledgers, calls } = admissionOf({ retryable: true });
     await admission.record(row);
-    expect([stubs, ledgers]).toEqual([["fra", "fra"], []]);
+    expect({ stubs, ledgers }).toEqual({ stubs: ["fra", "fra"], ledgers: [] });
     // The first call may have arrived, so the row is handed in as one that may have come before.
     expect(calls).toEqual(["record", "settleOrphan"]);
   });
@@ -111,7 +111,7 @@ describe("the remote Cell", () => {
     const { admission, calls, ledgers } = admissionOf();
     const { newer, recorded } = await admission.confirmHit(hit);
     await recorded;
-    expect([newer, calls, ledgers]).toEqual([[], ["hit", "durable", "disposed"], []]);
+    expect({ newer, calls, ledgers }).toEqual({ newer: [], calls: ["hit", "durable", "disposed"], ledgers: [] });
   });
 
   it("takes no row of a hit that rests on outdated records", async () => {
@@ -119,7 +119,7 @@ describe("the remote Cell", () => {
     outdated.push({ kind: "model", id: "tiny", rev: 2 });
     const { newer, recorded } = await admission.confirmHit(hit);
     await recorded;
-    expect([newer, calls]).toEqual([outdated, ["hit"]]);
+    expect({ newer, calls }).toEqual({ newer: outdated, calls: ["hit"] });
   });
 
   it("gets a hit again as one that it may know already", async () => {
@@ -134,7 +134,7 @@ describe("the remote Cell", () => {
   ])("that is reset before the row of a hit is durable: the row goes to %s", async (_, failures, called, kept) => {
     const { admission, calls, ledgers } = admissionOf(null, ...failures);
     await (await admission.confirmHit(hit)).recorded;
-    expect([calls, ledgers]).toEqual([called, kept]);
+    expect({ calls, ledgers }).toEqual({ calls: called, ledgers: kept });
   });
 
   it.each([[{ retryable: true, overloaded: true }], [{}]])(
@@ -142,7 +142,7 @@ describe("the remote Cell", () => {
     async (failure) => {
       const { admission, stubs, names, ledgers } = admissionOf(failure);
       await admission.record(row);
-      expect([stubs, names, ledgers]).toEqual([["fra"], ["fra:0"], ["fra"]]);
+      expect({ stubs, names, ledgers }).toEqual({ stubs: ["fra"], names: ["fra:0"], ledgers: ["fra"] });
     },
   );
 
@@ -155,7 +155,7 @@ describe("the remote Cell", () => {
       const { admission, away, ledgers, events } = admissionOf({});
       away.ledger = times;
       await admission.record(row);
-      expect([ledgers, events]).toEqual([kept, logged]);
+      expect({ ledgers, events }).toEqual({ ledgers: kept, events: logged });
     },
   );
 
@@ -166,7 +166,7 @@ describe("the remote Cell", () => {
     await admission.record(row);
     await admission.record(row);
     await Promise.resolve();
-    expect([told, away.ledger]).toEqual([[], 0]);
+    expect({ told, ledger: away.ledger }).toEqual({ told: [], ledger: 0 });
     for (let calls = 0; calls < 3; calls += 1) await admission.record(row);
     expect(told).toEqual([2]);
   });
@@ -189,6 +189,6 @@ describe("the remote Cell", () => {
     await expect(admission.admit(request)).rejects.toMatchObject({ code: "scheduler_unavailable" });
     await expect(admission.admit(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
     await expect(admission.adopt(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
-    expect([events, raised.length]).toEqual([["scheduler_unavailable"], 1]);
+    expect({ events, raised: raised.length }).toEqual({ events: ["scheduler_unavailable"], raised: 1 });
   });
 });

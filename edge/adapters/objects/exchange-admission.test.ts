@@ -43,7 +43,10 @@ describe("a request", () => {
     expect(waiting.sessionLost?.()).toBeInstanceOf(Promise);
     await waiting.permit.settle(end("one"));
     await pass(500);
-    expect([stage.said, stage.disposed]).toEqual([["open", "ask one", "row one"], 1]);
+    expect({ said: stage.said, disposed: stage.disposed }).toEqual({
+      said: ["open", "ask one", "row one"],
+      disposed: 1,
+    });
   });
 
   it("that waits for a second takes a permit of its own, and the session reports nothing more about it", async () => {
@@ -57,7 +60,10 @@ describe("a request", () => {
     await waiting.permit.settle(end("one"));
     waiting.permit[Symbol.dispose]();
     await pass(500);
-    expect([stage.said, stage.disposed]).toEqual([["open", "ask one", "hold one"], 1]);
+    expect({ said: stage.said, disposed: stage.disposed }).toEqual({
+      said: ["open", "ask one", "hold one"],
+      disposed: 1,
+    });
   });
 
   it("that waits in a session which has made all its calls takes a permit of its own at once", async () => {
@@ -188,5 +194,8 @@ it("is given up when it opens too late, and then holds nothing", async () => {
   await Promise.all(stage.kept);
   opening.resolve();
   await pass(0);
-  expect([stage.disposed, stage.said]).toEqual([1, ["admit one again", "open", "ask one"]]);
+  expect({ disposed: stage.disposed, said: stage.said }).toEqual({
+    disposed: 1,
+    said: ["admit one again", "open", "ask one"],
+  });
 });

@@ -75,7 +75,12 @@ describe("the transport of a session", () => {
     expect(stage.sent).toEqual([["one"], ["two", "three"]]);
     await vi.advanceTimersByTimeAsync(500);
     await over;
-    expect([stage.closes, stage.disposes, stage.resent, stage.events]).toEqual([1, 1, [], []]);
+    expect({ closes: stage.closes, disposes: stage.disposes, resent: stage.resent, events: stage.events }).toEqual({
+      closes: 1,
+      disposes: 1,
+      resent: [],
+      events: [],
+    });
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -85,13 +90,20 @@ describe("the transport of a session", () => {
       stage.say(`r${turn}`);
       await vi.advanceTimersByTimeAsync(100);
     }
-    expect([stage.transport.wantsSuccessor, stage.transport.isRetired]).toEqual([true, false]);
+    expect({ wantsSuccessor: stage.transport.wantsSuccessor, isRetired: stage.transport.isRetired }).toEqual({
+      wantsSuccessor: true,
+      isRetired: false,
+    });
     for (let turn = 0; turn < 10; turn += 1) {
       stage.say(`s${turn}`);
       await vi.advanceTimersByTimeAsync(100);
     }
     await over;
-    expect([stage.transport.isRetired, stage.closes, stage.events]).toEqual([true, 1, []]);
+    expect({ isRetired: stage.transport.isRetired, closes: stage.closes, events: stage.events }).toEqual({
+      isRetired: true,
+      closes: 1,
+      events: [],
+    });
   });
 
   it("makes no more calls than a platform may grant to one request", async () => {
@@ -128,7 +140,11 @@ describe("the transport of a session", () => {
     stage.say("unsent");
     await vi.advanceTimersByTimeAsync(20_000);
     await over;
-    expect([stage.resent.toSorted(), stage.events, stage.disposes]).toEqual([["sent", "unsent"], ["exchange_lost"], 1]);
+    expect({ resent: stage.resent.toSorted(), events: stage.events, disposes: stage.disposes }).toEqual({
+      resent: ["sent", "unsent"],
+      events: ["exchange_lost"],
+      disposes: 1,
+    });
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -138,14 +154,22 @@ describe("the transport of a session", () => {
     stage.say("one");
     await vi.advanceTimersByTimeAsync(500);
     await over;
-    expect([stage.resent, stage.closes, stage.events]).toEqual([["one"], 1, []]);
+    expect({ resent: stage.resent, closes: stage.closes, events: stage.events }).toEqual({
+      resent: ["one"],
+      closes: 1,
+      events: [],
+    });
   });
 
   it("sends its rows another way when no session can be opened", async () => {
     stage.opens = async () => await Promise.reject(new Error("away"));
     stage.say("one");
     await stage.transport.run();
-    expect([stage.resent, stage.events, stage.disposes]).toEqual([["one"], ["exchange_lost"], 0]);
+    expect({ resent: stage.resent, events: stage.events, disposes: stage.disposes }).toEqual({
+      resent: ["one"],
+      events: ["exchange_lost"],
+      disposes: 0,
+    });
   });
 
   it("counts as cut off when it shows no activity for two seconds", async () => {

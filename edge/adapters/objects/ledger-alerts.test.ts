@@ -101,7 +101,7 @@ describe("alerts by way of the Ledger", () => {
     const { alerts, world } = alertsOf();
     alerts.raise(down);
     await settle();
-    expect([world.alive, world.calls]).toEqual([0, 1]);
+    expect({ alive: world.alive, calls: world.calls }).toEqual({ alive: 0, calls: 1 });
   });
 
   it("keep what the Ledger did not take, and send it again under the same id", async () => {
@@ -109,11 +109,11 @@ describe("alerts by way of the Ledger", () => {
     world.failures = 4;
     alerts.raise(down);
     await settle();
-    expect([world.calls, world.lines]).toEqual([2, [["alerts_wait", { alerts: 1 }]]]);
+    expect({ calls: world.calls, lines: world.lines }).toEqual({ calls: 2, lines: [["alerts_wait", { alerts: 1 }]] });
     await world.pass(QUIET_MS);
     await world.pass(QUIET_MS);
     expect([...world.arrived.keys()]).toEqual(["id-0"]);
-    expect([reported()[0]?.[2], world.alive]).toEqual([1, 0]);
+    expect({ reported: reported()[0]?.[2], alive: world.alive }).toEqual({ reported: 1, alive: 0 });
   });
 
   it("are sent by the next request when the one that kept the watch has ended early", async () => {
@@ -142,7 +142,7 @@ describe("alerts by way of the Ledger", () => {
       expect(world.alive).toBeLessThanOrEqual(2);
     }
     await world.pass(QUIET_MS);
-    expect([countOf(world.arrived), world.alive]).toEqual([300, 0]);
+    expect({ of: countOf(world.arrived), alive: world.alive }).toEqual({ of: 300, alive: 0 });
   });
 
   it("drop the oldest when too many wait, and log which", async () => {

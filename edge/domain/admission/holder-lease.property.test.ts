@@ -212,5 +212,5 @@ it("ends nothing that was released", () => {
   lease.renew();
   lease.release();
   lease.renew();
-  expect([running.size, lease.hasEnded]).toEqual([0, false]);
+  expect({ running: running.size, hasEnded: lease.hasEnded }).toEqual({ running: 0, hasEnded: false });
 });

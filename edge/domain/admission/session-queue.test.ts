@@ -42,7 +42,7 @@ describe("what a session has to send", () => {
     expect(queue.isUrgent).toBe(true);
     const message = queue.take();
     expect(message?.asks.map(({ requestId }) => requestId)).toEqual(["one", "two"]);
-    expect([queue.take(), queue.isUrgent]).toEqual([null, false]);
+    expect({ take: queue.take(), isUrgent: queue.isUrgent }).toEqual({ take: null, isUrgent: false });
     queue.applyAnswer({ ...SILENCE, decided: [["one", GRANTED]] }, message?.asks);
     expect(await Promise.all(answers)).toEqual([GRANTED, null]);
   });
@@ -62,7 +62,11 @@ describe("what a session has to send", () => {
     const queue = withGranted("one");
     queue.leave("one");
     queue.depart("one");
-    expect([queue.end(endOf("one")), queue.take(), queue.isEmpty]).toEqual([false, null, true]);
+    expect({ end: queue.end(endOf("one")), take: queue.take(), isEmpty: queue.isEmpty }).toEqual({
+      end: false,
+      take: null,
+      isEmpty: true,
+    });
   });
 
   it("sends no admission request that has gone another way", () => {
@@ -90,7 +94,10 @@ describe("what a session has to send", () => {
     const waits = ["first", "second"].map((id) => [id, { verdict: "waiting" }] as const);
     queue.applyAnswer({ ...SILENCE, decided: waits }, requests);
     queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "stale", items: [] }]] });
-    expect([await first.answer, await second.answer]).toEqual([{ verdict: "waiting" }, GRANTED]);
+    expect({ firstAnswer: await first.answer, secondAnswer: await second.answer }).toEqual({
+      firstAnswer: { verdict: "waiting" },
+      secondAnswer: GRANTED,
+    });
     expect(await first.decision).toEqual({ verdict: "stale", items: [] });
     expect([queue.end(endOf("first")), queue.end(endOf("second"))]).toEqual([true, true]);
   });
@@ -101,11 +108,11 @@ describe("what a session has to send", () => {
     queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "waiting" }]] });
     queue.stopDecisions();
     queue.applyAnswer({ ...SILENCE, decided: [["second", { verdict: "waiting" }]] });
-    expect([await first.decision, await second.answer, await second.decision]).toEqual([
-      null,
-      { verdict: "waiting" },
-      null,
-    ]);
+    expect({
+      firstDecision: await first.decision,
+      answer: await second.answer,
+      secondDecision: await second.decision,
+    }).toEqual({ firstDecision: null, answer: { verdict: "waiting" }, secondDecision: null });
     queue.leave("first");
     queue.leave("second");
     expect(queue.isEmpty).toBe(true);
@@ -136,7 +143,11 @@ describe("a session that is over", () => {
     queue.take();
     queue.applyAnswer({ ...SILENCE, decided: [["one", { verdict: "waiting" }]] });
     queue.close();
-    expect([await answer, await decision, await lost]).toEqual([{ verdict: "waiting" }, null, undefined]);
+    expect({ answer: await answer, decision: await decision, lost: await lost }).toEqual({
+      answer: { verdict: "waiting" },
+      decision: null,
+      lost: undefined,
+    });
   });
 
   it("notifies waiting and running requests, and hands its rows back until they are safe", async () => {
@@ -149,9 +160,16 @@ describe("a session that is over", () => {
     queue.record({ row: zeroUsageRow("refused", 0) });
     expect(idsOf(queue.close()).toSorted()).toEqual(["ended", "refused"]);
     await running.lost;
-    expect([await running.answer, await asking.answer, await hit]).toEqual([GRANTED, null, null]);
-    expect([queue.end(endOf("running")), queue.record({ row: zeroUsageRow("late", 0) })]).toEqual([false, false]);
+    expect({ runningAnswer: await running.answer, askingAnswer: await asking.answer, hit: await hit }).toEqual({
+      runningAnswer: GRANTED,
+      askingAnswer: null,
+      hit: null,
+    });
+    expect({ end: queue.end(endOf("running")), record: queue.record({ row: zeroUsageRow("late", 0) }) }).toEqual({
+      end: false,
+      record: false,
+    });
     queue.rowSaved("ended");
-    expect([idsOf(queue.close()), queue.take()]).toEqual([["refused"], null]);
+    expect({ ids: idsOf(queue.close()), take: queue.take() }).toEqual({ ids: ["refused"], take: null });
   });
 });

@@ -54,7 +54,7 @@ describe("a budget object", () => {
         const [field, request] = faulty(number)[which] ?? ["", good];
         const { core, nowMs } = new Played();
         const { answer, grants } = core.lease(request, nowMs);
-        expect([answer.verdict, grants]).toEqual([{ kind: "invalid", field }, null]);
+        expect({ verdict: answer.verdict, grants }).toEqual({ verdict: { kind: "invalid", field }, grants: null });
         expect(answer.report.alerts).toEqual([
           {
             id: `budget_amount_refused@${nowMs}`,

@@ -61,7 +61,10 @@ function restsIn(world: BudgetSimulation, limits: BudgetLimits): void {
     const { account, reserved } = world.core.read(whose, limits, world.coreMs);
     expect(isNothing(reserved)).toBe(true);
     const { tokens, nanoUsd } = world.truth.settledSum;
-    expect([account.usedTokens, account.usedNanoUsd]).toEqual([tokens, nanoUsd]);
+    expect({ usedTokens: account.usedTokens, usedNanoUsd: account.usedNanoUsd }).toEqual({
+      usedTokens: tokens,
+      usedNanoUsd: nanoUsd,
+    });
   }
   world.checkpoint();
   world.calm(15_000);

@@ -196,7 +196,10 @@ describe("the authority after a crash", () => {
     world.crashAuthority();
     world.crashCell(world.cell(0), false);
     world.advance(100_000);
-    expect([world.core.countersAwaitingLedger(world.nowMs), world.core.nextWakeMs()]).toEqual([[], null]);
+    expect({
+      countersAwaitingLedger: world.core.countersAwaitingLedger(world.nowMs),
+      nextWakeMs: world.core.nextWakeMs(),
+    }).toEqual({ countersAwaitingLedger: [], nextWakeMs: null });
     world.reserve(world.cell(1), limitsWith({ tenantTokens: 100 }), need(60));
     world.deliver(world.nextCall());
     expect(world.core.nextWakeMs()).not.toBeNull();

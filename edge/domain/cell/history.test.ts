@@ -35,7 +35,11 @@ describe("a sample", () => {
   it("keeps the busiest tenants and sums the others under the nil tenant", () => {
     const load = Array.from({ length: SAMPLE_MAX_TENANTS + 20 }, (_, tenant) => tenant + 1);
     const sample = sampleOf(loaded(load).snapshot(0), 7);
-    expect([sample.ts_ms, sample.max_in_flight, sample.global_in_flight]).toEqual([7, 1, 1]);
+    expect({
+      ts_ms: sample.ts_ms,
+      max_in_flight: sample.max_in_flight,
+      global_in_flight: sample.global_in_flight,
+    }).toEqual({ ts_ms: 7, max_in_flight: 1, global_in_flight: 1 });
     expect(sample.tenants).toHaveLength(SAMPLE_MAX_TENANTS + 1);
     expect(sample.tenants[0]).toMatchObject({ tenant_id: `t${load.length - 1}`, queued: load.length });
     const others = load.slice(0, 20).reduce((total, requests) => total + requests, 0);

@@ -155,7 +155,10 @@ describe("lossy passes", () => {
   it("touch no more blocks than they may, the longest first", () => {
     const blocks = blocksOf(texts, 1, 64);
     const logs = compactLogBlocks(blocks, 1);
-    expect([logs.changed, withBlocks(texts, logs.blocks)[0]]).toEqual([1, texts[0]]);
+    expect({ changed: logs.changed, withBlocks: withBlocks(texts, logs.blocks)[0] }).toEqual({
+      changed: 1,
+      withBlocks: texts[0],
+    });
     expect(compactLogBlocks(blocks, 9).changed).toBe(2);
     expect(proseBlocks(blocks, 1).map(({ block }) => block.text)).toEqual([3]);
     expect(proseBlocks(blocks, 0)).toEqual([]);
@@ -168,7 +171,10 @@ describe("lossy passes", () => {
 
   it("leave what others refer to, and texts of less than four sentences", () => {
     const blocks = blocksOf([...texts, "One. Two. Three."], 1, 64).map((block) => ({ ...block, referred: true }));
-    expect([compactLogBlocks(blocks, 9).changed, proseBlocks(blocks, 9)]).toEqual([0, []]);
+    expect({ changed: compactLogBlocks(blocks, 9).changed, proseBlocks: proseBlocks(blocks, 9) }).toEqual({
+      changed: 0,
+      proseBlocks: [],
+    });
     expect(proseBlocks(blocksOf(["One. Two. Three."], 1, 64), 9)).toEqual([]);
   });
 });

@@ -68,8 +68,11 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
     judged.stale.add("a2");
     expect(judged.deferred).toEqual([]);
-    expect([judged.release("a1"), judged.deferred]).toEqual([["a3"], ["a2"]]);
-    expect([judged.scheduler.inFlight, judged.scheduler.queued]).toEqual([1, 1]);
+    expect({ release: judged.release("a1"), deferred: judged.deferred }).toEqual({ release: ["a3"], deferred: ["a2"] });
+    expect({ inFlight: judged.scheduler.inFlight, queued: judged.scheduler.queued }).toEqual({
+      inFlight: 1,
+      queued: 1,
+    });
   });
 
   it("comes back to its place, ahead of all that came after it, with the time that it has waited", () => {
@@ -129,9 +132,15 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     judged.stale.add("a2").add("a3");
     judged.release("a1");
     expect(judged.scheduler.apply({ type: "leave", requestId: "a2" }, 1)).toEqual([]);
-    expect([judged.deferred, judged.scheduler.queued]).toEqual([["a2", "a3"], 1]);
+    expect({ deferred: judged.deferred, queued: judged.scheduler.queued }).toEqual({
+      deferred: ["a2", "a3"],
+      queued: 1,
+    });
     judged.scheduler.apply({ type: "leave", requestId: "a3" }, 1);
-    expect([judged.scheduler.queued, judged.scheduler.queuedOf("a")]).toEqual([0, 0]);
+    expect({ queued: judged.scheduler.queued, queuedOf: judged.scheduler.queuedOf("a") }).toEqual({
+      queued: 0,
+      queuedOf: 0,
+    });
   });
 
   it("has banked nothing and lost nothing: it is served as if it had waited all along", () => {
@@ -264,7 +273,10 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
           if (back !== undefined) arrive(back);
           else release(one(running, 0));
         }
-        expect([judged.scheduler.inFlight, judged.scheduler.queued]).toEqual([0, 0]);
+        expect({ inFlight: judged.scheduler.inFlight, queued: judged.scheduler.queued }).toEqual({
+          inFlight: 0,
+          queued: 0,
+        });
         expect(judged.scheduler.snapshot(0).groups.map((group) => group.queued)).toEqual(
           judged.scheduler.snapshot(0).groups.map(() => 0),
         );

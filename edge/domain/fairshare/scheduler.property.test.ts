@@ -132,7 +132,10 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
             default:
               event satisfies never;
           }
-          expect([scheduler.inFlight, scheduler.queued]).toEqual([running.size, waiting.size]);
+          expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({
+            inFlight: running.size,
+            queued: waiting.size,
+          });
           expect(running.size <= Math.max(max, before)).toBe(true);
           for (const [model, cap] of caps.entries())
             if (cap !== null)

@@ -140,7 +140,7 @@ describe("a place in the queue", () => {
       { requestId: third.requestId, admission: "queued", queueWaitMs: 9 },
     ]);
     scheduler.apply({ type: "release", requestId: third.requestId, actualTokens: 10 }, 10);
-    expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
+    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({ inFlight: 0, queued: 0 });
   });
 
   it("is kept while grants are held after a reset; adopted slots count above the cap", () => {

@@ -65,7 +65,10 @@ describe("served scores", () => {
           }
           const refunded = served.copy(0, at);
           for (const { estimate, at: chargedAt } of open) refunded.correct(estimate, -estimate, chargedAt);
-          expect([refunded.score, refunded.settled]).toEqual([served.settled, served.settled]);
+          expect({ score: refunded.score, settled: refunded.settled }).toEqual({
+            score: served.settled,
+            settled: served.settled,
+          });
         }
       }),
       { numRuns: 500 },
@@ -110,7 +113,7 @@ describe("served scores", () => {
     const copy = served.copy(30, 2);
     expect([copy.score, copy.holds(1), copy.holds(3)]).toEqual([70, true, false]);
     copy.correct(100, -50, 1);
-    expect([copy.score, served.score]).toEqual([20, 100]);
+    expect({ copyScore: copy.score, servedScore: served.score }).toEqual({ copyScore: 20, servedScore: 100 });
   });
 
   it("that begin anew are of no past: no correction of it changes them", () => {

@@ -62,7 +62,7 @@ describe("a form, cut anywhere", () => {
   it("is not complete before its closing delimiter", () => {
     const body = formOf("b", [{ name: "n", content: bytesOf("1"), file: false }]);
     for (let end = 0; end < body.byteLength - 2; end += 1)
-      expect([end, scan("b", body.slice(0, end), [])?.complete]).toEqual([end, false]);
+      expect({ end, complete: scan("b", body.slice(0, end), [])?.complete }).toEqual({ end, complete: false });
     expect(scan("b", body.slice(0, -2), [])?.complete).toBe(true);
   });
 

@@ -89,7 +89,11 @@ describe("the alerts of a Ledger", () => {
   it("keeps room for others through a long outage: ten thousand repeats wait as one", () => {
     let index = appendAlerts(EMPTY, [event("budget")]).index;
     for (let id = 0; id < 10_000; id += 1) index = appendAlerts(index, [repeat(id, 10)]).index;
-    expect([index.dropped, ids(index), index.waiting[1]?.event.count]).toEqual([0, ["budget", "0"], 100_000]);
+    expect({ dropped: index.dropped, ids: ids(index), count: index.waiting[1]?.event.count }).toEqual({
+      dropped: 0,
+      ids: ["budget", "0"],
+      count: 100_000,
+    });
     expect(index.rememberedIds.length).toBe(ALERTS_REMEMBERED);
   });
 

@@ -22,7 +22,7 @@ describe("repeats of an issue", () => {
       ["at 29", 10],
       ["at 35", 6],
     ]);
-    expect([total(left), repeats.dueInMs(1_060_000)]).toEqual([36, null]);
+    expect({ total: total(left), dueInMs: repeats.dueInMs(1_060_000) }).toEqual({ total: 36, dueInMs: null });
   });
 
   it("say when they are due, each issue by itself", () => {

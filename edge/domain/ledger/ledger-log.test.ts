@@ -206,7 +206,10 @@ describe("the ledger's log", () => {
 
   it("divides its limits among shards and backs off to a minute", () => {
     const shard = limitsPerShard(4);
-    expect([shard.maxBytes, shard.maxSegments]).toEqual([SPILL_MAX_BYTES / 4, SPILL_MAX_SEGMENTS / 4]);
+    expect({ maxBytes: shard.maxBytes, maxSegments: shard.maxSegments }).toEqual({
+      maxBytes: SPILL_MAX_BYTES / 4,
+      maxSegments: SPILL_MAX_SEGMENTS / 4,
+    });
     expect([1, 2, 3, 6, 7, 50].map(shippingBackoffMs)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
   });
 });

@@ -20,7 +20,10 @@ describe.each(BOUNDS)("%s", (name, min, max) => {
 
   it("may be null, absent, or an integer in its bounds, however JSON writes it", () => {
     for (const text of ["null", String(min), String(max), `${max}.0`, `${min}e0`, "1e2", "100.00E-0"])
-      expect([text, numberFault(JSON.parse(`{"${name}":${text}}`))]).toEqual([text, null]);
+      expect({ text, numberFault: numberFault(JSON.parse(`{"${name}":${text}}`)) }).toEqual({
+        text,
+        numberFault: null,
+      });
     expect(numberFault({})).toBeNull();
   });
 
@@ -59,7 +62,7 @@ describe.each(BOUNDS)("%s", (name, min, max) => {
       `${max + 1}`,
       "9".repeat(400),
     ])
-      expect([text, numberTextFault(name, text)]).toEqual([text, fault]);
+      expect({ text, numberTextFault: numberTextFault(name, text) }).toEqual({ text, numberTextFault: fault });
   });
 });
 
@@ -84,7 +87,10 @@ describe("the name of a field that decides", () => {
   it.each(["models", "a model", " model", "model ", "max_token", "nn", "\0model", "", "mödel"])(
     "may be part of another name: %j",
     (name) => {
-      expect([isJudgedName(name), spellingFault([name], FIELDS)]).toEqual([false, null]);
+      expect({ isJudgedName: isJudgedName(name), spellingFault: spellingFault([name], FIELDS) }).toEqual({
+        isJudgedName: false,
+        spellingFault: null,
+      });
     },
   );
 

@@ -124,8 +124,12 @@ describe.each(Object.entries(answers))("an echo of the request in %s", (_, answe
           scan.push(bytes.subarray(at, at + 1));
           const usage = scan.usage();
           const { inputTokens, outputTokens } = bill(model, estimate, { kind: "tokens" }, { usage, complete: false });
-          if (usage.final) expect([inputTokens, outputTokens]).toEqual([7, 6]);
-          else expect([Math.min(inputTokens, 50), Math.min(outputTokens, 100)]).toEqual([50, 100]);
+          if (usage.final) expect({ inputTokens, outputTokens }).toEqual({ inputTokens: 7, outputTokens: 6 });
+          else
+            expect({ inputTokens: Math.min(inputTokens, 50), outputTokens: Math.min(outputTokens, 100) }).toEqual({
+              inputTokens: 50,
+              outputTokens: 100,
+            });
         }
         expect(scan.usage()).toMatchObject(whole);
       }),

@@ -160,7 +160,7 @@ describe("the usage of a body", () => {
         const text = `{"prompt_tokens":1,"usage":{"completion_tokens":2},"a":"${some}","usage":{"prompt_tokens": 30, "completion_tokens" :40}${more}}\n`;
         const { reported, upToDate, final } = scan(text, size);
         expect(reported).toEqual({ inputTokens: 30, outputTokens: 40 });
-        expect([upToDate, final]).toEqual([true, true]);
+        expect({ upToDate, final }).toEqual({ upToDate: true, final: true });
       }),
       { numRuns: 50 },
     );

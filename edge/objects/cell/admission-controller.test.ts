@@ -121,7 +121,11 @@ describe("the Cell's admission controller", () => {
             expect(admission.entryCount).toBe(scheduler.inFlight + scheduler.queued + refused + subCalls);
           }
           for (const entry of entries) admission.abandon(entry);
-          expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);
+          expect({ inFlight: scheduler.inFlight, queued: scheduler.queued, entryCount: admission.entryCount }).toEqual({
+            inFlight: 0,
+            queued: 0,
+            entryCount: 0,
+          });
           await vi.advanceTimersByTimeAsync(6_000);
           const written = [...rows.map((row) => row.request_id), ...elsewhere].sort();
           expect(written).toEqual(entries.map((entry) => entry.request.requestId).sort());
@@ -150,12 +154,17 @@ describe("the Cell's admission controller", () => {
     await admission.decision(holder);
     const waiting = admission.arrive(requestOf(1, 0));
     const adopted = admission.adopt(holder.request);
-    expect([scheduler.inFlight, scheduler.queued, waiting.decision, admission.entryCount]).toEqual([1, 1, null, 2]);
+    expect({
+      inFlight: scheduler.inFlight,
+      queued: scheduler.queued,
+      decision: waiting.decision,
+      entryCount: admission.entryCount,
+    }).toEqual({ inFlight: 1, queued: 1, decision: null, entryCount: 2 });
     admission.abandon(holder);
-    expect([scheduler.inFlight, rows]).toEqual([1, []]);
+    expect({ inFlight: scheduler.inFlight, rows }).toEqual({ inFlight: 1, rows: [] });
     await admission.settle(adopted, { row: holder.request.row, actualTokens: 5 });
     expect(await admission.decision(waiting)).toMatchObject({ verdict: "granted" });
-    expect([scheduler.inFlight, rows.length]).toEqual([1, 1]);
+    expect({ inFlight: scheduler.inFlight, rows: rows.length }).toEqual({ inFlight: 1, rows: 1 });
   });
 
   it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
@@ -219,7 +228,7 @@ describe("the Cell's admission controller", () => {
       await admission.decision(again);
       await admission.settle(again, { row: request.row, actualTokens: uses });
       await drain(world);
-      expect([used(), world.rows.length]).toEqual([charged, 1]);
+      expect({ used: used(), rows: world.rows.length }).toEqual({ used: charged, rows: 1 });
     },
   );
 
@@ -230,7 +239,11 @@ describe("the Cell's admission controller", () => {
     await admission.decision(admission.adopt(request));
     await admission.settle(admission.adopt(request), { row: request.row, actualTokens: 5 });
     for (const late of [admission.adopt(request), admission.arrive(request)]) {
-      expect([scheduler.inFlight, admission.entryCount, admission.hold(request.requestId)]).toEqual([0, 0, null]);
+      expect({
+        inFlight: scheduler.inFlight,
+        entryCount: admission.entryCount,
+        hold: admission.hold(request.requestId),
+      }).toEqual({ inFlight: 0, entryCount: 0, hold: null });
       await expect(admission.decision(late)).rejects.toThrow("the permit has ended");
       admission.abandon(late);
     }
@@ -271,13 +284,22 @@ describe("the Cell's admission controller", () => {
     const { admission, scheduler } = admissionHarnessOf("weighted", 1);
     const first = admission.arrive({ ...requestOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
     const next = admission.arrive(requestOf(1, 0));
-    expect([first.decision, next.decision, scheduler.inFlight, scheduler.queued]).toEqual([null, null, 1, 1]);
+    expect({
+      firstDecision: first.decision,
+      nextDecision: next.decision,
+      inFlight: scheduler.inFlight,
+      queued: scheduler.queued,
+    }).toEqual({ firstDecision: null, nextDecision: null, inFlight: 1, queued: 1 });
     expect(await admission.decision(first)).toMatchObject({
       verdict: "refused",
       refusal: { code: "token_budget_exceeded", retryAfterMs: 1 },
     });
     expect(await admission.decision(next)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
-    expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([1, 0, 2]);
+    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued, entryCount: admission.entryCount }).toEqual({
+      inFlight: 1,
+      queued: 0,
+      entryCount: 2,
+    });
     expect(scheduler.snapshot(0).tenants.find((tenant) => tenant.tenantId === "t1")?.servedTokens).toBe(0);
   });
 
@@ -295,7 +317,7 @@ describe("the Cell's admission controller", () => {
       waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict),
     );
     expect(new Set(verdicts)).toEqual(new Set(["refused"]));
-    expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
+    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({ inFlight: 0, queued: 0 });
   });
 
   it("bills a request whose holder is gone when its grant was used at once, or was reported to be in use", () => {
@@ -323,7 +345,10 @@ describe("10,000 waiting requests", () => {
     for (let number = 1; number <= 10_000; number += 1) admission.arrive(requestOf(number, 0));
     looked.mockClear();
     for (let at = 0; at < 1_000; at += 1) revisions.note([{ kind: "key", id: `k${at}`, rev: 2 }], 0);
-    expect([compared.mock.calls.length, looked.mock.calls.length]).toEqual([0, 0]);
+    expect({ comparedCalls: compared.mock.calls.length, lookedCalls: looked.mock.calls.length }).toEqual({
+      comparedCalls: 0,
+      lookedCalls: 0,
+    });
     admission.abandon(first);
     expect(scheduler.queued).toBe(9_999);
     expect(compared).toHaveBeenCalledTimes(1);

@@ -31,7 +31,10 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
       const request = budgetRequestOf(`r${life}`, limits, needOf(50));
       gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
-      expect([verdicts.get(request.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
+      expect({ get: verdicts.get(request.requestId), alerts }).toEqual({
+        get: { kind: "ok", level: null },
+        alerts: [],
+      });
       gateway.settle(request, { tokens: 7, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(11_000);
       const { account } = budgets.core("tenant-1").read("tenant", limits, Date.now());

@@ -105,7 +105,11 @@ describe("a Cell's budgets", () => {
     budgets.failNext = 1;
     gateway.reserve(requestOf("r1", CAPS));
     await vi.advanceTimersByTimeAsync(0);
-    expect([verdicts.get("r1")?.kind, budgets.calls, alerts]).toEqual(["ok", 2, []]);
+    expect({ kind: verdicts.get("r1")?.kind, calls: budgets.calls, alerts }).toEqual({
+      kind: "ok",
+      calls: 2,
+      alerts: [],
+    });
   });
 
   it.each(ALL_WAYS)("refuse with fail-closed when the object fails twice: %o", async (caps, code, key) => {
@@ -114,7 +118,7 @@ describe("a Cell's budgets", () => {
     gateway.reserve(requestOf("r1", caps));
     await vi.advanceTimersByTimeAsync(0);
     expect(verdicts.get("r1")).toEqual({ kind: "refused", refusal: { code, retryAfterMs: null, level: null } });
-    expect([alerts, gateway.unchecked]).toEqual([[`${key}_closed`], 0]);
+    expect({ alerts, unchecked: gateway.unchecked }).toEqual({ alerts: [`${key}_closed`], unchecked: 0 });
   });
 
   it.each(ALL_WAYS)("let through with fail-open when the object is silent for 1 s: %o", async (caps, _code, key) => {
@@ -125,7 +129,7 @@ describe("a Cell's budgets", () => {
     expect(verdicts.size).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
     expect(verdicts.get("r1")).toEqual({ kind: "ok", level: null });
-    expect([alerts, gateway.unchecked]).toEqual([[`${key}_open`], 1]);
+    expect({ alerts, unchecked: gateway.unchecked }).toEqual({ alerts: [`${key}_open`], unchecked: 1 });
   });
 
   it.each([true, false])(
@@ -137,7 +141,7 @@ describe("a Cell's budgets", () => {
       await vi.advanceTimersByTimeAsync(0);
       const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
       for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
-      expect([alerts, gateway.unchecked]).toEqual([[], 0]);
+      expect({ alerts, unchecked: gateway.unchecked }).toEqual({ alerts: [], unchecked: 0 });
     },
   );
 

@@ -65,7 +65,12 @@ describe("an exchange", () => {
     const entry = stage.world.admission.arrive(request);
     const { session, answer } = stage.open(request);
     stage.exchanges.end(session);
-    expect([answer.decided, entry.decision?.verdict, stage.load, stage.rows]).toEqual([[], "granted", [1, 0, 1], []]);
+    expect({ decided: answer.decided, verdict: entry.decision?.verdict, load: stage.load, rows: stage.rows }).toEqual({
+      decided: [],
+      verdict: "granted",
+      load: [1, 0, 1],
+      rows: [],
+    });
   });
 
   it("takes the row of a request that it does not know as one that may have come before", () => {
@@ -93,6 +98,6 @@ describe("an exchange", () => {
     const stage = new ExchangeControllerHarness(1);
     const broken = { ...admissionRequestOf("two", "t"), revs: null } as unknown as AdmissionRequest;
     expect(() => stage.open(admissionRequestOf("one", "t"), broken)).toThrow();
-    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], [["one", 499, 10]]]);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["one", 499, 10]] });
   });
 });

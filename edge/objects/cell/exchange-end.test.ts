@@ -17,7 +17,10 @@ describe("a session that ends", () => {
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(two)] });
     stage.exchanges.end(session);
     stage.exchanges.end(session);
-    expect([stage.load, stage.rows.filter(([, status]) => status === 499)]).toEqual([[0, 0, 0], [["one", 499, 10]]]);
+    expect({ load: stage.load, rows: stage.rows.filter(([, status]) => status === 499) }).toEqual({
+      load: [0, 0, 0],
+      rows: [["one", 499, 10]],
+    });
     expect(() => stage.exchanges.exchange(session, EMPTY_MESSAGE)).toThrow("the session is over");
   });
 
@@ -29,7 +32,7 @@ describe("a session that ends", () => {
     stage.world.admission.hold("two");
     stage.exchanges.end(session);
     await stage.pass(1_000);
-    expect([stage.load, stage.rows]).toEqual([[1, 1, 2], []]);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 1, 2], rows: [] });
   });
 
   it("keeps the place of a waiting request for some seconds, and writes of one that has not come back that it left", async () => {
@@ -40,15 +43,15 @@ describe("a session that ends", () => {
       admissionRequestOf("takes", "t"),
     );
     stage.exchanges.end(session);
-    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], [["holder", 499, 10]]]);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["holder", 499, 10]] });
     await stage.pass(5_999);
     const taken = stage.world.admission.hold("takes");
-    expect([taken?.decision?.verdict, stage.load]).toEqual(["granted", [1, 0, 1]]);
+    expect({ verdict: taken?.decision?.verdict, load: stage.load }).toEqual({ verdict: "granted", load: [1, 0, 1] });
     await stage.pass(1);
     expect(stage.rows.slice(1)).toEqual([["waits", 499, 0]]);
     if (taken !== null) await stage.world.admission.settle(taken, { row: taken.request.row, actualTokens: 0 });
     expect(stage.rows.slice(2)).toEqual([["takes", 0, 0]]);
-    expect([stage.load, stage.world.admission.hold("waits")]).toEqual([[0, 0, 0], null]);
+    expect({ load: stage.load, hold: stage.world.admission.hold("waits") }).toEqual({ load: [0, 0, 0], hold: null });
   });
 
   it("has the place of a request judged again when the request comes back", async () => {
@@ -60,9 +63,12 @@ describe("a session that ends", () => {
     stage.world.revisions.note([{ kind: "key", id: "k1", rev: 6 }], 0);
     const back = stage.world.admission.hold("waits");
     if (back === null) throw new Error("its place is lost");
-    expect([back.decision, stage.load]).toMatchObject([{ verdict: "stale", items: [{ rev: 6 }] }, [1, 0, 2]]);
+    expect({ decision: back.decision, load: stage.load }).toMatchObject({
+      decision: { verdict: "stale", items: [{ rev: 6 }] },
+      load: [1, 0, 2],
+    });
     await stage.world.admission.settle(back, { row: back.request.row, actualTokens: 0 });
-    expect([stage.load, stage.rows]).toEqual([[1, 0, 1], [["waits", 0, 0]]]);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [["waits", 0, 0]] });
   });
 
   it("leaves one correct row of a request that comes back, and charges what it used", async () => {
@@ -101,7 +107,7 @@ describe("a session that ends", () => {
     const granted = vi.spyOn(stage.world.scheduler, "apply");
     stage.exchanges.end(session);
     expect(granted.mock.results.flatMap(({ value }) => value)).toEqual([]);
-    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], []]);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
   });
 
   it("charges a request once that was charged for its lost grant and then loses its next place as well", async () => {
@@ -123,7 +129,10 @@ describe("a session that ends", () => {
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(request)] });
     stage.world.admission.abandon(lost);
     await stage.pass(0);
-    expect([stage.recorded.map((row) => row.request_id), stage.load]).toEqual([["one"], [0, 0, 0]]);
+    expect({ recorded: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
+      recorded: ["one"],
+      load: [0, 0, 0],
+    });
   });
 
   it("does not bill a request that leaves while it takes a permit of its own and its grant is being sent in the session", async () => {
@@ -144,9 +153,15 @@ describe("a session that ends", () => {
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
     stage.world.admission.abandon(stage.world.admission.arrive({ ...request, waitedMs: 0 }));
     await stage.world.admission.settle(holder, endOf(holder.request));
-    expect([verdicts(stage.open(request).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    expect({ verdicts: verdicts(stage.open(request).answer), load: stage.load }).toEqual({
+      verdicts: [],
+      load: [0, 0, 0],
+    });
     await stage.pass(6_000);
-    expect([verdicts(stage.open(request).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    expect({ verdicts: verdicts(stage.open(request).answer), load: stage.load }).toEqual({
+      verdicts: [],
+      load: [0, 0, 0],
+    });
   });
 
   it("counts once in the tenant's served tokens what a request used, though the request went on under another permit", async () => {

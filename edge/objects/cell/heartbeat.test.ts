@@ -44,7 +44,7 @@ describe("the heartbeat of a Cell", () => {
     const { heartbeat, waiting, did, state, beats } = beating();
     heartbeat.wake();
     heartbeat.wake();
-    expect([did, state.passed]).toEqual([["sample"], 0]);
+    expect({ did, passed: state.passed }).toEqual({ did: ["sample"], passed: 0 });
     await beats(5);
     expect(state.passed).toBe(5);
     expect(did).toEqual([...Array.from({ length: 6 }, () => "sample"), "save", "report", "save", "rest"]);

@@ -31,7 +31,10 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
   pass(2);
   await admission.settle(ends, { row: ends.request.row, actualTokens: 10 });
   // The one that has waited longer is passed over.
-  expect([first.decision?.verdict, second.decision?.verdict]).toEqual(["stale", "granted"]);
+  expect({ firstVerdict: first.decision?.verdict, secondVerdict: second.decision?.verdict }).toEqual({
+    firstVerdict: "stale",
+    secondVerdict: "granted",
+  });
   const third = admission.arrive(requestOf("waits too", "here"));
   pass(3);
   expect([lost, third].map((entry) => [admission.holds(entry), entry.decision?.verdict])).toEqual([
@@ -40,11 +43,11 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
   ]);
   pass(1);
   expect([admission.holds(lost), admission.holds(first), third.decision?.verdict]).toEqual([false, false, "granted"]);
-  expect([scheduler.inFlight, scheduler.queued, rows.map(({ request_id }) => request_id)]).toEqual([
-    2,
-    0,
-    ["ends", "lost"],
-  ]);
+  expect({
+    inFlight: scheduler.inFlight,
+    queued: scheduler.queued,
+    rows: rows.map(({ request_id }) => request_id),
+  }).toEqual({ inFlight: 2, queued: 0, rows: ["ends", "lost"] });
   expect(holders.lifeFor("cut off", "life")).toBe("life/1");
 });
 
@@ -161,7 +164,7 @@ describe("a grant that may not have arrived", () => {
       const lost = admission.arrive(requestOf("asks again", "cut off"));
       expect(lost.decision?.verdict).toBe("granted");
       lostBy[way](harness, lost);
-      expect([admission.holds(lost), scheduler.inFlight]).toEqual([false, 0]);
+      expect({ holds: admission.holds(lost), inFlight: scheduler.inFlight }).toEqual({ holds: false, inFlight: 0 });
       const again = admission.arrive({ ...requestOf("asks again", "cut off"), waitedMs: 0 });
       const settlement = { row: { ...again.request.row, status_code: 200, total_tokens: 3 }, actualTokens: 3 };
       await admission.settle(again, settlement);
@@ -231,7 +234,10 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     pass(2);
     for (const [done, entry] of running.entries()) {
       await settle(entry);
-      expect([scheduler.inFlight, verdicts().filter((verdict) => verdict === "granted").length]).toEqual([4, done + 1]);
+      expect({
+        inFlight: scheduler.inFlight,
+        verdicts: verdicts().filter((verdict) => verdict === "granted").length,
+      }).toEqual({ inFlight: 4, verdicts: done + 1 });
     }
     expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", "stale", "stale"]);
     expect(scheduler.queued).toBe(4);
@@ -253,8 +259,14 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     pass(2);
     await settle(running[0] as AdmissionEntry);
     const back = admission.arrive({ ...requestOf("g1", "cut off"), waitedMs: 0 });
-    expect([back.decision, verdicts()]).toEqual([null, ["granted", undefined, undefined, undefined, undefined]]);
+    expect({ decision: back.decision, verdicts: verdicts() }).toEqual({
+      decision: null,
+      verdicts: ["granted", undefined, undefined, undefined, undefined],
+    });
     await settle(running[1] as AdmissionEntry);
-    expect([back.decision?.verdict, verdicts()[1]]).toEqual(["granted", undefined]);
+    expect({ verdict: back.decision?.verdict, verdicts: verdicts()[1] }).toEqual({
+      verdict: "granted",
+      verdicts: undefined,
+    });
   });
 });

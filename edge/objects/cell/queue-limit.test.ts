@@ -14,11 +14,11 @@ describe("a tenant's queue", () => {
     admission.arrive(admissionRequestOf("holder", "a"));
     const queued = ["1", "2", "3"].map((id) => admission.arrive(admissionRequestOf(id, "a")));
     const beyond = admission.arrive(admissionRequestOf("4", "a"));
-    expect([beyond.decision, queued.map((entry) => entry.decision), scheduler.queued]).toEqual([
-      FULL,
-      [null, null, null],
-      3,
-    ]);
+    expect({
+      decision: beyond.decision,
+      queued: queued.map((entry) => entry.decision),
+      schedulerQueued: scheduler.queued,
+    }).toEqual({ decision: FULL, queued: [null, null, null], schedulerQueued: 3 });
     expect(admission.arrive(admissionRequestOf("other", "b")).decision).toBeNull();
     const row = { ...beyond.request.row, status_code: 429, admission: "rejected" as const };
     await admission.settle(beyond, { row, actualTokens: 0 });

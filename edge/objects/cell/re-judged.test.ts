@@ -44,7 +44,12 @@ describe("a waiting request whose tenant changed", () => {
     expect(stale.decision).toBeNull();
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     expect(await admission.decision(stale)).toEqual({ verdict: "stale", items: [{ kind: "tenant", id: "a", rev: 2 }] });
-    expect([stale.slot, next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual([null, "granted", 1, 1]);
+    expect({
+      slot: stale.slot,
+      verdict: next.decision?.verdict,
+      inFlight: scheduler.inFlight,
+      queued: scheduler.queued,
+    }).toEqual({ slot: null, verdict: "granted", inFlight: 1, queued: 1 });
     expect(scheduler.snapshot(0).tenants.find(({ tenantId }) => tenantId === "a")?.servedTokens).toBe(0);
     expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
   });
@@ -97,7 +102,10 @@ describe("a waiting request whose tenant changed", () => {
       // another request has the slot while this one reads its records
       holder = admission.arrive(requestOf(`other${rev}`, "b"));
       entry = admission.arrive(requestOf("1", "a", rev));
-      expect([holder.decision?.verdict, entry.decision]).toEqual(["granted", null]);
+      expect({ verdict: holder.decision?.verdict, decision: entry.decision }).toEqual({
+        verdict: "granted",
+        decision: null,
+      });
     }
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     expect(entry.decision?.verdict).toBe("granted");
@@ -117,7 +125,11 @@ describe("a waiting request whose tenant changed", () => {
       row: { ...gone.request.row, status_code: 499, admission: "queued" },
       actualTokens: 0,
     });
-    expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);
+    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued, entryCount: admission.entryCount }).toEqual({
+      inFlight: 0,
+      queued: 0,
+      entryCount: 0,
+    });
     expect(rows.slice(1).map((one) => [one.request_id, one.status_code, one.admission, one.queue_wait_ms])).toEqual([
       ["refused", 403, "rejected", 7],
       ["gone", 499, "queued", 7],
@@ -153,10 +165,14 @@ describe("a request whose tenant changed while its tokens were on their way", ()
     const { admission, scheduler } = world;
     const first = admission.arrive(requestOf("first", "a", 1, tokensPerMinute));
     const next = admission.arrive(requestOf("next", "b"));
-    expect([first.decision, scheduler.inFlight]).toEqual([null, 1]);
+    expect({ decision: first.decision, inFlight: scheduler.inFlight }).toEqual({ decision: null, inFlight: 1 });
     change(world, "a", 2);
     expect(await admission.decision(first)).toMatchObject({ verdict: "stale" });
-    expect([next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual(["granted", 1, 1]);
+    expect({ verdict: next.decision?.verdict, inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({
+      verdict: "granted",
+      inFlight: 1,
+      queued: 1,
+    });
     const back = admission.arrive(requestOf("first", "a", 2));
     await admission.settle(next, { row: next.request.row, actualTokens: 10 });
     expect(await admission.decision(back)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
@@ -222,7 +238,10 @@ describe("judging again", () => {
     const changes = Array.from({ length: 1000 }, (_, key) => ({ kind: "key" as const, id: `k${key}`, rev: 2 }));
     revisions.note(changes, 1);
     for (const { id } of changes) admission.apply({ type: "tenant", id });
-    expect([compared.mock.calls.length, world.budgets.calls]).toEqual([0, trips]);
+    expect({ comparedCalls: compared.mock.calls.length, worldCalls: world.budgets.calls }).toEqual({
+      comparedCalls: 0,
+      worldCalls: trips,
+    });
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });

@@ -29,7 +29,7 @@ describe("a long queue of a tenant with no budget left", () => {
     expect(poor.map((entry) => entry.decision?.verdict)).toEqual(poor.map(() => "refused"));
     expect(rich.map((entry) => entry.decision?.verdict)).toEqual(["granted", "granted"]);
     expect(budgets.calls).toBeLessThan(6);
-    expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
+    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({ inFlight: 2, queued: 0 });
   });
 
   it("is refused together with its first request when its budget object does not answer", async () => {
@@ -48,7 +48,7 @@ describe("a long queue of a tenant with no budget left", () => {
     }
     expect(poor.map((entry) => entry.decision?.verdict)).toEqual(poor.map(() => "refused"));
     expect(rich.map((entry) => entry.decision?.verdict)).toEqual(["granted", "granted"]);
-    expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
+    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({ inFlight: 2, queued: 0 });
   });
 
   it("is shown as waiting for its budget while it holds slots", () => {

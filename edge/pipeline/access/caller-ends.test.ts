@@ -73,7 +73,11 @@ describe.each(ENDS)("the end of a %s", (_, ending, status, code) => {
     world.key = keyOf(ending(world.nowMs + 1000));
     world.model = modelOf({ cache_enabled: true });
     expect(await outcome(world, slowBody(world))).toMatchObject({ status, code });
-    expect([world.requests, world.hits, world.upstreamCalls]).toEqual([[], [], []]);
+    expect({ requests: world.requests, hits: world.hits, upstreamCalls: world.upstreamCalls }).toEqual({
+      requests: [],
+      hits: [],
+      upstreamCalls: [],
+    });
   });
 });
 
@@ -88,17 +92,20 @@ it("the end of a key counts when it comes while a guard model examines the input
     return Response.json({ choices: [{ message: { content: "safe" } }] });
   };
   expect(await answered).toMatchObject({ status: 403, code: "api_key_expired" });
-  expect([world.requests.length, world.upstreamCalls.length]).toEqual([0, 1]);
+  expect({ requests: world.requests.length, upstreamCalls: world.upstreamCalls.length }).toEqual({
+    requests: 0,
+    upstreamCalls: 1,
+  });
 });
 
 it("an ended secret stands for nobody: its row has neither tenant nor key", async () => {
   const world = new TestPipeline();
   world.key = keyOf({ secret_until_ms: world.nowMs, disabled: true });
   const { code, rows } = await outcome(world);
-  expect([code, rows.map(({ tenant_id, key_id }) => [tenant_id, key_id].join(" "))]).toEqual([
-    "invalid_api_key",
-    [expect.stringMatching(/^[0-]+ [0-]+$/)],
-  ]);
+  expect({ code, rows: rows.map(({ tenant_id, key_id }) => [tenant_id, key_id].join(" ")) }).toEqual({
+    code: "invalid_api_key",
+    rows: [expect.stringMatching(/^[0-]+ [0-]+$/)],
+  });
 });
 
 describe("the list of a key", () => {

@@ -75,7 +75,10 @@ describe("a slot whose Cell was reset", () => {
     settler.abandon();
     claimed.resolve(adopted);
     await world.settled();
-    expect([adopted.disposed, world.permit.disposed]).toEqual([true, false]);
+    expect({ adoptedDisposed: adopted.disposed, worldDisposed: world.permit.disposed }).toEqual({
+      adoptedDisposed: true,
+      worldDisposed: false,
+    });
   });
 });
 
@@ -116,7 +119,11 @@ describe("a slot that is held by its isolate's session", () => {
     expect(adoptions).toBe(1);
     settler.end({ statusCode: 200 });
     await world.settled();
-    expect([adopted.settlement?.row.status_code, world.permit.settlement, adoptions]).toEqual([200, null, 1]);
+    expect({
+      status_code: adopted.settlement?.row.status_code,
+      settlement: world.permit.settlement,
+      adoptions,
+    }).toEqual({ status_code: 200, settlement: null, adoptions: 1 });
   });
 
   it("needs none when it ends before", async () => {
@@ -124,7 +131,10 @@ describe("a slot that is held by its isolate's session", () => {
     settler.end({ statusCode: 200 });
     await pass(2_000);
     await world.settled();
-    expect([world.permit.settlement?.row.status_code, adoptions]).toEqual([200, 0]);
+    expect({ status_code: world.permit.settlement?.row.status_code, adoptions }).toEqual({
+      status_code: 200,
+      adoptions: 0,
+    });
   });
 
   it("is adopted when the session is lost, although its Cell was away when it was a second old", async () => {

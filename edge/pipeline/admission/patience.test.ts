@@ -80,10 +80,13 @@ describe("a Cell without an owner", () => {
 
   it("is not waited for without patience, and not after the clock was set back", async () => {
     const impatient = betweenOwners(1, 0);
-    expect([await impatient.answer(), impatient.seen.pausesMs]).toEqual([503, []]);
+    expect({ answer: await impatient.answer(), pausesMs: impatient.seen.pausesMs }).toEqual({
+      answer: 503,
+      pausesMs: [],
+    });
     const back = betweenOwners(Number.POSITIVE_INFINITY, 25_000);
     back.seen.onPause = () => (back.seen.nowMs -= 10_000);
-    expect([await back.answer(), back.seen.pausesMs]).toEqual([503, [100]]);
+    expect({ answer: await back.answer(), pausesMs: back.seen.pausesMs }).toEqual({ answer: 503, pausesMs: [100] });
   });
 
   it("is waited for anew after an owner has answered, however long ago the first one was lost", async () => {
@@ -129,7 +132,11 @@ describe("a Cell without an owner", () => {
       if (leaves) seen.onPause = () => seen.client.abort();
       expect(await answer()).toBe(status);
       expect(world.orphans).toMatchObject([{ status_code: status, admission }]);
-      expect([lost.settlement, lost.disposed, world.recorded]).toEqual([null, true, []]);
+      expect({ settlement: lost.settlement, disposed: lost.disposed, recorded: world.recorded }).toEqual({
+        settlement: null,
+        disposed: true,
+        recorded: [],
+      });
     }
   });
 
@@ -150,10 +157,17 @@ describe("a Cell without an owner", () => {
       ({ length }) => length > 0,
     );
     expect(world.orphans).toMatchObject([{ status_code: 503, total_ms: 25_000 }]);
-    expect([silences, seen.pausesMs, world.upstreamCalls]).toEqual([[1_000, 24_000], [], []]);
+    expect({ silences, pausesMs: seen.pausesMs, upstreamCalls: world.upstreamCalls }).toEqual({
+      silences: [1_000, 24_000],
+      pausesMs: [],
+      upstreamCalls: [],
+    });
     until.resolve();
     expect(await answered).toBe(503);
-    expect([permit.settlement?.actualTokens, permit.disposed]).toEqual([0, true]);
+    expect({ actualTokens: permit.settlement?.actualTokens, disposed: permit.disposed }).toEqual({
+      actualTokens: 0,
+      disposed: true,
+    });
   });
 
   it("is not asked again when the patience ended by a timer that was early", async () => {
@@ -169,7 +183,7 @@ describe("a Cell without an owner", () => {
       ({ length }) => length > 0,
     );
     expect(world.orphans).toMatchObject([{ status_code: 503 }]);
-    expect([seen.calls, seen.pausesMs]).toEqual([1, []]);
+    expect({ calls: seen.calls, pausesMs: seen.pausesMs }).toEqual({ calls: 1, pausesMs: [] });
     until.resolve();
     expect(await answered).toBe(503);
   });
@@ -181,13 +195,17 @@ describe("a Cell without an owner", () => {
       silences.push(ms);
       await aborted(signal);
     };
-    expect([await answer(), seen.pausesMs, silences]).toEqual([404, [50], [1_000, 1_000]]);
+    expect({ answer: await answer(), pausesMs: seen.pausesMs, silences }).toEqual({
+      answer: 404,
+      pausesMs: [50],
+      silences: [1_000, 1_000],
+    });
   });
 
   it("gets no request whose key was disabled meanwhile", async () => {
     const { world, seen, answer } = betweenOwners(1, 25_000);
     seen.onPause = () => Object.assign(world, { key: keyOf({ disabled: true }) });
-    expect([await answer(), seen.calls]).toEqual([403, 1]);
+    expect({ answer: await answer(), calls: seen.calls }).toEqual({ answer: 403, calls: 1 });
     expect(world.upstreamCalls).toEqual([]);
   });
 });
@@ -204,10 +222,7 @@ describe("budgets without an owner", () => {
     const [first, second] = [new TestPermit(), new TestPermit()];
     world.answers.push(refused("budget_check_failed", first), refused("key_budget_check_failed", second));
     expect(await answer()).toBe(404);
-    expect([seen.pausesMs, waited]).toEqual([
-      [100, 200],
-      [null, 100, 300],
-    ]);
+    expect({ pausesMs: seen.pausesMs, waited }).toEqual({ pausesMs: [100, 200], waited: [null, 100, 300] });
     expect([first, second].map(({ disposed, settlement }) => [disposed, settlement])).toEqual([
       [true, null],
       [true, null],
@@ -224,17 +239,23 @@ describe("budgets without an owner", () => {
         refusal: { code: "budget_check_failed", retryAfterMs: null, level: null },
       });
     world.answers.push(...permits.map((permit) => ({ verdict: "waiting", permit }) as const));
-    expect([await answer(), seen.pausesMs]).toEqual([503, [100, 150]]);
+    expect({ answer: await answer(), pausesMs: seen.pausesMs }).toEqual({ answer: 503, pausesMs: [100, 150] });
   });
 
   it("refuse when the patience is over, and at once without any", async () => {
     const patient = betweenOwners(0, 250);
     const permits = [new TestPermit(), new TestPermit(), new TestPermit()];
     patient.world.answers.push(...permits.map((permit) => refused("budget_check_failed", permit)));
-    expect([await patient.answer(), patient.seen.pausesMs]).toEqual([503, [100, 150]]);
+    expect({ answer: await patient.answer(), pausesMs: patient.seen.pausesMs }).toEqual({
+      answer: 503,
+      pausesMs: [100, 150],
+    });
     expect(permits.map(({ settlement }) => settlement?.row.status_code)).toEqual([undefined, undefined, 503]);
     const impatient = betweenOwners(0, 0);
     impatient.world.answers.push(refused("budget_check_failed", new TestPermit()));
-    expect([await impatient.answer(), impatient.seen.pausesMs]).toEqual([503, []]);
+    expect({ answer: await impatient.answer(), pausesMs: impatient.seen.pausesMs }).toEqual({
+      answer: 503,
+      pausesMs: [],
+    });
   });
 });

@@ -61,10 +61,17 @@ describe("a request that is judged again at its turn", () => {
     waiting.turn(CHANGED);
     expect((await waiting.answered).status).toBe(404);
     const [first, again] = waiting.world.requests;
-    expect([first?.waitedMs, again?.waitedMs, again?.requestId]).toEqual([null, 40, first?.requestId]);
+    expect({ firstWaitedMs: first?.waitedMs, againWaitedMs: again?.waitedMs, requestId: again?.requestId }).toEqual({
+      firstWaitedMs: null,
+      againWaitedMs: 40,
+      requestId: first?.requestId,
+    });
     expect(again).toMatchObject({ tenant: { name: "renamed", weight: 7 }, revs: expect.arrayContaining([...CHANGED]) });
     expect(waiting.world.forgotten).toEqual([`tenant ${tenantOf().id}`]);
-    expect([waiting.place.disposed, waiting.place.settlement]).toEqual([true, null]);
+    expect({ disposed: waiting.place.disposed, settlement: waiting.place.settlement }).toEqual({
+      disposed: true,
+      settlement: null,
+    });
     expect(waiting.world.permit.settlement?.row).toMatchObject({ status_code: 404 });
   });
 
@@ -122,12 +129,15 @@ describe("a request that is judged again at its turn", () => {
       change(waiting.world);
       waiting.turn(CHANGED);
       expect(await waiting.answered).toMatchObject({ status, code });
-      expect([waiting.world.requests.length, waiting.world.upstreamCalls, waiting.place.disposed]).toEqual([
-        1,
-        [],
-        true,
-      ]);
-      expect([waiting.world.recorded, waiting.world.orphans]).toEqual([[], []]);
+      expect({
+        requests: waiting.world.requests.length,
+        upstreamCalls: waiting.world.upstreamCalls,
+        disposed: waiting.place.disposed,
+      }).toEqual({ requests: 1, upstreamCalls: [], disposed: true });
+      expect({ recorded: waiting.world.recorded, orphans: waiting.world.orphans }).toEqual({
+        recorded: [],
+        orphans: [],
+      });
       expect(waiting.place.settlement).toMatchObject({
         actualTokens: 0,
         row: {
@@ -167,8 +177,14 @@ describe("a request that is judged again at its turn", () => {
     await asked(waiting);
     waiting.turn(CHANGED, { verdict: "stale", items: CHANGED }, { verdict: "stale", items: CHANGED });
     expect(await waiting.answered).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect([waiting.world.requests.length, waiting.place.settlement?.row.status_code]).toEqual([3, 503]);
-    expect([waiting.world.upstreamCalls, waiting.world.recorded, waiting.world.orphans]).toEqual([[], [], []]);
+    expect({ requests: waiting.world.requests.length, status_code: waiting.place.settlement?.row.status_code }).toEqual(
+      { requests: 3, status_code: 503 },
+    );
+    expect({
+      upstreamCalls: waiting.world.upstreamCalls,
+      recorded: waiting.world.recorded,
+      orphans: waiting.world.orphans,
+    }).toEqual({ upstreamCalls: [], recorded: [], orphans: [] });
   });
 
   it("is judged as often as its records change", async () => {
@@ -178,7 +194,11 @@ describe("a request that is judged again at its turn", () => {
     next.decided.resolve({ verdict: "stale", items: CHANGED });
     waiting.turn(CHANGED, { verdict: "waiting", permit: next });
     expect((await waiting.answered).status).toBe(404);
-    expect([waiting.place.disposed, next.disposed, waiting.world.requests.length]).toEqual([true, true, 3]);
+    expect({
+      waitingDisposed: waiting.place.disposed,
+      nextDisposed: next.disposed,
+      requests: waiting.world.requests.length,
+    }).toEqual({ waitingDisposed: true, nextDisposed: true, requests: 3 });
   });
 
   it("leaves one row when the Cell cannot be reached any more", async () => {
@@ -195,7 +215,11 @@ describe("a request that is judged again at its turn", () => {
     });
     waiting.turn(CHANGED);
     expect(await waiting.answered).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect([world.orphans.length, world.recorded, waiting.place.settlement]).toEqual([1, [], null]);
+    expect({ orphans: world.orphans.length, recorded: world.recorded, settlement: waiting.place.settlement }).toEqual({
+      orphans: 1,
+      recorded: [],
+      settlement: null,
+    });
   });
 
   it("leaves its row to the Cell when its client left while it read its records", async () => {
@@ -210,8 +234,15 @@ describe("a request that is judged again at its turn", () => {
     waiting.turn(CHANGED, { verdict: "waiting", permit: next });
     await waiting.answered;
     const { world } = waiting;
-    expect([world.upstreamCalls, world.recorded, world.orphans]).toEqual([[], [], []]);
-    expect([waiting.place.disposed, next.disposed]).toEqual([true, true]);
+    expect({ upstreamCalls: world.upstreamCalls, recorded: world.recorded, orphans: world.orphans }).toEqual({
+      upstreamCalls: [],
+      recorded: [],
+      orphans: [],
+    });
+    expect({ waitingDisposed: waiting.place.disposed, nextDisposed: next.disposed }).toEqual({
+      waitingDisposed: true,
+      nextDisposed: true,
+    });
   });
 
   it("goes on waiting after a reset of its Cell, and tells the Cell how long it has waited", async () => {
@@ -232,13 +263,16 @@ describe("a queue that is full", () => {
     world.answers = [{ verdict: "refused", refusal, permit: world.permit }];
     const response = await run(world.received());
     await world.settled();
-    expect([response.status, await response.json()]).toEqual([
-      429,
-      { error: { message: "queue is full", type: "rate_limit_error", code: "queue_full", param: null } },
-    ]);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 429,
+      body: { error: { message: "queue is full", type: "rate_limit_error", code: "queue_full", param: null } },
+    });
     const headers = ["retry-after", "retry-after-ms", "x-should-retry"].map((name) => response.headers.get(name));
     expect(headers).toEqual(["1", "1000", null]);
     expect(world.permit.settlement?.row).toMatchObject({ status_code: 429, admission: "rejected" });
-    expect([world.recorded, world.upstreamCalls]).toEqual([[], []]);
+    expect({ recorded: world.recorded, upstreamCalls: world.upstreamCalls }).toEqual({
+      recorded: [],
+      upstreamCalls: [],
+    });
   });
 });

@@ -78,8 +78,15 @@ describe("a slot that is lost", () => {
     await world.settled();
     expect(JSON.parse(rest.slice(rest.indexOf("{")))).toMatchObject({ error: { code: "scheduler_unavailable" } });
     expect(rest).not.toContain("[DONE]");
-    expect([(aborted as AbortSignal | null)?.aborted, world.alerts]).toEqual([true, []]);
-    expect([world.permit.settlement?.row.status_code, world.permit.disposed, seen.released]).toEqual([200, true, 1]);
+    expect({ aborted: (aborted as AbortSignal | null)?.aborted, alerts: world.alerts }).toEqual({
+      aborted: true,
+      alerts: [],
+    });
+    expect({
+      status_code: world.permit.settlement?.row.status_code,
+      disposed: world.permit.disposed,
+      released: seen.released,
+    }).toEqual({ status_code: 200, disposed: true, released: 1 });
   });
 
   it("is 503 before the first byte, and no other attempt follows", async () => {
@@ -92,9 +99,15 @@ describe("a slot that is lost", () => {
       });
     world.adopt = async () => await new Promise<never>(() => undefined);
     const response = await run(input);
-    expect([response.status, await response.json()]).toMatchObject([503, { error: { code: "scheduler_unavailable" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 503,
+      body: { error: { code: "scheduler_unavailable" } },
+    });
     await world.settled();
-    expect([world.upstreamCalls.length, world.permit.settlement?.row.status_code]).toEqual([1, 503]);
+    expect({
+      upstreamCalls: world.upstreamCalls.length,
+      status_code: world.permit.settlement?.row.status_code,
+    }).toEqual({ upstreamCalls: 1, status_code: 503 });
   });
 
   it("is given back when it is adopted all the same", async () => {
@@ -112,7 +125,11 @@ describe("a slot that is lost", () => {
     await world.settled();
     answer.resolve(adopted);
     await new Promise((resolve) => setTimeout(resolve));
-    expect([adopted.disposed, adopted.settlement, world.permit.settlement?.row.status_code]).toEqual([true, null, 503]);
+    expect({
+      disposed: adopted.disposed,
+      settlement: adopted.settlement,
+      status_code: world.permit.settlement?.row.status_code,
+    }).toEqual({ disposed: true, settlement: null, status_code: 503 });
   });
 });
 
@@ -129,8 +146,16 @@ describe("a grant that comes after the lease has ended", () => {
     const response = await run(input);
     await response.text();
     await world.settled();
-    expect([response.status, world.upstreamCalls.length, seen.begun]).toEqual([200, 1, 2]);
-    expect([first.disposed, first.settlement, world.requests[1]?.waitedMs]).toEqual([true, null, 0]);
+    expect({ status: response.status, upstreamCalls: world.upstreamCalls.length, begun: seen.begun }).toEqual({
+      status: 200,
+      upstreamCalls: 1,
+      begun: 2,
+    });
+    expect({ disposed: first.disposed, settlement: first.settlement, waitedMs: world.requests[1]?.waitedMs }).toEqual({
+      disposed: true,
+      settlement: null,
+      waitedMs: 0,
+    });
     expect(world.requests.map(({ leaseMs }) => leaseMs)).toEqual([LEASE_MS, LEASE_MS]);
     expect(world.permit.settlement?.row.status_code).toBe(200);
   });

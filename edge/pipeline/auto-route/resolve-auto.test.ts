@@ -50,7 +50,7 @@ describe("a request for auto", () => {
   it("goes to the best model: its upstream, its row, its header, its admission, and an explanation without tracing", async () => {
     const world = worldOf();
     const { status, model, row, explained } = await ask(world);
-    expect([status, model, row?.model]).toEqual([200, "small", "small"]);
+    expect({ status, model, rowModel: row?.model }).toEqual({ status: 200, model: "small", rowModel: "small" });
     expect(world.requests.map((request) => request.model.name)).toEqual(["small"]);
     expect(
       world.upstreamCalls.map((call) => sentModel(call)).map((sent) => (sent as { model?: string }).model),
@@ -88,7 +88,7 @@ describe("a request for auto", () => {
     const tiny = { model: "auto", prompt: "hello", input: "hello" };
     for (const path of ["/v1/completions", "/v1/embeddings", "/v1/responses"]) {
       const response = await run(world.received({ body: JSON.stringify(tiny) }, path));
-      expect([path, response.status]).toEqual([path, 404]);
+      expect({ path, status: response.status }).toEqual({ path, status: 404 });
     }
     expect((await runOther(world.received({ body: chatOf("x") }, "/x/chat/completions"))).status).toBe(404);
     expect((await ask(world, chatOf("hello", { model: "Auto" }))).code).toBe("model_not_found");
@@ -129,7 +129,7 @@ describe("a request for auto", () => {
     const world = worldOf({ key: keyOf({ tenant }), others });
     const { model, explained } = await ask(world);
     const { excluded } = explained as { excluded: string[] };
-    expect([model, excluded.length]).toEqual(["large", 20]);
+    expect({ model, excluded: excluded.length }).toEqual({ model: "large", excluded: 20 });
     expect(excluded.slice(0, 2)).toEqual(["worn: disabled", "a0: not_permitted"]);
   });
 
@@ -299,7 +299,11 @@ describe("the classifier", () => {
   it("is asked straight, with its own credential and nothing of the client's headers, and leaves no row", async () => {
     const world = judged(async () => says('["poetry"]'));
     const { model, explained } = await ask(world, chatOf("a sonnet, please"), { "openai-beta": "x", "x-own": "y" });
-    expect([model, explained?.["source"], explained?.["tags"]]).toEqual(["large", "classifier", ["poetry"]]);
+    expect({ model, source: explained?.["source"], tags: explained?.["tags"] }).toEqual({
+      model: "large",
+      source: "classifier",
+      tags: ["poetry"],
+    });
     const [call] = judgeCalls(world);
     expect(call?.url).toBe("http://judge.test/v1/chat/completions");
     expect(call?.headers["authorization"]).toBe("Bearer opened sealed");
@@ -310,7 +314,7 @@ describe("the classifier", () => {
       temperature: 0,
       messages: [{ role: "system" }, { role: "user", content: "a sonnet, please" }],
     });
-    expect([world.requests.length, world.recorded]).toEqual([1, []]);
+    expect({ requests: world.requests.length, recorded: world.recorded }).toEqual({ requests: 1, recorded: [] });
   });
 
   it("is asked once per text and tags in 300 s, also when it named nothing", async () => {
@@ -388,7 +392,7 @@ describe("the classifier", () => {
     });
     const response = await run(world.received({ body: chatOf("a sonnet"), signal: leaving.signal }));
     await world.settled();
-    expect([response.status, world.requests]).toEqual([499, []]);
+    expect({ status: response.status, requests: world.requests }).toEqual({ status: 499, requests: [] });
   });
 
   async function untilAborted(signal: AbortSignal): Promise<Response> {

@@ -117,7 +117,11 @@ describe("a form", () => {
       sent += 1;
     });
     expect(await textOf(outgoing.open("a", [], never))).toBe(file(1_000_000) + part("model", "a") + END);
-    expect([outgoing.resendable, reader.segments.length, sent]).toEqual([false, 0, 1]);
+    expect({ resendable: outgoing.resendable, segments: reader.segments.length, sent }).toEqual({
+      resendable: false,
+      segments: 0,
+      sent: 1,
+    });
     expect(() => outgoing.open("a", [], never)).toThrow("has been sent");
   });
 
@@ -133,7 +137,7 @@ describe("a form", () => {
       faults += 1;
     });
     await expect(textOf(body)).rejects.toThrow();
-    expect([outgoing.fault, faults]).toMatchObject([{ code }, 1]);
+    expect({ fault: outgoing.fault, faults }).toMatchObject({ fault: { code }, faults: 1 });
   });
 
   it("of a client that leaves does not count as malformed", async () => {

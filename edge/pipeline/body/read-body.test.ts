@@ -157,7 +157,7 @@ describe("what an upload holds", () => {
     second.send(`{"model":"tiny","messages":[],"x":"${"x".repeat(20_000 * KIB)}"}`);
     second.end();
     const answered = await answer;
-    expect([answered.status, await answered.json()]).toEqual([200, expect.anything()]);
+    expect({ status: answered.status, body: await answered.json() }).toEqual({ status: 200, body: expect.anything() });
     large.breakOff();
     await (await running).text();
     // A timer that fired later would be taken for one of a later test, whose timers are not real.
@@ -195,12 +195,19 @@ describe("the time of a body", () => {
     expect(world.recorded).toEqual([]);
     await pass(world, 2_000);
     const response = await answer;
-    expect([response.status, response.headers.get("x-should-retry")]).toEqual([408, "false"]);
+    expect({ status: response.status, "x-should-retry": response.headers.get("x-should-retry") }).toEqual({
+      status: 408,
+      "x-should-retry": "false",
+    });
     expect(await response.json()).toEqual({
       error: { message: "request body timed out", type: "invalid_request_error", code: "request_timeout", param: null },
     });
     expect(world.recorded).toMatchObject([{ status_code: 408, admission: "rejected" }]);
-    expect([world.requests, world.memory.bodyMemory.usedBytes, vi.getTimerCount()]).toEqual([[], 0, 0]);
+    expect({
+      requests: world.requests,
+      usedBytes: world.memory.bodyMemory.usedBytes,
+      timerCount: vi.getTimerCount(),
+    }).toEqual({ requests: [], usedBytes: 0, timerCount: 0 });
   });
 
   it("ends after 300 s in all, however many bytes come", async () => {

@@ -81,7 +81,7 @@ describe("boons", () => {
 
   it("do not run when the client says so", async () => {
     const { edits, counted } = await boosted([adds("vision")], "lossy, OFF");
-    expect([edits, counted]).toEqual([[], []]);
+    expect({ edits, counted }).toEqual({ edits: [], counted: [] });
   });
 });
 

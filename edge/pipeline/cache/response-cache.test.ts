@@ -56,7 +56,11 @@ describe("a stored answer", () => {
     const world = worldWith();
     expect(await answer(world)).toMatchObject({ status: 200, cache: "hit", stored: true });
     expect(world.recorded).toMatchObject([{ cache_status: "hit", total_tokens: 7, cost_usd: 0, admission: "fast" }]);
-    expect([world.hits.length, world.requests, world.upstreamCalls]).toEqual([1, [], []]);
+    expect({ hits: world.hits.length, requests: world.requests, upstreamCalls: world.upstreamCalls }).toEqual({
+      hits: 1,
+      requests: [],
+      upstreamCalls: [],
+    });
   });
 
   it("is compared at the Cell with everything that it rests on", async () => {
@@ -98,7 +102,10 @@ describe("a stored answer", () => {
     const world = worldWith({ keyInMemory: keyOf(), modelInMemory: cached(), stale: knowing(news), ...now });
     expect(await answer(world)).toMatchObject({ code, cache: null });
     expect(world.recorded).toMatchObject([{ admission: "rejected", cache_status: "off" }]);
-    expect([world.requests, world.upstreamCalls]).toEqual([[], []]);
+    expect({ requests: world.requests, upstreamCalls: world.upstreamCalls }).toEqual({
+      requests: [],
+      upstreamCalls: [],
+    });
   });
 
   it("is not given once the cache of its model is off: the request is admitted", async () => {
@@ -108,7 +115,11 @@ describe("a stored answer", () => {
       stale: knowing(modelNews),
     });
     expect(await answer(world)).toMatchObject({ status: 204, cache: null });
-    expect([world.requests.length, world.upstreamCalls.length, world.recorded]).toEqual([1, 1, []]);
+    expect({
+      requests: world.requests.length,
+      upstreamCalls: world.upstreamCalls.length,
+      recorded: world.recorded,
+    }).toEqual({ requests: 1, upstreamCalls: 1, recorded: [] });
   });
 
   it.each([
@@ -121,7 +132,7 @@ describe("a stored answer", () => {
   ] as const)("is given after a change of the %s, with one row", async (_, now, news) => {
     const world = worldWith({ keyInMemory: keyOf(), modelInMemory: cached(), stale: knowing(news), ...now });
     expect(await answer(world)).toMatchObject({ status: 200, cache: "hit" });
-    expect([world.hits.length, world.recorded.length]).toEqual([2, 1]);
+    expect({ hits: world.hits.length, recorded: world.recorded.length }).toEqual({ hits: 2, recorded: 1 });
   });
 
   it("is not given while the store still holds what the Cell knows to be outdated", async () => {
@@ -137,7 +148,7 @@ describe("a stored answer", () => {
     const admission = { ...received.ports.admission, confirmHit };
     const response = await run({ ...received, ports: { ...received.ports, admission } });
     await world.settled();
-    expect([response.status, world.recorded]).toEqual([503, []]);
+    expect({ status: response.status, recorded: world.recorded }).toEqual({ status: 503, recorded: [] });
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
@@ -153,11 +164,11 @@ describe("a stored answer", () => {
     };
     const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
     await world.settled();
-    expect([response.status, response.headers.get("x-gateway-cache"), again]).toEqual([
-      200,
-      "hit",
-      [false, true, true],
-    ]);
+    expect({ status: response.status, "x-gateway-cache": response.headers.get("x-gateway-cache"), again }).toEqual({
+      status: 200,
+      "x-gateway-cache": "hit",
+      again: [false, true, true],
+    });
     expect(world.waits.slice(0, 2)).toEqual([100, 200]);
   });
 
@@ -177,8 +188,11 @@ describe("a stored answer", () => {
     };
     const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
     await asked.promise;
-    expect([response.status, silences]).toEqual([503, [1_000, 24_000]]);
-    expect([world.orphans.map(({ status_code }) => status_code), world.hits]).toEqual([[503], []]);
+    expect({ status: response.status, silences }).toEqual({ status: 503, silences: [1_000, 24_000] });
+    expect({ orphans: world.orphans.map(({ status_code }) => status_code), hits: world.hits }).toEqual({
+      orphans: [503],
+      hits: [],
+    });
     late.resolve();
     await world.settled();
     expect(world.hits).toHaveLength(1);
@@ -197,9 +211,12 @@ describe("a stored answer", () => {
     };
     const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
     await world.settled();
-    expect([response.status, await response.json()]).toMatchObject([403, { error: { code: "api_key_expired" } }]);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 403,
+      body: { error: { code: "api_key_expired" } },
+    });
     // After 100 ms it may still be given, after 300 ms no more.
-    expect([calls, world.hits]).toEqual([2, []]);
+    expect({ calls, hits: world.hits }).toEqual({ calls: 2, hits: [] });
   });
 
   it.each([

@@ -151,10 +151,10 @@ describe("output guardrails", () => {
     const world = worldOf({ output_scanners: ["pii"] });
     world.upstream = answering(MAIL, stream);
     const refused = await answerOf(world, { body: chatBody("hi", { stream }) });
-    expect([refused.status, JSON.parse(refused.text).error.message]).toEqual([
-      400,
-      "response blocked by content policy",
-    ]);
+    expect({ status: refused.status, message: JSON.parse(refused.text).error.message }).toEqual({
+      status: 400,
+      message: "response blocked by content policy",
+    });
     expect(world.permit.settlement).toMatchObject({
       actualTokens: 0,
       row: { status_code: 400, upstream_status: 200, input_tokens: 11, output_tokens: 22, cost_usd: 0 },
@@ -178,7 +178,7 @@ describe("output guardrails", () => {
     world.upstream = answering(`${MAIL}. Blue falcon!`, stream);
     const { status, text } = await answerOf(world, { body: chatBody("hi", { stream }) });
     const content = stream ? joined(text) : JSON.parse(text).choices[0].message.content;
-    expect([status, content]).toEqual([200, `${HIDDEN}. [REDACTED]!`]);
+    expect({ status, content }).toEqual({ status: 200, content: `${HIDDEN}. [REDACTED]!` });
     expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii, ban_keywords on output, action redact"]);
     expect(world.permit.settlement).toMatchObject({ actualTokens: 33, row: { status_code: 200 } });
   });
@@ -202,9 +202,15 @@ describe("output guardrails", () => {
     const rest = full.memory.answerMemory.open();
     rest.grow(32 * 1024 * 1024 - 1000);
     const refused = await answerOf(full, { body: chatBody("hi") });
-    expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([503, "content_policy_unavailable"]);
+    expect({ status: refused.status, code: JSON.parse(refused.text).error.code }).toEqual({
+      status: 503,
+      code: "content_policy_unavailable",
+    });
     rest.close();
-    expect([world.memory.answerMemory.usedBytes, full.memory.answerMemory.usedBytes]).toEqual([0, 0]);
+    expect({
+      worldUsedBytes: world.memory.answerMemory.usedBytes,
+      fullUsedBytes: full.memory.answerMemory.usedBytes,
+    }).toEqual({ worldUsedBytes: 0, fullUsedBytes: 0 });
   });
 
   it("keep answers out of the response cache unless they only look", async () => {
@@ -217,11 +223,11 @@ describe("output guardrails", () => {
       world.model = modelOf({ cache_enabled: true });
       world.upstream = answering("fine");
       const { headers } = await answerOf(world, { body: chatBody("hi") });
-      expect([action, headers.get("x-gateway-cache"), world.stored.length]).toEqual([
+      expect({ action, "x-gateway-cache": headers.get("x-gateway-cache"), stored: world.stored.length }).toEqual({
         action,
-        cached ? "miss" : null,
-        cached ? 1 : 0,
-      ]);
+        "x-gateway-cache": cached ? "miss" : null,
+        stored: cached ? 1 : 0,
+      });
     }
   });
 });
@@ -270,10 +276,10 @@ describe("harm", () => {
       const closed = worldOf(policy(side, { fail_open: false }));
       closed.upstream = judging(verdict);
       const refused = await answerOf(closed, { body: chatBody("hi") });
-      expect([refused.status, JSON.parse(refused.text).error.message]).toEqual([
-        503,
-        "content policy scanner unavailable",
-      ]);
+      expect({ status: refused.status, message: JSON.parse(refused.text).error.message }).toEqual({
+        status: 503,
+        message: "content policy scanner unavailable",
+      });
       const runs = closed.events.filter(({ metric }) => metric === "gateway_boon_runs_total");
       expect(runs.map(({ labels }) => labels)).toEqual([[`guardrails_${side}:harm`, "failed"]]);
     }

@@ -34,7 +34,10 @@ describe("a session", () => {
   it("belongs to the tenant to whom its server gave it", async () => {
     expect(await call("POST", null, giving("s"))).toBe(200);
     expect([...world.mcpSessions.known]).toEqual([["s", OWN]]);
-    expect([await call("POST", "s"), world.mcpSessions.renewed]).toEqual([200, ["s"]]);
+    expect({ call: await call("POST", "s"), renewed: world.mcpSessions.renewed }).toEqual({
+      call: 200,
+      renewed: ["s"],
+    });
   });
 
   it.each(["GET", "POST", "DELETE", "PATCH"])("of another tenant is unknown to a %s", async (method) => {
@@ -44,7 +47,10 @@ describe("a session", () => {
   });
 
   it("without a known tenant passes, and belongs to no tenant afterwards", async () => {
-    expect([await call("POST", "s"), world.upstreamCalls.length]).toEqual([200, 1]);
+    expect({ call: await call("POST", "s"), upstreamCalls: world.upstreamCalls.length }).toEqual({
+      call: 200,
+      upstreamCalls: 1,
+    });
     expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[], []]);
   });
 

@@ -34,7 +34,7 @@ describe("memory for bodies", () => {
     second?.release();
     expect(await turns[1]).toBe(true);
     third?.release();
-    expect([room.usedBytes, vi.getTimerCount()]).toEqual([0, 0]);
+    expect({ usedBytes: room.usedBytes, timerCount: vi.getTimerCount() }).toEqual({ usedBytes: 0, timerCount: 0 });
   });
 
   it("is released when its client leaves; such a client no longer waits, nor keeps others waiting", async () => {

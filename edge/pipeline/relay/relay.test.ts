@@ -49,7 +49,7 @@ describe("an answer that is to be stored", () => {
         world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
         world.upstream = async () => inPieces(pieces, headers);
         expect(await answered(world)).toBe(TEXT);
-        expect([world.stored.length, room.usedBytes]).toEqual([stored, 0]);
+        expect({ stored: world.stored.length, usedBytes: room.usedBytes }).toEqual({ stored, usedBytes: 0 });
       }
     },
   );
@@ -95,7 +95,11 @@ describe("memory for answers", () => {
     expect([first.grow(6), second.grow(5), second.grow(4), room.usedBytes]).toEqual([true, false, true, 10]);
     first.close();
     first.close();
-    expect([first.grow(1), second.grow(6), room.usedBytes]).toEqual([false, true, 10]);
+    expect({ firstGrow: first.grow(1), secondGrow: second.grow(6), usedBytes: room.usedBytes }).toEqual({
+      firstGrow: false,
+      secondGrow: true,
+      usedBytes: 10,
+    });
     second.close();
     expect(room.usedBytes).toBe(0);
   });
@@ -158,7 +162,7 @@ describe("a client that takes nothing", () => {
     const world = new TestPipeline();
     const { response, pass, ended } = await unread(world, piece);
     await pass(59_000);
-    expect([world.permit.settlement, ended()]).toEqual([null, false]);
+    expect({ settlement: world.permit.settlement, ended: ended() }).toEqual({ settlement: null, ended: false });
     await pass(2_000);
     expect(world.permit.settlement?.row).toMatchObject({ status_code: 499, output_tokens: 512 });
     expect(ended()).toBe(true);

@@ -164,7 +164,7 @@ describe("the line of a call", () => {
     const listing = world();
     const listed = listModels(listing.received({ method: "GET", body: null }, "/v1/models"));
     expect(await lineOf(listing, listed)).toMatchObject({ status: 200, error: null });
-    expect([listing.recorded, listing.spans]).toEqual([[], []]);
+    expect({ recorded: listing.recorded, spans: listing.spans }).toEqual({ recorded: [], spans: [] });
 
     const stored = world({ model: modelOf({ cache_enabled: true }), key: keyOf() });
     stored.entry = {

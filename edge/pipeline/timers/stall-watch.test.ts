@@ -46,7 +46,7 @@ describe("a watch", () => {
     never.watch.begin();
     expect(vi.getTimerCount()).toBe(0);
     vi.advanceTimersByTime(1e9);
-    expect([stalls(), never.stalls()]).toEqual([0, 0]);
+    expect({ stalls: stalls(), neverStalls: never.stalls() }).toEqual({ stalls: 0, neverStalls: 0 });
   });
 
   it("reports nothing of what ended while the isolate was too busy to notice", () => {

@@ -88,7 +88,10 @@ describe("a tool loop", () => {
     for (const body of cases) {
       const world = new LoopWorld([saying("a")]);
       const response = await world.ask(body);
-      expect([response.headers.get("x-gateway-boons"), world.served]).toEqual([null, []]);
+      expect({ "x-gateway-boons": response.headers.get("x-gateway-boons"), served: world.served }).toEqual({
+        "x-gateway-boons": null,
+        served: [],
+      });
     }
     const off = new LoopWorld([saying("a")]);
     expect((await off.ask({}, { "x-gateway-boons": "off" })).headers.get("x-gateway-boons")).toBeNull();
@@ -221,7 +224,10 @@ describe("a tool loop", () => {
   ])("answers with the %i of a later turn, and charges nothing", async (status, expected) => {
     const world = new LoopWorld([calls("search"), () => new Response("upstream says no", { status })]);
     const response = await world.ask();
-    expect([response.status, await response.text()]).toEqual([expected, "upstream says no"]);
+    expect({ status: response.status, body: await response.text() }).toEqual({
+      status: expected,
+      body: "upstream says no",
+    });
     await world.settled();
     expect(world.rows).toMatchObject([
       { status_code: expected, total_tokens: 5, cost_usd: 0 },
@@ -233,7 +239,10 @@ describe("a tool loop", () => {
   it("answers 502 when a later turn has no answer", async () => {
     const world = new LoopWorld([calls("search"), async () => await Promise.reject(new TypeError("refused"))]);
     const response = await world.ask();
-    expect([response.status, (await bodyOf(response))["error"]]).toMatchObject([502, { code: "upstream_failed" }]);
+    expect({ status: response.status, error: (await bodyOf(response))["error"] }).toMatchObject({
+      status: 502,
+      error: { code: "upstream_failed" },
+    });
     await world.settled();
     expect(world.rows).toHaveLength(2);
   });
@@ -241,17 +250,17 @@ describe("a tool loop", () => {
   it("passes on when the client may ask again, if a later turn is 429", async () => {
     const refuses: Reply = () => new Response("slow down", { status: 429, headers: { "retry-after": "7" } });
     const response = await new LoopWorld([calls("search"), refuses]).ask();
-    expect([response.status, response.headers.get("retry-after"), await response.text()]).toEqual([
-      429,
-      "7",
-      "slow down",
-    ]);
+    expect({
+      status: response.status,
+      "retry-after": response.headers.get("retry-after"),
+      body: await response.text(),
+    }).toEqual({ status: 429, "retry-after": "7", body: "slow down" });
   });
 
   it("keeps its status when a later turn has no body", async () => {
     const world = new LoopWorld([calls("search"), () => new Response(null, { status: 204 })]);
     const response = await world.ask();
-    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: 200, body: "" });
     await world.settled();
     expect(world.rows.map(({ status_code: status }) => status)).toEqual([200, 204]);
   });

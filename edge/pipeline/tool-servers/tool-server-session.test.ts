@@ -106,7 +106,7 @@ describe("a session", () => {
     });
     expect(initialize?.headers["mcp-session-id"]).toBeUndefined();
     expect(initialized?.message).toEqual({ jsonrpc: "2.0", method: "notifications/initialized" });
-    expect([first?.message["id"], second?.message["id"]]).toEqual([2, 3]);
+    expect({ firstId: first?.message["id"], secondId: second?.message["id"] }).toEqual({ firstId: 2, secondId: 3 });
     expect(first?.message["params"]).toEqual({ name: "t", arguments: { a: 1 } });
     for (const { headers } of [initialized, first, second, end].flatMap((one) => one ?? []))
       expect(headers).toMatchObject({ "mcp-session-id": "s1", "mcp-protocol-version": "2025-03-26" });

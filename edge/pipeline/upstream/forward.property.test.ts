@@ -70,24 +70,27 @@ it("holds for any upstreams, retries and moment of leaving", async () => {
         const answers = ends.flatMap((end, nth) => (end === "refuses" ? [] : [{ end, nth }]));
         const left = leavesAtCall !== null && ends.length >= leavesAtCall;
         if (left) {
-          expect([response.status, settlement?.row.status_code]).toEqual([499, 499]);
+          expect({ status: response.status, status_code: settlement?.row.status_code }).toEqual({
+            status: 499,
+            status_code: 499,
+          });
           // the call during which the client left opened no body
           const opened = answers.filter(({ nth }) => nth < ends.length - 1).map(({ nth }) => nth);
           expect(letGo).toEqual(new Set(opened));
           return;
         }
         const last = answers.at(-1) ?? null;
-        expect([response.status, settlement?.row.status_code]).toEqual([
-          expected(last?.end ?? null),
-          expected(last?.end ?? null),
-        ]);
+        expect({ status: response.status, status_code: settlement?.row.status_code }).toEqual({
+          status: expected(last?.end ?? null),
+          status_code: expected(last?.end ?? null),
+        });
         if (last !== null) expect(text).toBe(`answer ${last.nth}`);
         expect(letGo).toEqual(new Set(answers.slice(0, -1).map(({ nth }) => nth)));
         const { success = 0, exhausted = 0, retry = 0, failover = 0 } = settlement?.upstream ?? {};
-        expect([success, exhausted]).toEqual([
-          last?.end === 200 ? 1 : 0,
-          last === null || [408, 429, 500, 503].includes(last.end) ? 1 : 0,
-        ]);
+        expect({ success, exhausted }).toEqual({
+          success: last?.end === 200 ? 1 : 0,
+          exhausted: last === null || [408, 429, 500, 503].includes(last.end) ? 1 : 0,
+        });
         expect(1 + retry + failover).toBe(calls.length);
       },
     ),

@@ -59,7 +59,7 @@ describe("the last answer", () => {
   it("is what the client gets when later attempts give none", async () => {
     const world = worldOf({ a: [status(503)], b: [status(429, { "retry-after": "9" })], c: [refuses] });
     const { status: code, text, row, upstream } = await answered(world);
-    expect([code, text]).toEqual([429, "body of 429"]);
+    expect({ code, text }).toEqual({ code: 429, text: "body of 429" });
     expect(hosts(world)).toEqual(["a", "b", "c", "c"]);
     expect(row).toMatchObject({ status_code: 429, upstream_status: 429, total_tokens: 0, cost_usd: 0 });
     expect(upstream).toEqual({ failover: 2, retry: 1, exhausted: 1 });
@@ -210,7 +210,10 @@ describe("an upstream that refuses the usage option", () => {
   it("is called again at once, which is no retry, and remembered for ten minutes", async () => {
     const world = worldOf({ a: [picky] });
     expect((await answered(world, { body })).text).toContain("[DONE]");
-    expect([world.upstreamCalls.length, world.permit.settlement?.upstream]).toEqual([2, { success: 1 }]);
+    expect({ upstreamCalls: world.upstreamCalls.length, upstream: world.permit.settlement?.upstream }).toEqual({
+      upstreamCalls: 2,
+      upstream: { success: 1 },
+    });
     await answered(world, { body });
     expect(world.upstreamCalls).toHaveLength(3);
     world.nowMs += 10 * 60 * 1000;

@@ -56,7 +56,10 @@ describe("the ClickHouse bridge", () => {
       { "x-clickhouse-user": "default", "x-clickhouse-key": "wrong" },
     ]) {
       const response = await fetch(`${bridge.url}/?query=SELECT+1`, { headers });
-      expect([response.status, response.headers.get("x-clickhouse-exception-code")]).toEqual([401, "516"]);
+      expect({
+        status: response.status,
+        "x-clickhouse-exception-code": response.headers.get("x-clickhouse-exception-code"),
+      }).toEqual({ status: 401, "x-clickhouse-exception-code": "516" });
     }
   });
 
@@ -106,7 +109,7 @@ describe("the ClickHouse bridge", () => {
       body,
       headers: { "content-encoding": "gzip" },
     });
-    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: 200, body: "" });
     expect(await rows("SELECT * FROM gateway.plain ORDER BY id")).toEqual([
       { id: "1", text: "a;b'c" },
       { id: "2", text: "zipped" },
@@ -115,7 +118,10 @@ describe("the ClickHouse bridge", () => {
     expect(broken.ok).toBe(false);
     expect(await rows("SELECT count() AS n FROM gateway.plain")).toEqual([{ n: "2" }]);
     const missing = await post("INSERT INTO gateway.nowhere FORMAT JSONEachRow", { body: '{"id":3}\n' });
-    expect([missing.status, missing.headers.get("x-clickhouse-exception-code")]).toEqual([404, "60"]);
+    expect({
+      status: missing.status,
+      "x-clickhouse-exception-code": missing.headers.get("x-clickhouse-exception-code"),
+    }).toEqual({ status: 404, "x-clickhouse-exception-code": "60" });
   });
 
   it("drops a replayed insert in the table and in the target of its view", async () => {
@@ -162,7 +168,7 @@ describe("the ClickHouse bridge", () => {
       "SELECT `a\\`; SELECT `b`",
       "SELECT '",
     ]) {
-      expect([query, (await post(query)).status]).toEqual([query, 400]);
+      expect({ query, status: (await post(query)).status }).toEqual({ query, status: 400 });
     }
     for (const query of [
       "SELECT * FROM file('/etc/passwd', 'LineAsString')",
@@ -174,7 +180,7 @@ describe("the ClickHouse bridge", () => {
       "SELECT 1 INTO OUTFILE '/tmp/x'",
       "CREATE TABLE t (a String) ENGINE = URL('http://x', CSV)",
     ]) {
-      expect([query, (await post(query)).status]).toEqual([query, 403]);
+      expect({ query, status: (await post(query)).status }).toEqual({ query, status: 403 });
     }
     expect((await post("CREATE TABLE `gateway`.`quoted` (`file` String) ENGINE = Memory")).status).toBe(200);
     expect(await (await post("SELECT 'file(1); url(2)' AS text -- ; remote(")).text()).toBe("file(1); url(2)\n");
@@ -182,7 +188,10 @@ describe("the ClickHouse bridge", () => {
 
   it("distinguishes errors by code, without ending the engine", async () => {
     const table = await post("SELECT * FROM gateway.nowhere");
-    expect([table.status, table.headers.get("x-clickhouse-exception-code")]).toEqual([404, "60"]);
+    expect({
+      status: table.status,
+      "x-clickhouse-exception-code": table.headers.get("x-clickhouse-exception-code"),
+    }).toEqual({ status: 404, "x-clickhouse-exception-code": "60" });
     expect(await table.text()).toMatch(/^Code: 60\. DB::Exception: .*UNKNOWN_TABLE/s);
     expect((await post("SELEC 1")).status).toBe(400);
     expect((await post("SELECT 1", {}, "&bad-name=1")).status).toBe(400);

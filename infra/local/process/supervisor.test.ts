@@ -74,7 +74,10 @@ it("ends a process that is alive and answers nothing, and starts it anew", async
     () => part.pid,
     (now) => now !== null && now !== pid,
   );
-  expect([isAlive(pid), log]).toEqual([false, [expect.stringMatching(/^part did not answer for \d+ s; starting it/)]]);
+  expect({ isAlive: isAlive(pid), log }).toEqual({
+    isAlive: false,
+    log: [expect.stringMatching(/^part did not answer for \d+ s; starting it/)],
+  });
 });
 
 it("does not restart a process that is blocked and answers in the end", async () => {
@@ -88,7 +91,7 @@ it("does not restart a process that is blocked and answers in the end", async ()
   await expect(fetch(`http://127.0.0.1:${port()}/health`, { signal: AbortSignal.timeout(900) })).rejects.toThrow();
   writeFileSync(release, "");
   expect(await (await held).text()).toBe("ok");
-  expect([part.pid, log]).toEqual([pid, []]);
+  expect({ pid: part.pid, log }).toEqual({ pid, log: [] });
 });
 
 it("is stopped at once while a restart hangs, and leaves no half-started process", async () => {

@@ -171,7 +171,10 @@ it("speaks TLS 1.2 and 1.3, and agrees on HTTP/1.1", async () => {
   const { connect } = await setUp();
   for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
     const { client } = await connect(first.cert, { maxVersion: version, ALPNProtocols: ["h2", "http/1.1"] });
-    expect([client.getProtocol(), client.alpnProtocol]).toEqual([version, "http/1.1"]);
+    expect({ protocol: client.getProtocol(), alpnProtocol: client.alpnProtocol }).toEqual({
+      protocol: version,
+      alpnProtocol: "http/1.1",
+    });
   }
 });
 

@@ -126,10 +126,10 @@ describe("a change of the files", () => {
     expect(events()).toEqual([]);
     write(second);
     await served.look();
-    expect([served.now.cert, events()]).toEqual([first.cert, []]);
+    expect({ cert: served.now.cert, events: events() }).toEqual({ cert: first.cert, events: [] });
     await served.look();
     await served.look();
-    expect([served.now.cert, adopted]).toEqual([second.cert, [second.cert]]);
+    expect({ cert: served.now.cert, adopted }).toEqual({ cert: second.cert, adopted: [second.cert] });
     expect(events()).toMatchObject([
       { level: 30, event: "tls_reloaded", expires_at: new Date(served.now.expiresAtMs).toISOString() },
     ]);
@@ -142,7 +142,7 @@ describe("a change of the files", () => {
     write({ cert: second.cert });
     for (let look = 0; look < 4; look += 1) await served.look();
     const [said, ...more] = events();
-    expect([more, served.now.cert]).toEqual([[], first.cert]);
+    expect({ more, cert: served.now.cert }).toEqual({ more: [], cert: first.cert });
     expect(said).toMatchObject({ level: 40, event: "tls_not_reloaded" });
     expect(said?.["reason"]).toMatch(/^GATEWAY_TLS_KEY_FILE must contain the private key of the first certificate/);
     expect(JSON.stringify(said)).not.toMatch(/PRIVATE KEY-----|gateway-tls/);
@@ -161,7 +161,7 @@ describe("a change of the files", () => {
       expect(events()).toMatchObject([{ event: "tls_not_reloaded" }]);
       write(first);
       await served.look();
-      expect([served.now.cert, events()]).toEqual([first.cert, []]);
+      expect({ cert: served.now.cert, events: events() }).toEqual({ cert: first.cert, events: [] });
     }
   });
 

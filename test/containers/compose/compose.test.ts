@@ -109,10 +109,10 @@ describe("three instances by compose", () => {
       const said = await compose(
         `exec -T ${name} sh -c "id -u; touch /app/written 2>&1; grep NoNewPrivs /proc/self/status; grep CapEff /proc/self/status"`,
       );
-      expect([name, said.replaceAll(/\s+/g, " ")]).toEqual([
+      expect({ name, said: said.replaceAll(/\s+/g, " ") }).toEqual({
         name,
-        expect.stringMatching(/^10001 .*Read-only file system NoNewPrivs: 1 CapEff: 0000000000000000$/),
-      ]);
+        said: expect.stringMatching(/^10001 .*Read-only file system NoNewPrivs: 1 CapEff: 0000000000000000$/),
+      });
     }
   });
 
@@ -127,7 +127,10 @@ describe("three instances by compose", () => {
       headers: { origin: CONSOLE, "content-type": "application/json" },
       body: JSON.stringify({ email: "admin@localhost.localdomain", password: secret("console-password") }),
     });
-    expect([answer.status, await answer.json()]).toEqual([200, { user: expect.objectContaining({ role: "admin" }) }]);
+    expect({ status: answer.status, body: await answer.json() }).toEqual({
+      status: 200,
+      body: { user: expect.objectContaining({ role: "admin" }) },
+    });
   });
 
   it("are watched by Prometheus, with the rules", async () => {

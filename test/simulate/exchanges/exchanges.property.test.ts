@@ -32,7 +32,7 @@ describe("exchanges in a simulated world", () => {
           const watch = new Watch(true);
           const world = await playExchanges(given, steps, (at) => watch.look(at));
           expect(wrongWith(world, watch)).toEqual([]);
-          expect([world.died.size, world.truth.uncounted.size]).toEqual([0, 0]);
+          expect({ died: world.died.size, uncounted: world.truth.uncounted.size }).toEqual({ died: 0, uncounted: 0 });
         }),
         options,
       );

@@ -159,7 +159,11 @@ export const CALLER_CHANGES: readonly Change[] = [
     own: "tenant",
     change: (scene) => ["PATCH", tenant(scene, "/weight"), { weight: 321 }],
     after: served,
-    rows: (before, after) => expect([before.weight, after.weight]).toEqual([100, 321]),
+    rows: (before, after) =>
+      expect({ beforeWeight: before.weight, afterWeight: after.weight }).toEqual({
+        beforeWeight: 100,
+        afterWeight: 321,
+      }),
   },
   {
     name: "group: weight",
