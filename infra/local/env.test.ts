@@ -97,12 +97,20 @@ describe("readStackEnv", () => {
       expect(read(text === undefined ? {} : { GATEWAY_WORKERS: text }).workers).toBe(workers);
   });
 
+  it("lets a part take 300 s until it is ready, or as long as GATEWAY_START_TIMEOUT_SECS says", () => {
+    const given = read({ GATEWAY_START_TIMEOUT_SECS: " 20 " }).startTimeoutMs;
+    expect({ usual: read({}).startTimeoutMs, given }).toEqual({ usual: 300_000, given: 20_000 });
+  });
+
   it.each([
     ["GATEWAY_WORKERS", "0"],
     ["GATEWAY_WORKERS", "257"],
     ["GATEWAY_WORKERS", "-1"],
     ["GATEWAY_WORKERS", "1.5"],
     ["GATEWAY_WORKERS", "many"],
+    ["GATEWAY_START_TIMEOUT_SECS", "0"],
+    ["GATEWAY_START_TIMEOUT_SECS", "1.5"],
+    ["GATEWAY_START_TIMEOUT_SECS", "86401"],
     ["GATEWAY_PROXY_LISTEN", "8080"],
     ["GATEWAY_ADMIN_LISTEN", "host:65536"],
     ["GATEWAY_METRICS_LISTEN", "a:b:1"],
