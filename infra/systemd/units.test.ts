@@ -1,6 +1,6 @@
 /**
  * The units of systemd: each starts a service of infra/containers with rights as few as it can have, and with secrets that exist.
- * `npm run test:containers` has systemd itself verify them, where it is installed.
+ * `npm run test:area -- containers` has systemd itself verify them, where it is installed.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The built images run without rights, on a root that cannot be written, and serve. `npm run test:containers` builds them. */
+/** The built images run without rights, on a root that cannot be written, and serve. `npm run test:area -- containers` builds them. */
 import { execFile } from "node:child_process";
 import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 /**
- * `npm run test:containers [-- --where-possible] [arguments of vitest]`: builds the images without a registry and runs them with a
+ * The first step of the area `containers`, with `[--where-possible] [arguments of vitest]`: builds the images without a registry and runs them with a
  * read-only root; renders the chart again where `helm` is on the path, and verifies the units of systemd where it is installed.
  * With `--where-possible` a machine that cannot build images is no failure but a line that says why. What was built is removed
  * afterwards.

@@ -1,6 +1,7 @@
 /**
  * Budgets that cannot be exceeded, on the running stack (docs/rules/headers.md#budget-headers,
  * docs/rules/budgets.md#one-decision).
+ * @module-tag processes
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

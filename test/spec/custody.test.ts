@@ -1,6 +1,7 @@
 /**
  * Every request has one row, however it ends (docs/rules/settlement-and-rows.md#custody,
  * docs/rules/settlement-and-rows.md#rows).
+ * @module-tag processes
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,4 +1,7 @@
-/** A change takes effect with the very next request (docs/rules/freshness.md#write-path). */
+/**
+ * A change takes effect with the very next request (docs/rules/freshness.md#write-path).
+ * @module-tag processes
+ */
 import { describe, expect, it } from "vitest";
 import { busyClients, verdictOn } from "../harness/busy-clients.ts";
 import { useGateway } from "../harness/fixture.ts";

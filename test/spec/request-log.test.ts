@@ -1,6 +1,7 @@
 /**
  * The logs of the running stack: one line for each request, however it ends, with the same values as its row; and no text
  * of the list of secrets, wherever a client puts it.
+ * @module-tag processes
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";

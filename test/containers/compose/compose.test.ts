@@ -1,6 +1,6 @@
 /**
  * Three instances by compose.yaml and compose.cluster.yaml, started by the commands of docs/containers.md on a fresh machine
- * (`npm run test:compose`): they serve, one is killed under load, and all keep their data.
+ * (`npm run test:area -- containers`): they serve, one is killed under load, and all keep their data.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
