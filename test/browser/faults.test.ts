@@ -250,7 +250,7 @@ it("every page whose answers do not come shows that it waits, and then what has 
     expect(await page.getByText("This page has a fault").count(), path).toBe(0);
   }
   expect(without).toEqual([]);
-}, 300_000);
+});
 
 it("every page says what is missing, and goes on, while what it reads is refused with 502", async () => {
   const paths = [...PAGES, ...(await pagesOfObjects())];
@@ -274,7 +274,7 @@ it("every page says what is missing, and goes on, while what it reads is refused
     });
   }
   expect(without).toEqual([]);
-}, 300_000);
+});
 
 /** Whether something comes, while time passes for the page: a failed read is tried again, and a wait is shown late. */
 async function isSoonThere(page: Page, wanted: Locator): Promise<boolean> {

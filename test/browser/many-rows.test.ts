@@ -26,7 +26,7 @@ let control: FilledControl;
 beforeAll(async () => {
   const fill = { rows: REQUESTS, days: 7, tenants: TENANTS, keysEach: 1, models: 8, endMs: Date.now() };
   control = await startFilledControl(folder, fill);
-}, 300_000);
+});
 afterAll(async () => {
   await control.close();
   rmSync(folder, { recursive: true, force: true });
@@ -56,7 +56,6 @@ async function scrollTo(page: Page, table: string, row: number): Promise<void> {
       return Number(await rowsIn(page, table).last().getAttribute("data-index"));
     },
     (last) => last >= row,
-    60_000,
   );
 }
 

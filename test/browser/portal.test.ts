@@ -80,7 +80,6 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   await waitFor(
     async () => await fixture.gateway.must<readonly object[]>("GET", `/usage/daily?tenant_id=${tenant.id}`),
     (rows) => rows.length === 1,
-    60_000,
   );
   await page.goto("/portal/usage");
   const byKey = page.getByRole("table", { name: "By key" });
@@ -128,7 +127,6 @@ it("a model without a price is said to have none, and never to be free", async (
   await waitFor(
     async () => await fixture.gateway.must<readonly object[]>("GET", `/usage/daily?tenant_id=${tenant.id}`),
     (rows) => rows.length === 1,
-    60_000,
   );
   await page.goto("/portal");
   await page.getByText("0 refused or failed, no price").waitFor();

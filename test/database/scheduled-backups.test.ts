@@ -94,4 +94,4 @@ it("are made by one of several, go on after a kill, and restore a key that works
     rows: { tenants: 1, api_keys: 1 },
     problems: [],
   });
-}, 180_000);
+});

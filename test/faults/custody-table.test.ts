@@ -64,12 +64,6 @@ afterAll(async () => {
 
 const gatewayOf = (cell: string): Gateway => new Gateway({ ...stack, proxyUrl: stack.cellUrls.get(cell) ?? "" });
 
-/**
- * Longer than the ledger waits before it tries again a store that was unavailable
- * (docs/rules/settlement-and-rows.md#shipping: a minute at the most).
- */
-const SHIPPED_WITHIN_MS = 120_000;
-
 async function metricOf(name: string, cell: string): Promise<number> {
   const text = await (await fetch(`${stack.metricsUrl}/metrics`)).text();
   return Number(new RegExp(`^${name}\\{cell="${cell}"\\} (\\d+)$`, "m").exec(text)?.[1]);
@@ -85,7 +79,6 @@ async function underFault(cell: string): Promise<void> {
   await waitFor(
     () => store.faults(cell),
     (met) => met >= times,
-    60_000,
   );
   store.set(cell, "none");
   await load.stop();
@@ -108,7 +101,6 @@ async function refusedRows(): Promise<void> {
   const deadLetters = await waitFor(
     async () => await metricOf("gateway_telemetry_aside", cell),
     (count) => count >= refused,
-    60_000,
   );
   await account({
     fault: "store: refuses a tenth of the rows",
@@ -148,7 +140,6 @@ async function noRoom(): Promise<void> {
       ended: load.ended.length,
     }),
     (found) => found.rows.size + found.dropped >= found.ended,
-    SHIPPED_WITHIN_MS,
   );
   expect([rows.size > 0, rows.size + dropped]).toEqual([true, load.ended.length]);
   const expected = ({ requestId }: Ended): boolean => rows.has(requestId);
@@ -178,7 +169,6 @@ async function diskFull(table: "usage_raw" | "usage_daily", name: string): Promi
   await waitFor(
     () => store.faults("local"),
     (met) => met > before,
-    60_000,
   );
   await free(0);
   await load.stop();
@@ -209,7 +199,6 @@ it("every promised row is there once, when the runtime is killed while the store
   await waitFor(
     () => store.faults("local"),
     (now) => now > met,
-    SHIPPED_WITHIN_MS,
   );
   store.set("local", "none");
   await load.more(ENOUGH);

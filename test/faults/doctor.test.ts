@@ -123,7 +123,6 @@ it("finds nothing wrong with a gateway that is well, and shows no secret", async
   const well = await waitFor(
     async () => await report(),
     (found) => !wrong(found).some((finding) => /\bcell\b/.test(finding.join(" "))),
-    60_000,
   );
   // the room on the disks of the machine that runs the tests is not the gateway's
   expect(wrong(well).filter(([, , check]) => check !== "disk")).toEqual([]);
@@ -352,7 +351,6 @@ it("tells each store that is off, and what the control service says of it", asyn
   const off = await waitFor(
     async () => await report(),
     (found) => told(found).length === 3,
-    60_000,
   );
   expect(off).toMatchObject({ code: 2, state: "failure" });
   expect(told(off)).toEqual([

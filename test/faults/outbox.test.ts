@@ -62,7 +62,6 @@ async function drained(): Promise<void> {
       return /^gateway_outbox_pending (\d+)/m.exec(text)?.[1];
     },
     (count) => count === "0",
-    60_000,
   );
 }
 
@@ -104,7 +103,6 @@ describe("a store that is away", () => {
         return status;
       },
       (status) => status === 404,
-      60_000,
     );
     expect([...seen].filter((status) => status !== 503)).toEqual([404]);
     await drained();

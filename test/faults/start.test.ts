@@ -139,7 +139,6 @@ describe("an end", () => {
         await waitFor(
           async () => await after.countRows(minted.tenant.id),
           (counted) => counted.rows === rows && counted.requests === rows,
-          60_000,
         );
       expect(await after.stats()).toMatchObject({ in_flight: 0, queued: 0 });
       expect(await again.end("SIGTERM")).toBe(0);

@@ -105,7 +105,6 @@ describe("the key-value store", () => {
           return status;
         },
         (status) => status === 403,
-        60_000,
       );
       expect(statuses).not.toContain(200);
       await gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: false });

@@ -50,7 +50,7 @@ beforeAll(async () => {
   stack = await startStack({ env, log: (line) => void logged.push(line) });
   upstream = await startTestUpstream();
   gateway = new Gateway(stack);
-}, 180_000);
+});
 afterAll(async () => {
   await upstream.close();
   await stack.stop();

@@ -22,7 +22,6 @@ it("keeps its samples and its active tenants while it is idle, in one row of its
   await waitFor(
     async () => await onDisk("SELECT 1 FROM meta WHERE name = 'busy'"),
     (rows) => rows.length === 0,
-    30_000,
   );
   const before = await cell.fairshareHistory(0);
   const rows = await onDisk("SELECT minute FROM history ORDER BY minute");

@@ -62,7 +62,6 @@ it("counts a request once whose row comes again after its Cell was reset", async
         storage.sql.exec("SELECT value FROM meta WHERE name = 'counters'").toArray(),
       ),
     (saved) => saved.length === 1,
-    30_000,
   );
   await abortAllDurableObjects();
   await cell().settleOrphan(settlementFor(request).row);

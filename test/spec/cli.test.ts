@@ -46,10 +46,7 @@ async function json<T>(...words: string[]): Promise<T> {
 
 const unique = (word: string): string => `${word}-${randomUUID()}`;
 
-/** Some tests start two dozen processes, one after another, beside those of other tests. */
-const TIMEOUT_MS = 180_000;
-
-describe("the command line", { timeout: TIMEOUT_MS }, () => {
+describe("the command line", () => {
   it("creates, shows, changes and deletes tenants and keys, by name", async () => {
     const name = unique("tenant");
     const tenant = await json<{ id: string }>("tenants", "create", name, "--weight", "7", "--tpm", "1000");

@@ -62,7 +62,7 @@ beforeAll(async () => {
   stack = await startStack({ env: stackEnv(folder, env), log: (line) => lines.push(line) });
   gateway = new Gateway(stack);
   caller = await gateway.mint(upstream.url);
-}, 120_000);
+});
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
