@@ -37,9 +37,6 @@ const WORKERS = 3;
 /** The same of `spec`, whose tests wait more than they compute: three at a time leave a third of two cores idle. */
 const SPEC_WORKERS = 4;
 
-/** Unit tests that replace something global, such as clocks and timers: each file needs a process of its own. */
-const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
-
 /**
  * What is polled comes as soon as it can, so the deadline is only for what never comes: that of vitest, a second, is less than a
  * process needs to start on a busy machine. As in test/harness/wait-for.ts.
@@ -121,9 +118,9 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 });
 
 /**
- * `npm test` runs `unit`, `clocks`, `objects`, `spec` and `faults`. `unit` and `clocks` are beside the code. `objects` runs
- * inside workerd. `spec` then sends HTTP requests to one whole stack. `faults` then starts and kills stacks of its own, two
- * files at a time, one fault of each kind.
+ * `npm test` runs `unit`, `objects`, `spec` and `faults`. `unit` is beside the code. `objects` runs inside workerd. `spec`
+ * then sends HTTP requests to one whole stack. `faults` then starts and kills stacks of its own, two files at a time, one
+ * fault of each kind.
  * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
  * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
  * `neon` run what depends on the database driver. `cluster` starts several instances over one bucket. `fronts` puts Caddy and
@@ -138,8 +135,16 @@ export default defineConfig({
     projects: [
       // all files share one process: for hundreds of small files, starting a process and importing the same modules took
       // most of the time
-      { test: { ...node, ...only(`!${LONG}`), name: "unit", include: UNIT, exclude: CLOCKS, isolate: false } },
-      { test: { ...node, ...only(`!${LONG}`), name: "clocks", include: CLOCKS } },
+      {
+        test: {
+          ...node,
+          ...only(`!${LONG}`),
+          name: "unit",
+          include: UNIT,
+          setupFiles: ["./test/harness/leave-nothing.ts"],
+          isolate: false,
+        },
+      },
       {
         plugins: [
           cloudflareTest({
