@@ -53,9 +53,6 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.c
 /** Test files at a time, in each of the two lanes that share two cores (test/tiers/steps.ts); each process may take a gigabyte. */
 const WORKERS = 3;
 
-/** Unit tests that replace something global, such as clocks and timers: each file needs a process of its own. */
-const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
-
 /** These bound only what never comes, also beside other work (test/harness/wait-for.ts). */
 const polls = { poll: { timeout: 150_000 } };
 const HUNG_MS = 300_000;
@@ -156,8 +153,16 @@ export default defineConfig({
     projects: [
       // all files share one process: for hundreds of small files, starting a process and importing the same modules took
       // most of the time
-      { test: { ...node, ...ofTier, name: "unit", include: inTier(UNIT), exclude: CLOCKS, isolate: false } },
-      { test: { ...node, ...ofTier, name: "clocks", include: inTier(CLOCKS) } },
+      {
+        test: {
+          ...node,
+          ...ofTier,
+          name: "unit",
+          include: inTier(UNIT),
+          setupFiles: ["./test/harness/leave-nothing.ts"],
+          isolate: false,
+        },
+      },
       {
         plugins: [
           cloudflareTest({

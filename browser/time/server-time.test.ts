@@ -8,10 +8,7 @@ const DAY_MS = 86_400_000;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
 });
-afterEach(() => {
-  learnServerTime(Date.now());
-  vi.useRealTimers();
-});
+afterEach(() => learnServerTime(Date.now()));
 
 it.each([DAY_MS, -DAY_MS, 61_000])("follows a server that is %d ms away", (awayMs) => {
   learnServerTime(NOW + awayMs);

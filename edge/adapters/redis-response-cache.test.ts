@@ -2,7 +2,7 @@
  * The response cache over its store: what is sent in one call, what needs no call, and what happens when the store
  * fails (docs/rules/response-cache.md#hits, docs/rules/alerts.md#issues-and-texts).
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { CacheEntry } from "../ports.ts";
@@ -65,7 +65,6 @@ beforeEach(() => {
   vi.useFakeTimers();
   store = new CacheStore(START_MS);
 });
-afterEach(() => vi.useRealTimers());
 
 describe("an answer that is stored", () => {
   it("is found unchanged by another isolate, with its time to live", async () => {

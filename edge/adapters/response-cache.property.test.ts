@@ -6,7 +6,7 @@
  * and the store fails and recovers.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
 import { MemoryBudget } from "../pipeline/memory/memory-budget.ts";
@@ -261,7 +261,6 @@ class Stage {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 });
-afterEach(() => vi.useRealTimers());
 
 it("never gives an answer that is another caller's, outdated or expired", async () => {
   await fc.assert(

@@ -1,11 +1,11 @@
 /** Calls to MCP servers from their arrival to their end (docs/rules/mcp.md#calls). */
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { runMcp } from "./run-mcp.ts";
 import { mcpServerOf, tenantOf } from "./testing/records.ts";
 import { SECRET, TestPipeline } from "./testing/world.ts";
 
 // The runtime's own; Node's differs in nothing that matters here.
-vi.stubGlobal("IdentityTransformStream", TransformStream);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
 it("an answer that cannot be given on is 500, with the caller and the server in its row and its count", async () => {
   const world = new TestPipeline();

@@ -2,7 +2,7 @@
  * A call that the gateway makes while it serves a request leaves one row, whatever happens; one that is not billed leaves
  * none.
  */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { AdmissionRequest } from "../domain/admission/rpc.ts";
@@ -21,7 +21,7 @@ import { modelOf } from "./testing/records.ts";
 import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "./testing/upstreams.ts";
 import { TestPermit, TestPipeline } from "./testing/world.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const HELPER = modelOf({
   model_name: "helper",

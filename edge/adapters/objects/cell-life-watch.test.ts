@@ -1,5 +1,5 @@
 /** A Cell whose owner answers nothing any more, and the next one, as an isolate sees them. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { CellLifeWatch } from "./cell-life-watch.ts";
 
 const LEASE_MS = 25_000;
@@ -31,7 +31,6 @@ function outcome(work: Promise<unknown>): { now: unknown } {
 }
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 describe("a call to a Cell", () => {
   it("that is short asks too, a few times a second for all of them, and for nothing more once it is over", async () => {

@@ -2,7 +2,7 @@
  * Admission by exchanges, with a Cell that the test plays: which requests use the session, and what becomes of requests
  * when the session fails.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { admissionRequestOf } from "../../objects/cell/testing/admission-requests.ts";
 import { end, GRANTED, IsolateHarness, never, pass } from "./testing/isolate-harness.ts";
 
@@ -14,7 +14,6 @@ beforeEach(() => {
   vi.useFakeTimers();
   stage = new IsolateHarness();
 });
-afterEach(() => void vi.useRealTimers());
 
 describe("a request", () => {
   it("is sent in the session that the first one opens, or by a call of its own while the session opens", async () => {

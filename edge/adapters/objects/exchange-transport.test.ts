@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
 import { SessionQueue } from "../../domain/admission/session-queue.ts";
@@ -60,7 +60,6 @@ beforeEach(() => {
   stage = new Stage();
   stage.reset.promise.catch(() => undefined);
 });
-afterEach(() => void vi.useRealTimers());
 
 describe("the transport of a session", () => {
   it("sends what is queued while it opens, gathers messages without a waiting request, and ends when it is unused", async () => {

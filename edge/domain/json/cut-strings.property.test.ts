@@ -4,7 +4,7 @@
  * are read in many pieces.
  */
 import fc from "fast-check";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { QUOTE } from "../bytes/ascii.ts";
 import { cutLongStrings } from "./cut-strings.ts";
@@ -169,8 +169,6 @@ function isUtf8(bytes: Uint8Array): boolean {
 }
 
 describe("the work of reading a document", () => {
-  afterEach(() => void vi.restoreAllMocks());
-
   /** Bytes that are decoded, and searched for quotes. */
   function workOf(bytes: Uint8Array): number {
     const decoded = vi.spyOn(TextDecoder.prototype, "decode");

@@ -3,7 +3,7 @@
  * departures, adoptions, capacity changes and late answers of the budget object.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { Caps } from "../../domain/budget/testing/simulation.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
@@ -14,7 +14,6 @@ import { admissionRequestOf as plainAsk, subCallOf } from "./testing/admission-r
 const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 function requestOf(number: number, tenant: number, rev = 0): AdmissionRequest {
   const revs = [{ kind: "tenant", id: `t${tenant}`, rev }] as const;

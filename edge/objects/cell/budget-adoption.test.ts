@@ -2,7 +2,7 @@
  * A request whose Cell is reset again and again while it runs: each life adopts it from the life before, or loses its
  * permit and settles it at the estimate. The request is charged once (docs/rules/budgets.md#settlement).
  */
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { limitsWith } from "../../domain/budget/testing/simulation.ts";
@@ -10,7 +10,6 @@ import { budgetRequestOf } from "./testing/budget-gateway.ts";
 import { CellLives } from "./testing/cell-lives.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const LIMITS = limitsWith({ tokensPerMinute: 100_000, tenantTokens: 1_000_000, tenantNanoUsd: 1_000_000_000_000 });
 const NEED = { bucketTokens: 30, termTokens: 40, nanoUsd: 500_000_000 };

@@ -3,7 +3,7 @@
  * it without end, and nothing that it says is used unless it is a valid answer.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
 import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
@@ -11,7 +11,6 @@ import { limitsWith } from "../../domain/budget/testing/simulation.ts";
 import { budgetGatewayOf, budgetRequestOf, hasAmounts, hasNumbers, needOf } from "./testing/budget-gateway.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 /**
  * More calls than this are taken to be an endless loop: the object stops answering, so that the test ends and fails.

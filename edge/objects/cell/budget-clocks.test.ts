@@ -3,14 +3,13 @@
  * starts while its clock is behind, and no timer fires too often or too late.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import { limitsWith } from "../../domain/budget/testing/simulation.ts";
 import { budgetGatewayOf, budgetRequestOf, needOf } from "./testing/budget-gateway.ts";
 import { TestBudgets } from "./testing/test-budgets.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 describe("a life of a Cell whose clock is behind that of the one before", () => {
   it("is accepted: its requests are checked, and what they use is charged", async () => {

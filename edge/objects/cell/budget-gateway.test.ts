@@ -1,5 +1,5 @@
 /** A Cell's budgets with the real authority behind calls that fail, stay silent, or answer late. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../domain/budget/cell-life.ts";
@@ -8,7 +8,6 @@ import { RecordedGateway } from "./testing/budget-gateway.ts";
 import { TestBudgets } from "./testing/test-budgets.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 function requestOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest {
   return {

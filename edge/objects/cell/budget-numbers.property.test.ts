@@ -3,7 +3,7 @@
  * refused where it enters and reported as `budget_amount_refused`, and no such value is ever sent, stored or reported.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isAmount } from "../../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
 import type { Amounts } from "../../domain/budget/amounts.ts";
@@ -21,7 +21,6 @@ import {
 import { TestBudgets } from "./testing/test-budgets.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const REJECTED = { code: "budget_check_failed", retryAfterMs: null, level: null };
 

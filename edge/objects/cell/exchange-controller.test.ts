@@ -1,11 +1,10 @@
 /** The Cell's side of a session of exchanges: the result of each exchange, and what it reports. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
 import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./testing/exchange-controller-harness.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 describe("an exchange", () => {
   it("is followed by news of a waiting request that is granted, and is ended by its isolate", async () => {

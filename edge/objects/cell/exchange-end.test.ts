@@ -2,12 +2,11 @@
  * What is open in a session of exchanges when the session ends: what happens to it, and to the requests that waited for
  * it.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
 import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./testing/exchange-controller-harness.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 describe("a session that ends", () => {
   it("settles what was granted in it at the estimate, once, and reports nothing any more", () => {

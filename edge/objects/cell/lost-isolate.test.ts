@@ -1,12 +1,11 @@
 /** What an isolate holds that is cut off from its Cell, and what others get (docs/rules/admission.md#leases-of-isolates). */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
 import { admissionRequestOf } from "./testing/admission-requests.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const requestOf = (requestId: string, holder: string): AdmissionRequest => ({
   ...admissionRequestOf(requestId, "tenant-1"),

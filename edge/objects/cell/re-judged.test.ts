@@ -2,14 +2,13 @@
  * A request that waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the
  * clock, and after its tokens came.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
 import { admissionRequestOf as plainAsk } from "./testing/admission-requests.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 /** `tokensPerMinute`: a cap, so that the request's tokens have to be fetched; 0: no cap. */
 function requestOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {

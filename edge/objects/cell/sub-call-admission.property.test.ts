@@ -4,7 +4,7 @@
  * knew it.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { limitsWith } from "../../domain/budget/testing/simulation.ts";
@@ -15,7 +15,6 @@ import { budgetRequestOf } from "./testing/budget-gateway.ts";
 import { CellLives } from "./testing/cell-lives.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const requestStep = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant("arrive" as const), tenant: fc.nat(2), model: fc.nat(1) }) },

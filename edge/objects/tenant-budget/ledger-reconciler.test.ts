@@ -1,5 +1,5 @@
 /** The check of a new budget object against a ledger that answers slowly. */
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
@@ -15,11 +15,6 @@ const PORTS = {
   monthBounds,
   ledgerSum: async (...asked: Parameters<LedgerSum>) => await ledgerSum(STORE, ...asked),
 };
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.useRealTimers();
-});
 
 it("is waited for by every call that decides before its answer, not only by the first", async () => {
   const asked = Promise.withResolvers<Response>();

@@ -2,7 +2,7 @@
  * The slot of a request that outlives its Cell (docs/rules/admission.md#reset-and-adoption): the request tries to have
  * it adopted until a new Cell is up, and settles it there.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
 import { startCall } from "../call/start-call.ts";
@@ -103,7 +103,6 @@ describe("a slot that is held by its isolate's session", () => {
     };
     settler = new Settler(startCall(world.received()), slotOf(world, lost.promise));
   });
-  afterEach(() => void vi.useRealTimers());
 
   async function pass(ms: number): Promise<void> {
     world.nowMs += ms;

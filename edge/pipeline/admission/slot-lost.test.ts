@@ -2,15 +2,14 @@
  * The slot of a request whose isolate is cut off from its Cell (docs/rules/admission.md#leases-of-isolates): the request ends
  * before the Cell gives the slot to another one, and a grant that came too late is not used.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { SlotLeases } from "../../ports.ts";
 import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { TestPermit, TestPipeline } from "../testing/world.ts";
 
-beforeAll(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
-afterAll(() => void vi.unstubAllGlobals());
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 

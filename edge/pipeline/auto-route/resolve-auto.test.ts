@@ -1,5 +1,5 @@
 /** A request for `auto` on its way (docs/rules/auto-router.md), over ports that answer from plain values. */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { run, runOther } from "../run.ts";
@@ -7,7 +7,7 @@ import { IdentityTransform } from "../testing/identity-transform.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "../testing/records.ts";
 import { knowing, SECRET, type TestPermit, TestPipeline } from "../testing/world.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const chatOf = (content: unknown, more: object = {}) =>
   JSON.stringify({ model: "auto", messages: [{ role: "user", content }], ...more });

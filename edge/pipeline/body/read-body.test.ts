@@ -3,7 +3,7 @@
  * ends.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { run } from "../run.ts";
 import { FORM_TYPE, formOf } from "../testing/forms.ts";
@@ -12,7 +12,7 @@ import { callerOf, tenantOf } from "../testing/records.ts";
 import { SECRET, TestPipeline } from "../testing/world.ts";
 import { readBody, readPieces } from "./read-body.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const KIB = 1024;
 
@@ -167,7 +167,6 @@ describe("what an upload holds", () => {
 
 describe("the time of a body", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-  afterEach(() => void vi.useRealTimers());
 
   async function pass(world: TestPipeline, ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 250) {
@@ -249,7 +248,6 @@ describe("the time of a body", () => {
 
 describe("the rest of a body", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-  afterEach(() => void vi.useRealTimers());
 
   it("of a form that is refused is read and discarded for a while, and its refusal does not wait for it", async () => {
     const world = new TestPipeline();

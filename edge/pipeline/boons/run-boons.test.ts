@@ -1,5 +1,5 @@
 /** What boons have in common: their order, their failures, and what a request without boons does not pay for. */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { authenticate } from "../access/authenticate.ts";
 import { resolveModel } from "../access/resolve-model.ts";
 import { prepare } from "../admission/prepare.ts";
@@ -12,7 +12,7 @@ import { IdentityTransform } from "../testing/identity-transform.ts";
 import type { Boon, BoonEffect } from "./boon.ts";
 import { runBoons } from "./run-boons.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const EFFECT: BoonEffect = { applied: true, warnings: [], answer: null };
 const boon = (name: Boon["name"], apply: Boon["apply"]): Boon => ({ name, apply });

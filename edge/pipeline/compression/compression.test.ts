@@ -2,7 +2,7 @@
  * Compression of whole requests: which passes run for whom, what is never touched, what the client is told, and that every
  * failure leaves the request as it was (docs/rules/compression.md).
  */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
 import { boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { sha256Hex } from "../../../shared/sha256.ts";
@@ -20,7 +20,7 @@ import { keyOf, modelOf, settingsOf, tenantOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";
 import { compressionBoon } from "./compression.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const ROWS = Array.from({ length: 40 }, (_, at) => ({ id: at, city: `City ${at}`, population: at * 1000 }));
 const JSON_TEXT = JSON.stringify(ROWS, null, 2);

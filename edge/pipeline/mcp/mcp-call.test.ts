@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { McpServerRecord } from "../../../shared/records.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
 import { callerOf, mcpServerOf, refusalOf } from "../testing/records.ts";
@@ -12,9 +12,6 @@ let world: TestPipeline;
 beforeEach(() => {
   world = new TestPipeline();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 const start = (server: McpServerRecord, init: RequestInit = {}): Promise<McpAnswer> =>

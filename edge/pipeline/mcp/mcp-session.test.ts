@@ -5,7 +5,7 @@ import { keyOf, mcpServerOf, tenantOf } from "../testing/records.ts";
 import { SECRET, TestPipeline } from "../testing/world.ts";
 
 // The runtime has its own class; Node's does not differ in anything that matters here.
-vi.stubGlobal("IdentityTransformStream", TransformStream);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
 const OWN = tenantOf().id;
 const OTHER = "00000000-0000-4000-8000-00000000000b";

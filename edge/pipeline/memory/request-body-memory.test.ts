@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { RequestBodyMemory } from "./request-body-memory.ts";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 const BOUNDS = { totalBytes: 20, tenantBytes: 10 };
 const client = (): AbortSignal => new AbortController().signal;

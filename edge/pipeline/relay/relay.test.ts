@@ -2,7 +2,7 @@
  * What an answer holds in memory while it is relayed, and how it is billed at its end
  * (docs/rules/upstream-calls.md#attempts, docs/rules/settlement-and-rows.md#what-was-seen).
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { MemoryBudget } from "../memory/memory-budget.ts";
 import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
@@ -10,7 +10,7 @@ import { modelOf } from "../testing/records.ts";
 import { bodyOf } from "../testing/upstreams.ts";
 import { TestPipeline } from "../testing/world.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const encoder = new TextEncoder();
 const TEXT = JSON.stringify({ choices: [{ message: { content: "x".repeat(400) } }] });
@@ -131,7 +131,6 @@ const many = (count: number): string[] =>
 
 describe("a client that takes nothing", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-  afterEach(() => void vi.useRealTimers());
 
   /** A stream that the client does not read, and its outcome while the test's clock runs. */
   async function unread(world: TestPipeline, pull: (at: number) => Uint8Array<ArrayBuffer> | null) {

@@ -1,12 +1,12 @@
 /** JSON from a model that cannot be held to it (docs/rules/boons.md#structured-output), row by row. */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { validateJsonSchema } from "../../adapters/json-schema.ts";
 import { BoonWorld, COMPLETION_USAGE, chatCompletionOf, says } from "../testing/boon-world.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { type Answer, hangs, refuses, status } from "../testing/upstreams.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const ON = { structured_output_enabled: true };
 const supports = {

@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { SharedTimer } from "./shared-timer.ts";
 import { StallWatch } from "./stall-watch.ts";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 function watching(limitMs: number): { readonly watch: StallWatch; readonly stalls: () => number } {
   let stalls = 0;

@@ -1,9 +1,9 @@
 /** What one run of the tool loop counts as, and where its warning is seen (docs/rules/metrics.md#boons). */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { calls, LoopWorld, type Reply, saying } from "../testing/tool-loop-world.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const refuses: Reply = () => new Response("no", { status: 500 });
 const breaks: Reply = async () => await Promise.reject(new TypeError("refused"));

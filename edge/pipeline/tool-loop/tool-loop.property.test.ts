@@ -3,12 +3,12 @@
  * (docs/rules/tool-loop.md#usage).
  */
 import fc from "fast-check";
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { UpstreamCall } from "../../ports.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { calls, LoopWorld, type Reply, saying, USAGE } from "../testing/tool-loop-world.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const streamOf = (delta: object, finish: string): Reply => {

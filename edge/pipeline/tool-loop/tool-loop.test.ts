@@ -1,12 +1,12 @@
 /** A request with a tool loop, from the client's call to its rows (docs/rules/tool-loop.md). */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../domain/json/document.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { mcpServerOf } from "../testing/records.ts";
 import { calls, LoopWorld, type Reply, saying, USAGE } from "../testing/tool-loop-world.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const bodyOf = async (response: Response) => (await response.json()) as JsonObject;
 const results = (body: JsonObject | undefined) =>

@@ -4,13 +4,13 @@
  * docs/rules/upstream-calls.md#abort-and-cancel).
  */
 import fc from "fast-check";
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
 import { type Answer, bodyOf, hosts, refuses, worldOf } from "../testing/upstreams.ts";
 
 // Stands for the runtime's own class; the standard one without arguments passes everything through as well.
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const STATUSES = [200, 302, 400, 404, 408, 429, 500, 501, 503] as const;
 const anyEnd = fc.oneof(fc.constantFrom(...STATUSES), fc.constant("refuses" as const));

@@ -2,7 +2,7 @@
  * Attempts, waits and cancelled answers, with a clock, random numbers and waits that the test sets
  * (docs/rules/upstream-calls.md#attempts).
  */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { UpstreamCall } from "../../ports.ts";
 import { run } from "../run.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
@@ -11,7 +11,7 @@ import { bodyOf, endpoint, hangs, hosts, refuses, type Script, status, worldOf }
 import type { TestPipeline } from "../testing/world.ts";
 
 // Stands for the runtime's own class; the standard one without arguments passes everything through as well.
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });
 

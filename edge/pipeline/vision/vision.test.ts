@@ -1,5 +1,5 @@
 /** Images reach a model that does not see as descriptions, or as they came (docs/rules/boons.md#vision). */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { BoonWorld, says } from "../testing/boon-world.ts";
 import { GUARD_POLICY } from "../testing/guarded-pipeline.ts";
@@ -7,7 +7,7 @@ import { IdentityTransform } from "../testing/identity-transform.ts";
 import { keyOf, tenantOf } from "../testing/records.ts";
 import { type Answer, hangs, refuses, status } from "../testing/upstreams.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const ON = { vision_enabled: true, vision_fallback_model: "eye" };
 const BLIND = { boons: ["vision"] };
