@@ -7,6 +7,8 @@ import { storeSink } from "./test/objects/store-sink.ts";
 
 /** `npm run test:all` alone runs tests with this tag: tests that wait for long, or compute for long. */
 const LONG = "long";
+/** `npm run check` runs tests with this tag, `npm test` does not: repetitions of a rule whose main case `npm test` shows. */
+const CHECK = "check";
 
 const UNIT = [
   "{edge,control,shared,browser,infra}/**/*.test.{ts,tsx}",
@@ -134,7 +136,10 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 export default defineConfig({
   test: {
     maxWorkers: WORKERS,
-    tags: [{ name: LONG, description: "Waits or computes for long: `npm run test:all`." }],
+    tags: [
+      { name: LONG, description: "Waits or computes for long: `npm run test:all`." },
+      { name: CHECK, description: "Repeats a rule whose main case `npm test` shows: `npm run check`." },
+    ],
     projects: [
       // all files share one process: for hundreds of small files, starting a process and importing the same modules took
       // most of the time
