@@ -63,8 +63,8 @@ function inTier(patterns: readonly string[]): string[] {
   const text = (file: string): string => readFileSync(join(import.meta.dirname, file), "utf8");
   if (TIER === "test") return files.filter((file) => !/@module-tag (check|long)/.test(text(file)));
   if (TIER === "check")
-    return files.filter((file) => /tags: \["(check|processes)"\]|@module-tag (check|processes)/.test(text(file)));
-  if (TIER === "release") return files.filter((file) => /tags: \["long"\]|@module-tag long/.test(text(file)));
+    return files.filter((file) => /tags: \[[^\]]*"(check|processes)"|@module-tag (check|processes)/.test(text(file)));
+  if (TIER === "release") return files.filter((file) => /tags: \[[^\]]*"long"|@module-tag long/.test(text(file)));
   return files;
 }
 

@@ -1,4 +1,8 @@
-/** The AI SDK with its OpenAI-compatible provider. */
+/**
+ * The AI SDK with its OpenAI-compatible provider.
+ *
+ * @module-tag check
+ */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, embedMany, generateObject, generateText, isStepCount, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";

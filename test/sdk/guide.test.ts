@@ -1,4 +1,8 @@
-/** The code that the console's guide shows runs as it stands, with nothing but the secret put into the environment. */
+/**
+ * The code that the console's guide shows runs as it stands, with nothing but the secret put into the environment.
+ *
+ * @module-tag check
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

@@ -3,6 +3,8 @@
  * starts a server, and the model of a tenant gets that server's tools. Left out are
  * the scenarios of OAuth and of elicitation, because the gateway has one stored credential and no capabilities, and
  * `sse-retry`, because it resumes no stream (docs/rules/tool-loop.md#tool-servers).
+ *
+ * @module-tag check
  */
 import { execFile } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

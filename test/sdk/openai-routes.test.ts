@@ -1,4 +1,8 @@
-/** The official OpenAI SDK on every route except chat, and its own retries, timeouts and errors. */
+/**
+ * The official OpenAI SDK on every route except chat, and its own retries, timeouts and errors.
+ *
+ * @module-tag check
+ */
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,4 +1,8 @@
-/** `response_format` with the official OpenAI SDK's parse helpers, on a model that cannot be held to a schema. */
+/**
+ * `response_format` with the official OpenAI SDK's parse helpers, on a model that cannot be held to a schema.
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";

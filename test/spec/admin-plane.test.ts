@@ -4,6 +4,7 @@
  */
 import { describe, expect, inject, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { StackLog } from "../harness/stack-log.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -30,7 +31,7 @@ const lines = (part: string, event: string): readonly string[] =>
     .filter((line) => line.startsWith(`${part} | `) && line.includes(event));
 
 describe("guessing", () => {
-  it.each([
+  mainRows(1)([
     ["the admin token", () => `${inject("adminUrl")}/api/v1/tenants`, 401, '{plane="admin"}', "control"],
     [
       "the internal token of the control service",

@@ -132,7 +132,9 @@ describe("auto", () => {
     expect((await ask(minted)).model).toBe(dear.model_name);
   });
 
-  it("follows the classifier, which is asked once for a text, and heuristics without it", async () => {
+  it("follows the classifier, which is asked once for a text, and heuristics without it", {
+    tags: ["check"],
+  }, async () => {
     const { gateway } = fixture;
     const script = await startChatScript();
     try {
@@ -184,7 +186,7 @@ describe("auto", () => {
     }
   });
 
-  it("avoids an unhealthy model until its upstream is another one", async () => {
+  it("avoids an unhealthy model until its upstream is another one", { tags: ["check"] }, async () => {
     const { gateway, upstream } = fixture;
     const { minted, dear } = await scene({
       api_base: upstream.at("refuses", "status=401"),
@@ -204,7 +206,7 @@ describe("auto", () => {
     );
   });
 
-  it("avoids a full model", async () => {
+  it("avoids a full model", { tags: ["check"] }, async () => {
     const { gateway } = fixture;
     const gated = await startGatedUpstream();
     try {
@@ -244,7 +246,7 @@ describe("auto", () => {
     }
   });
 
-  it("never fails for a hostile body", async () => {
+  it("never fails for a hostile body", { tags: ["check"] }, async () => {
     const { minted } = await scene();
     const bodies = [
       { messages: null },

@@ -1,8 +1,10 @@
 /**
  * Every route x every kind of change (docs/rules/freshness.md#every-use-compares): after an admin's change the next
  * request of every route follows it, although the request before followed the earlier records. The test checks what
- * clients get, and which upstream was called in which way. `npm test` plays every change on one route that is admitted
+ * clients get, and which upstream was called in which way. `npm run check` plays every change on one route that is admitted
  * and one of another kind, `npm run test:release` the whole table.
+ *
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,6 +2,8 @@
  * The common suite of every Management route (docs/rules/tests.md#every-operation): it reads the API document and calls
  * each operation with valid, missing, wrong-typed, oversize, unknown and hostile input, without a token, and for
  * records that do not exist. On a stack of its own, because settings and capacity are shared.
+ *
+ * @module-tag check
  */
 
 import { randomUUID } from "node:crypto";

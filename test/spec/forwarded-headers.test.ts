@@ -130,7 +130,7 @@ describe("a body that was read as JSON", () => {
 });
 
 describe("bytes that are not text", () => {
-  it("in a session's header are read as Latin-1, and none is lost", async () => {
+  it("in a session's header are read as Latin-1, and none is lost", { tags: ["check"] }, async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     for (const header of ["caf\u00e9", "\u00ff\u00fe", "caf\u00c3\u00a9"]) {
       const answer = await chat(minted, { "content-type": "application/json", "x-session-id": header });
@@ -167,7 +167,9 @@ describe("bytes that are not text", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form: in the model they are refused, in a session they are not used, other fields go upstream unchanged", async () => {
+  it("in a form: in the model they are refused, in a session they are not used, other fields go upstream unchanged", {
+    tags: ["check"],
+  }, async () => {
     const received: Buffer[] = [];
     const server = createServer((request, response) => {
       request.on("data", (chunk: Buffer) => received.push(chunk));

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { useEchoUpstream } from "../harness/echo-upstream.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -33,7 +34,10 @@ async function leaveAfter(minted: Minted, chunks: number, body: Readonly<Record<
   return seen;
 }
 
-describe.each([
+mainRows(
+  1,
+  describe,
+)([
   ["fast, its usage withheld", "chunks=50000,pace=0", {}],
   ["fast, its usage asked for", "chunks=50000,pace=0", { stream_options: { include_usage: true } }],
   ["calmly, its usage asked for", "chunks=50000,pace=5", { stream_options: { include_usage: true } }],
@@ -81,7 +85,10 @@ describe.each([
   });
 });
 
-describe.each([
+mainRows(
+  1,
+  describe,
+)([
   ["streamed", true],
   ["whole", false],
 ])("a response that comes %s and repeats the request", (_, stream) => {

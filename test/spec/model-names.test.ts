@@ -7,6 +7,7 @@ import { describe, expect, inject, it } from "vitest";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { rawRequest } from "../harness/raw-request.ts";
 import { StackLog } from "../harness/stack-log.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
@@ -23,7 +24,7 @@ async function post(minted: Minted, path: string, body: string | FormData): Prom
 }
 
 describe("another model beside the one that is checked", () => {
-  it.each([
+  mainRows(1)([
     ["Model", "Model"],
     ["MODEL", "MODEL"],
     ["mOd\\u0045l", "mOdEl"],
@@ -82,7 +83,7 @@ describe("another model beside the one that is checked", () => {
     expect(call?.json).toEqual({ model: "upstream-name" });
   });
 
-  it.each(["Model", "MODEL"])("in a form is refused, before its file and after: %s", async (name) => {
+  mainRows(1)(["Model", "MODEL"])("in a form is refused, before its file and after: %s", async (name) => {
     const minted = await mintAt(fixture.gateway, upstream);
     const field = (of: string, value: string): readonly [string, string] => [of, value];
     const model = field("model", minted.model.model_name);
@@ -111,7 +112,7 @@ describe("another model beside the one that is checked", () => {
     `--BB\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n${data}\r\n`;
   const form = (name: string): string => `Content-Disposition: form-data; name="${name}"\r\n\r\nforbidden\r\n`;
 
-  it.each<readonly [string, string, (honest: string) => string]>([
+  mainRows(1)<readonly [string, string, (honest: string) => string]>([
     ["a continued name", TYPE, (honest) => `${named('"pad"; name*0=model', "forbidden")}${honest}--BB--`],
     ["a name with a charset", TYPE, (honest) => `${named(`"pad"; name*=utf-8''model`, "forbidden")}${honest}--BB--`],
     ["a name in single quotes", TYPE, (honest) => `${named("'n'", "9")}${honest}--BB--`],
@@ -157,7 +158,9 @@ describe("another model beside the one that is checked", () => {
 });
 
 describe("a name that is not registered", () => {
-  it("leaves one row in usage_daily, though there are 200 of them, by every route that takes one", async () => {
+  it("leaves one row in usage_daily, though there are 200 of them, by every route that takes one", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const names = Array.from({ length: 200 }, (_, at) => `made-up-${minted.mark}-${at}`);
     const requestIdFor = async (name: string, at: number): Promise<string> => {
@@ -192,7 +195,7 @@ describe("a name that is not registered", () => {
     expect(new Set(rows.map(({ request_id }) => request_id))).toEqual(new Set(ids));
   });
 
-  it.each([
+  mainRows(1)([
     ["control characters", "\u001b[2J\u0007\r\nforged", "\\u{1b}[2J\\u{7}\\u{d}\\u{a}forged"],
     ["control characters of eight bits", "\u009b31m", "\\u{9b}31m"],
     ["text that runs backwards", "\u202egnp", "\\u{202e}gnp"],

@@ -1,6 +1,8 @@
 /**
  * Requests whose path or host is written oddly: the path that is routed, governed and billed is the one that the
  * upstream gets (docs/rules/routes.md#paths).
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

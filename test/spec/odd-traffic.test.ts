@@ -2,6 +2,8 @@
  * Bodies and answers that are legal but unusual: the gateway reads the same as the upstream
  * (docs/rules/request-bodies.md#json, docs/rules/request-bodies.md#what-goes-upstream,
  * docs/rules/upstream-calls.md#answers).
+ *
+ * @module-tag check
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -10,6 +10,7 @@ import type { Model } from "../../shared/schema/model.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { useMcp } from "../harness/mcp-fixture.ts";
 import { type LogLine, StackLog } from "../harness/stack-log.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -31,7 +32,7 @@ async function sendTo(path: string, { secret }: Minted, post?: { readonly body?:
 }
 
 describe("the line of a request", () => {
-  it.each([false, true])("that was served says what its row says (stream %s)", async (stream) => {
+  mainRows(1)([false, true])("that was served says what its row says (stream %s)", async (stream) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await fixture.gateway.chat(minted, { stream });
     const line = await lineOf(response);

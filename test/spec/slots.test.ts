@@ -29,7 +29,7 @@ describe("a model with one slot", () => {
     expect(counted).toEqual({ rows: 40, requests: 40 });
   });
 
-  it("is free again after every kind of end", async () => {
+  it("is free again after every kind of end", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { max_in_flight: 1 });
     const path = `/models/${minted.model.id}`;
     const { api_base } = minted.model;

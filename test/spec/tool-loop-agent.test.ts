@@ -1,6 +1,8 @@
 /**
  * An agent's conversation of thirty turns of the model through the tool loop, whose client leaves in the middle and comes
  * back: no row is lost, no turn is billed twice, and nothing stays held (docs/rules/tool-loop.md#usage).
+ *
+ * @module-tag check
  */
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";

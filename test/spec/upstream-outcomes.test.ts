@@ -1,7 +1,9 @@
 /**
  * Everything that an upstream can do, under every way of choosing an endpoint (docs/rules/upstream-calls.md#attempts):
  * status, body, headers, attempts, row, alert and counters. On a stack of its own, so that the counters count only
- * these requests. `npm run test:release` has two of the ways.
+ * these requests. `npm run check` has two of the ways, `npm run test:release` all.
+ *
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

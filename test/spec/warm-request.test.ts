@@ -2,6 +2,8 @@
  * The operations of a request whose records the gateway has in memory: its part of an exchange with the Cell, and no
  * read of the key-value store (docs/rules/freshness.md#no-store-on-the-path, docs/rules/admission.md#exchanges). They
  * are counted on a stack of its own.
+ *
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
