@@ -207,7 +207,10 @@ describe("how long a tenant is served for certain", () => {
     const endMs = thursdayMs + (600 - 345) * 60_000;
     expect(openUntilMs(tenant, thursdayMs + 12_345)).toBe(endMs);
     expect(openUntilMs({ ...tenant, active_until_ms: endMs - 1 }, thursdayMs)).toBe(endMs - 1);
-    expect([openUntilMs(open, 5), openUntilMs({ ...open, active_until_ms: 9 }, 5)]).toEqual([null, 9]);
+    expect({ unlimited: openUntilMs(open, 5), limited: openUntilMs({ ...open, active_until_ms: 9 }, 5) }).toEqual({
+      unlimited: null,
+      limited: 9,
+    });
   });
 });
 

@@ -32,12 +32,12 @@ describe("errorOf", () => {
       fc.property(fc.anything(), (body) => {
         const error = errorOf(refusal(502, { "retry-after": "soon" }), body);
         expect(error).toBeInstanceOf(ApiError);
-        expect([error.status, typeof error.code, typeof error.message, error.retryAfterSecs]).toEqual([
-          502,
-          "string",
-          "string",
-          null,
-        ]);
+        expect({
+          status: error.status,
+          codeType: typeof error.code,
+          messageType: typeof error.message,
+          retryAfterSecs: error.retryAfterSecs,
+        }).toEqual({ status: 502, codeType: "string", messageType: "string", retryAfterSecs: null });
       }),
     );
   });

@@ -32,8 +32,14 @@ describe("periods", () => {
           return;
         }
         const inZone = (ms: number): string => dayIn(counted(name), ms);
-        expect([inZone(fromMs), inZone(toMs - 1)]).toEqual([days.first, days.last]);
-        expect([inZone(fromMs - 1) < days.first, inZone(toMs)]).toEqual([true, dayAfter(days.last)]);
+        expect({ firstDay: inZone(fromMs), lastDay: inZone(toMs - 1) }).toEqual({
+          firstDay: days.first,
+          lastDay: days.last,
+        });
+        expect({ isDayBeforeEarlier: inZone(fromMs - 1) < days.first, dayAfterEnd: inZone(toMs) }).toEqual({
+          isDayBeforeEarlier: true,
+          dayAfterEnd: dayAfter(days.last),
+        });
         expect(fromMs <= nowMs && nowMs < toMs).toBe(true);
       }),
     );

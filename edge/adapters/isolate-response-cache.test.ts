@@ -49,7 +49,7 @@ describe("answers in memory", () => {
     expect(hold.grow(1700)).toBe(true);
     expect({ names: names("d"), usedBytes: room.usedBytes }).toEqual({ names: "", usedBytes: 6000 });
     keep("e");
-    expect({ names: names("e"), grow: hold.grow(1) }).toEqual({ names: "", grow: false });
+    expect({ names: names("e"), hasGrown: hold.grow(1) }).toEqual({ names: "", hasGrown: false });
     hold.close();
     expect(room.usedBytes).toBe(0);
   });

@@ -55,7 +55,7 @@ describe("a copy in memory", () => {
   it("is removed for newer ones above the maximum of bytes", async () => {
     const { cache } = cacheAt(0, 300);
     for (const name of ["a", "b", "c"]) await cache.read(name, load("x".repeat(50)), false);
-    expect([cache.fresh("a"), cache.fresh("c")]).toEqual([null, { text: "x".repeat(50) }]);
+    expect({ a: cache.fresh("a"), c: cache.fresh("c") }).toEqual({ a: null, c: { text: "x".repeat(50) } });
   });
 });
 
@@ -141,7 +141,7 @@ describe("a drop", () => {
     expect(cache.drop("a", ({ text }) => text === "z")).toBe(false);
     expect(cache.dropWhere(({ text }) => text === "a")).toBe(true);
     expect(cache.dropWhere(({ text }) => text === "a")).toBe(false);
-    expect([cache.fresh("a"), cache.fresh("b")]).toEqual([null, { text: "b" }]);
+    expect({ a: cache.fresh("a"), b: cache.fresh("b") }).toEqual({ a: null, b: { text: "b" } });
   });
 });
 

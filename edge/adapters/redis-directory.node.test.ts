@@ -84,7 +84,7 @@ describe("the directory", () => {
     slow.resolve(before === null ? null : JSON.stringify(before));
     expect((await early)?.record ?? null).toEqual(before);
     const got = (await Promise.all(late)).map((one) => `${one?.record.rev} ${one?.source}`);
-    expect([new Set(got), reads]).toEqual([new Set(found), asked]);
+    expect({ got: new Set(got), reads }).toEqual({ got: new Set(found), reads: asked });
   });
 
   it("does not treat a failure as absence: copies in memory are used, other records are 503", async () => {

@@ -92,8 +92,8 @@ describe("admission", () => {
     const world = new TestPipeline();
     world.answers = [stale, stale];
     expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect({ requests: world.requests.length, forgotten: world.forgotten }).toEqual({
-      requests: 2,
+    expect({ requestCount: world.requests.length, forgotten: world.forgotten }).toEqual({
+      requestCount: 2,
       forgotten: ["key hash"],
     });
   });
@@ -106,9 +106,9 @@ describe("admission", () => {
     expect((await answer(world)).status).toBe(404);
     expect({
       disposed: lost.disposed,
-      requests: world.requests.length,
+      requestCount: world.requests.length,
       status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ disposed: true, requests: 2, status_code: 404 });
+    }).toEqual({ disposed: true, requestCount: 2, status_code: 404 });
   });
 
   it("gives up when every place is lost, and leaves one row in every case", async () => {
@@ -117,10 +117,14 @@ describe("admission", () => {
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
     expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect({ requests: world.requests.length, recorded: world.recorded, orphans: world.orphans.length }).toEqual({
-      requests: 10,
+    expect({
+      requestCount: world.requests.length,
+      recorded: world.recorded,
+      orphanCount: world.orphans.length,
+    }).toEqual({
+      requestCount: 10,
       recorded: [],
-      orphans: 1,
+      orphanCount: 1,
     });
     expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
@@ -289,9 +293,9 @@ describe("an upstream that does not answer", () => {
     await world.settled();
     expect({
       status: response.status,
-      status_code: adopted.settlement?.row.status_code,
+      rowStatus: adopted.settlement?.row.status_code,
       disposed: adopted.disposed,
-    }).toEqual({ status: 502, status_code: 502, disposed: true });
+    }).toEqual({ status: 502, rowStatus: 502, disposed: true });
     expect({ settlement: world.permit.settlement, orphans: world.orphans }).toEqual({ settlement: null, orphans: [] });
   });
 });

@@ -157,7 +157,7 @@ describe("a sub-call", () => {
     world.adopt = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ code: "scheduler_unavailable" });
     expect(world.upstreamCalls).toEqual([]);
-    expect({ orphans: world.orphans.length, rows: world.rows.length }).toEqual({ orphans: 1, rows: 1 });
+    expect({ orphanCount: world.orphans.length, rowCount: world.rows.length }).toEqual({ orphanCount: 1, rowCount: 1 });
     expect(world.rows).toMatchObject([
       { status_code: 503, admission: "rejected", request_type: "tool_loop", cost_usd: 0 },
     ]);
@@ -167,7 +167,7 @@ describe("a sub-call", () => {
     const world = new SubCallWorld();
     world.subPermit.settleFails = true;
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ kind: "answered" });
-    expect({ orphans: world.orphans.length, rows: world.rows.length }).toEqual({ orphans: 1, rows: 1 });
+    expect({ orphanCount: world.orphans.length, rowCount: world.rows.length }).toEqual({ orphanCount: 1, rowCount: 1 });
     expect(world.rows).toMatchObject([{ status_code: 200, cost_usd: 12 }]);
   });
 

@@ -59,13 +59,19 @@ it("tells the model with the next question what has become of a proposal", () =>
 it("asks again after proposals whose answer was lost, and shows what came of them", () => {
   const shown = told({ kind: "proposal", proposal }, { kind: "proposal", proposal: { ...proposal, id: "q" } });
   const running = withProposal(shown, "p", { is: "running" });
-  expect([unanswered(shown, "running"), unanswered(shown, "unknown")]).toEqual([[], []]);
+  expect({ running: unanswered(shown, "running"), unknown: unanswered(shown, "unknown") }).toEqual({
+    running: [],
+    unknown: [],
+  });
   expect(unanswered(atRest(running), "running")).toEqual([proposal]);
   expect(unanswered(withProposal(running, "p", stateOf({ state: "unknown" })), "unknown")).toEqual([proposal]);
   const answered = stateOf({ state: "answered", status: 200 });
   expect(answered).toEqual({ is: "answered", run: { status: 200, answer: "", pending: false } });
   expect(unanswered(withProposal(running, "p", answered), "running")).toEqual([]);
-  expect([stateOf({ state: "not_run" }), stateOf({ state: "running" })]).toEqual([{ is: "open" }, { is: "running" }]);
+  expect({ notRun: stateOf({ state: "not_run" }), running: stateOf({ state: "running" }) }).toEqual({
+    notRun: { is: "open" },
+    running: { is: "running" },
+  });
 });
 
 it("puts a proposal as it is now in the place of one that was outdated, which is open and can be run", () => {

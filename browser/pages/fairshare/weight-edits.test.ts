@@ -50,7 +50,10 @@ describe("a typed weight", () => {
   it("of a group and of a tenant of the same name are two", () => {
     const same = { ...TENANT, id: GROUP.id };
     const edits = editsOf(weightChanges(typed([GROUP, "7"], [same, "8"]), [GROUP, same]));
-    expect([[...edits.groupWeights], [...edits.tenantWeights]]).toEqual([[["research", 7]], [["research", 8]]]);
+    expect({ groupWeights: [...edits.groupWeights], tenantWeights: [...edits.tenantWeights] }).toEqual({
+      groupWeights: [["research", 7]],
+      tenantWeights: [["research", 8]],
+    });
   });
 });
 

@@ -118,10 +118,10 @@ describe("the live list", () => {
     ledger.reads = 0;
     const top = await readTop(feed.rows[0], async (address) => ledger.page(address));
     const merged = withNewest(feed, top, MOST, addressAfter);
-    expect({ reads: ledger.reads, feed: merged.feed, fresh: merged.fresh.size }).toEqual({
+    expect({ reads: ledger.reads, feed: merged.feed, freshCount: merged.fresh.size }).toEqual({
       reads: 5,
       feed: top,
-      fresh: 15,
+      freshCount: 15,
     });
   });
 });

@@ -26,7 +26,10 @@ it("are on unless they are switched off, whatever they are called", () => {
   for (const name of ["toString", "__proto__", "get_models"]) {
     expect(isOn({}, name)).toBe(true);
     const off = switched({}, [name], false);
-    expect([isOn(off, name), isOn(switched(off, [name], true), name)]).toEqual([false, true]);
+    expect({ before: isOn(off, name), after: isOn(switched(off, [name], true), name) }).toEqual({
+      before: false,
+      after: true,
+    });
   }
 });
 

@@ -189,6 +189,6 @@ describe("the remote Cell", () => {
     await expect(admission.admit(request)).rejects.toMatchObject({ code: "scheduler_unavailable" });
     await expect(admission.admit(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
     await expect(admission.adopt(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
-    expect({ events, raised: raised.length }).toEqual({ events: ["scheduler_unavailable"], raised: 1 });
+    expect({ events, raisedCount: raised.length }).toEqual({ events: ["scheduler_unavailable"], raisedCount: 1 });
   });
 });

@@ -113,7 +113,7 @@ describe("alerts by way of the Ledger", () => {
     await world.pass(QUIET_MS);
     await world.pass(QUIET_MS);
     expect([...world.arrived.keys()]).toEqual(["id-0"]);
-    expect({ reported: reported()[0]?.[2], alive: world.alive }).toEqual({ reported: 1, alive: 0 });
+    expect({ reportedCount: reported()[0]?.[2], alive: world.alive }).toEqual({ reportedCount: 1, alive: 0 });
   });
 
   it("are sent by the next request when the one that kept the watch has ended early", async () => {
@@ -142,7 +142,7 @@ describe("alerts by way of the Ledger", () => {
       expect(world.alive).toBeLessThanOrEqual(2);
     }
     await world.pass(QUIET_MS);
-    expect({ of: countOf(world.arrived), alive: world.alive }).toEqual({ of: 300, alive: 0 });
+    expect({ arrivedCount: countOf(world.arrived), alive: world.alive }).toEqual({ arrivedCount: 300, alive: 0 });
   });
 
   it("drop the oldest when too many wait, and log which", async () => {

@@ -38,7 +38,7 @@ it("stay counted until the Ledger has answered, and are told in one call at a ti
   lost.tell();
   add(3);
   lost.tell();
-  expect({ rowsTold: rowsTold(), kept: world.kept.length }).toEqual({ rowsTold: [2], kept: 1 });
+  expect({ rowsTold: rowsTold(), keptCount: world.kept.length }).toEqual({ rowsTold: [2], keptCount: 1 });
   await answer(0, new Error("ledger"));
   lost.tell();
   expect(rowsTold()).toEqual([2, 5]);

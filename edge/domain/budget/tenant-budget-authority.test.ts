@@ -157,7 +157,10 @@ describe("the authority after a crash", () => {
     };
     expect(verdictOf(3, null, [2, 3])).toBe("granted");
     world.crashAuthority();
-    expect([verdictOf(1, null, [1]), verdictOf(2, "key-1", [2])]).toEqual(["stale", "granted"]);
+    expect({ overtaken: verdictOf(1, null, [1]), otherPool: verdictOf(2, "key-1", [2]) }).toEqual({
+      overtaken: "stale",
+      otherPool: "granted",
+    });
   });
 
   it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {

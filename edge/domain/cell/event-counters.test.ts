@@ -32,7 +32,10 @@ describe("tallies", () => {
     tallies.add(Array.from({ length: 10_050 }, (_, at) => call(`server-${at}`, "2xx")));
     tallies.add([call("server-0", "2xx"), call("another", "2xx")]);
     const samples = shown(tallies, "gateway_mcp_requests_total") ?? [];
-    expect([samples.length, samples[0]]).toEqual([10_000, [{ server: "server-0", status: "2xx" }, 2]]);
+    expect({ sampleCount: samples.length, first: samples[0] }).toEqual({
+      sampleCount: 10_000,
+      first: [{ server: "server-0", status: "2xx" }, 2],
+    });
   });
 
   it("always take the label sets that are shown from the start, after a rest too", () => {

@@ -123,6 +123,6 @@ describe("slot caps (hierarchical)", () => {
     cell.loops(24, { tenant: "a", model: "m500", admissionWeight: 500 });
     cell.pass(2000, []);
     const [a = 0, v = 0] = cell.pass(10_000, ["a", "v"]);
-    expect([Math.round(a / 100), Math.round(v / 100)]).toEqual([7, 1]);
+    expect({ a: Math.round(a / 100), v: Math.round(v / 100) }).toEqual({ a: 7, v: 1 });
   });
 });

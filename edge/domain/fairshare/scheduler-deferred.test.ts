@@ -68,7 +68,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
     judged.stale.add("a2");
     expect(judged.deferred).toEqual([]);
-    expect({ release: judged.release("a1"), deferred: judged.deferred }).toEqual({ release: ["a3"], deferred: ["a2"] });
+    expect({ granted: judged.release("a1"), deferred: judged.deferred }).toEqual({ granted: ["a3"], deferred: ["a2"] });
     expect({ inFlight: judged.scheduler.inFlight, queued: judged.scheduler.queued }).toEqual({
       inFlight: 1,
       queued: 1,
@@ -137,9 +137,9 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
       queued: 1,
     });
     judged.scheduler.apply({ type: "leave", requestId: "a3" }, 1);
-    expect({ queued: judged.scheduler.queued, queuedOf: judged.scheduler.queuedOf("a") }).toEqual({
+    expect({ queued: judged.scheduler.queued, queuedOfTenant: judged.scheduler.queuedOf("a") }).toEqual({
       queued: 0,
-      queuedOf: 0,
+      queuedOfTenant: 0,
     });
   });
 
@@ -199,7 +199,10 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
         const left = new Set<string>();
         const take = (granted: readonly string[]): void => {
           for (const id of granted) {
-            expect([judged.stale.has(id), judged.unheard.has(id)]).toEqual([false, false]);
+            expect({ isStale: judged.stale.has(id), isUnheard: judged.unheard.has(id) }).toEqual({
+              isStale: false,
+              isUnheard: false,
+            });
             expect([...running, ...away]).not.toContain(id);
             running.push(id);
           }

@@ -102,7 +102,7 @@ describe("required behaviour (docs/rules/fairshare.md#required-behaviour)", () =
     (algorithm: FairshareAlgorithm) => {
       const scheduler = createScheduler({ algorithm, maxInFlight: 8 });
       const order = grantOrder(scheduler, [...many(20, () => arrival("a")), ...many(20, () => arrival("b"))], 8);
-      expect([count(order, "a"), count(order, "b")]).toEqual([4, 4]);
+      expect({ a: count(order, "a"), b: count(order, "b") }).toEqual({ a: 4, b: 4 });
     },
   );
 

@@ -111,7 +111,11 @@ describe("served scores", () => {
     const served = new ServedScore();
     served.charge(100);
     const copy = served.copy(30, 2);
-    expect([copy.score, copy.holds(1), copy.holds(3)]).toEqual([70, true, false]);
+    expect({ score: copy.score, holdsEarlier: copy.holds(1), holdsLater: copy.holds(3) }).toEqual({
+      score: 70,
+      holdsEarlier: true,
+      holdsLater: false,
+    });
     copy.correct(100, -50, 1);
     expect({ copyScore: copy.score, servedScore: served.score }).toEqual({ copyScore: 20, servedScore: 100 });
   });

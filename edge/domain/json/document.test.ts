@@ -67,7 +67,7 @@ describe("reading a document", () => {
       const document = readJson(bytesOf(`{"long":"${"x".repeat(length)}"}`), 0);
       const long = String(document?.root["long"]);
       expect({ length, codePoints: document?.codePoints(long) }).toEqual({ length, codePoints: length });
-      expect({ length, body: document?.text(long) }).toEqual({ length, body: "x".repeat(Math.min(length, 65_536)) });
+      expect({ length, text: document?.text(long) }).toEqual({ length, text: "x".repeat(Math.min(length, 65_536)) });
     }
   });
 

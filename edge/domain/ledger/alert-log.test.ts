@@ -38,12 +38,12 @@ const ids = (index: AlertIndex): string[] => index.waiting.map((entry) => entry.
 describe("the alerts of a Ledger", () => {
   it("drops the oldest beyond its bound, and counts them", () => {
     const { index, effects } = appendAlerts(EMPTY, events(ALERTS_MAX_WAITING + 3));
-    expect([index.waiting.length, ids(index)[0], ids(index).at(-1), index.dropped]).toEqual([
-      ALERTS_MAX_WAITING,
-      "3",
-      String(ALERTS_MAX_WAITING + 2),
-      3,
-    ]);
+    expect({
+      waitingCount: index.waiting.length,
+      firstId: ids(index)[0],
+      lastId: ids(index).at(-1),
+      dropped: index.dropped,
+    }).toEqual({ waitingCount: ALERTS_MAX_WAITING, firstId: "3", lastId: String(ALERTS_MAX_WAITING + 2), dropped: 3 });
     expect(effects.filter((effect) => effect.type === "drop").at(-1)).toEqual({ type: "drop", sequence: 3, total: 3 });
   });
 

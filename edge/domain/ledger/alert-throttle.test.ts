@@ -22,7 +22,7 @@ describe("repeats of an issue", () => {
       ["at 29", 10],
       ["at 35", 6],
     ]);
-    expect({ total: total(left), dueInMs: repeats.dueInMs(1_060_000) }).toEqual({ total: 36, dueInMs: null });
+    expect({ leftTotal: total(left), dueInMs: repeats.dueInMs(1_060_000) }).toEqual({ leftTotal: 36, dueInMs: null });
   });
 
   it("say when they are due, each issue by itself", () => {
@@ -35,7 +35,7 @@ describe("repeats of an issue", () => {
     repeats.raise(issue("a"), 6_000);
     expect(repeats.dueInMs(6_000)).toBe(4_000);
     expect(repeats.due(10_000).map((left) => left.issue.issueKey)).toEqual(["a"]);
-    expect([repeats.dueInMs(10_000), repeats.dueInMs(20_000)]).toEqual([4_000, 0]);
+    expect({ at10s: repeats.dueInMs(10_000), at20s: repeats.dueInMs(20_000) }).toEqual({ at10s: 4_000, at20s: 0 });
   });
 
   it("do not wait for a clock that was set back", () => {

@@ -90,10 +90,10 @@ describe("the plan of a segment", () => {
     const store = new TestStore();
     let plan = planOf(7, 1000, [3]);
     while (plan.left.length > 0) plan = send(plan, store, new Set([617]));
-    expect({ refused: plan.refused, taken: plan.taken, rows: store.rows.length }).toEqual({
+    expect({ refused: plan.refused, taken: plan.taken, rowCount: store.rows.length }).toEqual({
       refused: [617],
       taken: true,
-      rows: 998,
+      rowCount: 998,
     });
     expect(store.inserts).toBeLessThan(25);
     expect(restartedPlan(plan)).toEqual(planOf(7, 1000, [3]));

@@ -68,7 +68,7 @@ describe("room for bodies", () => {
     shares.complete(oldest);
     expect(shares.next(nowMs + OTHERS_MAX_MS / 2)).toBeNull();
     shares.close(oldest);
-    expect([shares.next(nowMs), shares.next(nowMs)]).toEqual([middle, null]);
+    expect({ first: shares.next(nowMs), second: shares.next(nowMs) }).toEqual({ first: middle, second: null });
     shares.close(middle);
     expect(shares.next(nowMs)).toBe(youngest);
   });

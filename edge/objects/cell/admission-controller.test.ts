@@ -164,7 +164,7 @@ describe("the Cell's admission controller", () => {
     expect({ inFlight: scheduler.inFlight, rows }).toEqual({ inFlight: 1, rows: [] });
     await admission.settle(adopted, { row: holder.request.row, actualTokens: 5 });
     expect(await admission.decision(waiting)).toMatchObject({ verdict: "granted" });
-    expect({ inFlight: scheduler.inFlight, rows: rows.length }).toEqual({ inFlight: 1, rows: 1 });
+    expect({ inFlight: scheduler.inFlight, rowCount: rows.length }).toEqual({ inFlight: 1, rowCount: 1 });
   });
 
   it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
@@ -228,7 +228,7 @@ describe("the Cell's admission controller", () => {
       await admission.decision(again);
       await admission.settle(again, { row: request.row, actualTokens: uses });
       await drain(world);
-      expect({ used: used(), rows: world.rows.length }).toEqual({ used: charged, rows: 1 });
+      expect({ usedTokens: used(), rowCount: world.rows.length }).toEqual({ usedTokens: charged, rowCount: 1 });
     },
   );
 
@@ -345,9 +345,9 @@ describe("10,000 waiting requests", () => {
     for (let number = 1; number <= 10_000; number += 1) admission.arrive(requestOf(number, 0));
     looked.mockClear();
     for (let at = 0; at < 1_000; at += 1) revisions.note([{ kind: "key", id: `k${at}`, rev: 2 }], 0);
-    expect({ comparedCalls: compared.mock.calls.length, lookedCalls: looked.mock.calls.length }).toEqual({
-      comparedCalls: 0,
-      lookedCalls: 0,
+    expect({ comparisonCount: compared.mock.calls.length, applyCount: looked.mock.calls.length }).toEqual({
+      comparisonCount: 0,
+      applyCount: 0,
     });
     admission.abandon(first);
     expect(scheduler.queued).toBe(9_999);

@@ -159,7 +159,11 @@ describe("a Cell's budgets", () => {
     expect([...verdicts.keys()]).toEqual(["plain"]);
     ledger.resolve(undefined);
     await vi.advanceTimersByTimeAsync(0);
-    expect([verdicts.get("plain")?.kind, verdicts.get("keyed")?.kind, alerts]).toEqual(["ok", "ok", []]);
+    expect({ plain: verdicts.get("plain")?.kind, keyed: verdicts.get("keyed")?.kind, alerts }).toEqual({
+      plain: "ok",
+      keyed: "ok",
+      alerts: [],
+    });
   });
 
   it("charge what was let through unchecked once the object is back", async () => {

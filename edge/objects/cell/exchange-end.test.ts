@@ -129,8 +129,8 @@ describe("a session that ends", () => {
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(request)] });
     stage.world.admission.abandon(lost);
     await stage.pass(0);
-    expect({ recorded: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
-      recorded: ["one"],
+    expect({ recordedIds: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
+      recordedIds: ["one"],
       load: [0, 0, 0],
     });
   });

@@ -42,12 +42,16 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
     [true, undefined],
   ]);
   pass(1);
-  expect([admission.holds(lost), admission.holds(first), third.decision?.verdict]).toEqual([false, false, "granted"]);
+  expect({
+    holdsLost: admission.holds(lost),
+    holdsFirst: admission.holds(first),
+    thirdVerdict: third.decision?.verdict,
+  }).toEqual({ holdsLost: false, holdsFirst: false, thirdVerdict: "granted" });
   expect({
     inFlight: scheduler.inFlight,
     queued: scheduler.queued,
-    rows: rows.map(({ request_id }) => request_id),
-  }).toEqual({ inFlight: 2, queued: 0, rows: ["ends", "lost"] });
+    rowIds: rows.map(({ request_id }) => request_id),
+  }).toEqual({ inFlight: 2, queued: 0, rowIds: ["ends", "lost"] });
   expect(holders.lifeFor("cut off", "life")).toBe("life/1");
 });
 
@@ -59,11 +63,11 @@ it("keeps its slots for as long as the lease that its requests tell of, also whe
     for (let sweep = 0; sweep < sweeps; sweep += 1) holders.sweep();
     return [patient, lost].map((entry) => admission.holds(entry));
   };
-  expect([heldAfter(6), heldAfter(9), heldAfter(1)]).toEqual([
-    [true, false],
-    [true, false],
-    [false, false],
-  ]);
+  expect({ after6Sweeps: heldAfter(6), after15Sweeps: heldAfter(9), after16Sweeps: heldAfter(1) }).toEqual({
+    after6Sweeps: [true, false],
+    after15Sweeps: [true, false],
+    after16Sweeps: [false, false],
+  });
 });
 
 it("gets its turn when it is heard again and asks again, at its age", async () => {
@@ -236,8 +240,8 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
       await settle(entry);
       expect({
         inFlight: scheduler.inFlight,
-        verdicts: verdicts().filter((verdict) => verdict === "granted").length,
-      }).toEqual({ inFlight: 4, verdicts: done + 1 });
+        grantedCount: verdicts().filter((verdict) => verdict === "granted").length,
+      }).toEqual({ inFlight: 4, grantedCount: done + 1 });
     }
     expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", "stale", "stale"]);
     expect(scheduler.queued).toBe(4);
@@ -259,14 +263,14 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     pass(2);
     await settle(running[0] as AdmissionEntry);
     const back = admission.arrive({ ...requestOf("g1", "cut off"), waitedMs: 0 });
-    expect({ decision: back.decision, verdicts: verdicts() }).toEqual({
-      decision: null,
-      verdicts: ["granted", undefined, undefined, undefined, undefined],
+    expect({ backDecision: back.decision, otherVerdicts: verdicts() }).toEqual({
+      backDecision: null,
+      otherVerdicts: ["granted", undefined, undefined, undefined, undefined],
     });
     await settle(running[1] as AdmissionEntry);
-    expect({ verdict: back.decision?.verdict, verdicts: verdicts()[1] }).toEqual({
-      verdict: "granted",
-      verdicts: undefined,
+    expect({ backVerdict: back.decision?.verdict, otherVerdict: verdicts()[1] }).toEqual({
+      backVerdict: "granted",
+      otherVerdict: undefined,
     });
   });
 });

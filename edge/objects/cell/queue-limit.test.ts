@@ -15,19 +15,19 @@ describe("a tenant's queue", () => {
     const queued = ["1", "2", "3"].map((id) => admission.arrive(admissionRequestOf(id, "a")));
     const beyond = admission.arrive(admissionRequestOf("4", "a"));
     expect({
-      decision: beyond.decision,
-      queued: queued.map((entry) => entry.decision),
-      schedulerQueued: scheduler.queued,
-    }).toEqual({ decision: FULL, queued: [null, null, null], schedulerQueued: 3 });
+      refusedDecision: beyond.decision,
+      queuedDecisions: queued.map((entry) => entry.decision),
+      queued: scheduler.queued,
+    }).toEqual({ refusedDecision: FULL, queuedDecisions: [null, null, null], queued: 3 });
     expect(admission.arrive(admissionRequestOf("other", "b")).decision).toBeNull();
     const row = { ...beyond.request.row, status_code: 429, admission: "rejected" as const };
     await admission.settle(beyond, { row, actualTokens: 0 });
     expect(rows).toMatchObject([{ request_id: "4", status_code: 429, admission: "rejected", queue_wait_ms: 0 }]);
     for (const entry of queued.slice(0, 1)) admission.abandon(entry);
-    expect([
-      admission.arrive(admissionRequestOf("5", "a")).decision,
-      admission.arrive(admissionRequestOf("6", "a")).decision,
-    ]).toEqual([null, FULL]);
+    expect({
+      fits: admission.arrive(admissionRequestOf("5", "a")).decision,
+      beyond: admission.arrive(admissionRequestOf("6", "a")).decision,
+    }).toEqual({ fits: null, beyond: FULL });
   });
 
   it("that is full does not keep the tenant from a model that has free slots", () => {

@@ -238,9 +238,9 @@ describe("judging again", () => {
     const changes = Array.from({ length: 1000 }, (_, key) => ({ kind: "key" as const, id: `k${key}`, rev: 2 }));
     revisions.note(changes, 1);
     for (const { id } of changes) admission.apply({ type: "tenant", id });
-    expect({ comparedCalls: compared.mock.calls.length, worldCalls: world.budgets.calls }).toEqual({
-      comparedCalls: 0,
-      worldCalls: trips,
+    expect({ comparisonCount: compared.mock.calls.length, budgetCalls: world.budgets.calls }).toEqual({
+      comparisonCount: 0,
+      budgetCalls: trips,
     });
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;

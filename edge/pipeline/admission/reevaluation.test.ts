@@ -130,10 +130,10 @@ describe("a request that is judged again at its turn", () => {
       waiting.turn(CHANGED);
       expect(await waiting.answered).toMatchObject({ status, code });
       expect({
-        requests: waiting.world.requests.length,
+        requestCount: waiting.world.requests.length,
         upstreamCalls: waiting.world.upstreamCalls,
         disposed: waiting.place.disposed,
-      }).toEqual({ requests: 1, upstreamCalls: [], disposed: true });
+      }).toEqual({ requestCount: 1, upstreamCalls: [], disposed: true });
       expect({ recorded: waiting.world.recorded, orphans: waiting.world.orphans }).toEqual({
         recorded: [],
         orphans: [],
@@ -177,9 +177,10 @@ describe("a request that is judged again at its turn", () => {
     await asked(waiting);
     waiting.turn(CHANGED, { verdict: "stale", items: CHANGED }, { verdict: "stale", items: CHANGED });
     expect(await waiting.answered).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect({ requests: waiting.world.requests.length, status_code: waiting.place.settlement?.row.status_code }).toEqual(
-      { requests: 3, status_code: 503 },
-    );
+    expect({
+      requestCount: waiting.world.requests.length,
+      status_code: waiting.place.settlement?.row.status_code,
+    }).toEqual({ requestCount: 3, status_code: 503 });
     expect({
       upstreamCalls: waiting.world.upstreamCalls,
       recorded: waiting.world.recorded,
@@ -197,8 +198,8 @@ describe("a request that is judged again at its turn", () => {
     expect({
       waitingDisposed: waiting.place.disposed,
       nextDisposed: next.disposed,
-      requests: waiting.world.requests.length,
-    }).toEqual({ waitingDisposed: true, nextDisposed: true, requests: 3 });
+      requestCount: waiting.world.requests.length,
+    }).toEqual({ waitingDisposed: true, nextDisposed: true, requestCount: 3 });
   });
 
   it("leaves one row when the Cell cannot be reached any more", async () => {
@@ -215,8 +216,12 @@ describe("a request that is judged again at its turn", () => {
     });
     waiting.turn(CHANGED);
     expect(await waiting.answered).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect({ orphans: world.orphans.length, recorded: world.recorded, settlement: waiting.place.settlement }).toEqual({
-      orphans: 1,
+    expect({
+      orphanCount: world.orphans.length,
+      recorded: world.recorded,
+      settlement: waiting.place.settlement,
+    }).toEqual({
+      orphanCount: 1,
       recorded: [],
       settlement: null,
     });

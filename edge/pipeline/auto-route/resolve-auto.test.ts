@@ -129,7 +129,7 @@ describe("a request for auto", () => {
     const world = worldOf({ key: keyOf({ tenant }), others });
     const { model, explained } = await ask(world);
     const { excluded } = explained as { excluded: string[] };
-    expect({ model, excluded: excluded.length }).toEqual({ model: "large", excluded: 20 });
+    expect({ model, excludedCount: excluded.length }).toEqual({ model: "large", excludedCount: 20 });
     expect(excluded.slice(0, 2)).toEqual(["worn: disabled", "a0: not_permitted"]);
   });
 
@@ -314,7 +314,10 @@ describe("the classifier", () => {
       temperature: 0,
       messages: [{ role: "system" }, { role: "user", content: "a sonnet, please" }],
     });
-    expect({ requests: world.requests.length, recorded: world.recorded }).toEqual({ requests: 1, recorded: [] });
+    expect({ requestCount: world.requests.length, recorded: world.recorded }).toEqual({
+      requestCount: 1,
+      recorded: [],
+    });
   });
 
   it("is asked once per text and tags in 300 s, also when it named nothing", async () => {

@@ -187,7 +187,10 @@ describe("output guardrails", () => {
     const world = worldOf({ action: "log_only", output_scanners: ["pii"] });
     world.upstream = answering(MAIL, stream);
     const { status, text } = await answerOf(world, { body: chatBody("hi", { stream }) });
-    expect([status, stream ? joined(text) : JSON.parse(text).choices[0].message.content]).toEqual([200, MAIL]);
+    expect({ status, content: stream ? joined(text) : JSON.parse(text).choices[0].message.content }).toEqual({
+      status: 200,
+      content: MAIL,
+    });
     expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii on output, action log_only"]);
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
@@ -208,9 +211,9 @@ describe("output guardrails", () => {
     });
     rest.close();
     expect({
-      worldUsedBytes: world.memory.answerMemory.usedBytes,
+      usedBytes: world.memory.answerMemory.usedBytes,
       fullUsedBytes: full.memory.answerMemory.usedBytes,
-    }).toEqual({ worldUsedBytes: 0, fullUsedBytes: 0 });
+    }).toEqual({ usedBytes: 0, fullUsedBytes: 0 });
   });
 
   it("keep answers out of the response cache unless they only look", async () => {
@@ -223,10 +226,10 @@ describe("output guardrails", () => {
       world.model = modelOf({ cache_enabled: true });
       world.upstream = answering("fine");
       const { headers } = await answerOf(world, { body: chatBody("hi") });
-      expect({ action, "x-gateway-cache": headers.get("x-gateway-cache"), stored: world.stored.length }).toEqual({
+      expect({ action, "x-gateway-cache": headers.get("x-gateway-cache"), storedCount: world.stored.length }).toEqual({
         action,
         "x-gateway-cache": cached ? "miss" : null,
-        stored: cached ? 1 : 0,
+        storedCount: cached ? 1 : 0,
       });
     }
   });

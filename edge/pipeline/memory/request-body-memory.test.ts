@@ -25,7 +25,10 @@ describe("memory for bodies", () => {
     expect(await first?.reserve(10)).toBe(true);
     first?.complete();
     const turns = [second?.reserve(4), third?.reserve(2)] as [Promise<boolean>, Promise<boolean>];
-    expect([await nowOf(turns[0]), await nowOf(turns[1])]).toEqual(["waits", "waits"]);
+    expect({ first: await nowOf(turns[0]), second: await nowOf(turns[1]) }).toEqual({
+      first: "waits",
+      second: "waits",
+    });
     first?.release();
     first?.release();
     expect(await turns[0]).toBe(true);

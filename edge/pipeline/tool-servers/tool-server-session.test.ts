@@ -94,7 +94,7 @@ const DONE = JSON.stringify(OK);
 describe("a session", () => {
   it("begins with initialize and initialized, has an id of its own for each request, and ends with DELETE", async () => {
     const server = new RawServer();
-    expect([await server.call(), await server.call()]).toEqual([DONE, DONE]);
+    expect({ first: await server.call(), second: await server.call() }).toEqual({ first: DONE, second: DONE });
     await server.end();
     expect(server.order).toEqual(["initialize", "notifications/initialized", "tools/call", "tools/call", "DELETE"]);
     const [initialize, initialized, first, second, end] = server.seen;

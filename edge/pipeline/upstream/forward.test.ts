@@ -210,8 +210,8 @@ describe("an upstream that refuses the usage option", () => {
   it("is called again at once, which is no retry, and remembered for ten minutes", async () => {
     const world = worldOf({ a: [picky] });
     expect((await answered(world, { body })).text).toContain("[DONE]");
-    expect({ upstreamCalls: world.upstreamCalls.length, upstream: world.permit.settlement?.upstream }).toEqual({
-      upstreamCalls: 2,
+    expect({ upstreamCallCount: world.upstreamCalls.length, upstream: world.permit.settlement?.upstream }).toEqual({
+      upstreamCallCount: 2,
       upstream: { success: 1 },
     });
     await answered(world, { body });
