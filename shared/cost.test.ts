@@ -108,7 +108,7 @@ describe("parts of tokens (docs/rules/settlement-and-rows.md#parts-of-tokens)", 
     );
   });
 
-  it("never cost more than as many tokens at the dearest prices, and as much when nothing is a part", () => {
+  it("never cost more than those tokens at the dearest prices, and cost the same without parts", () => {
     fc.assert(
       fc.property(at, used, (of, by) => {
         const plain = { ...by, cachedTokens: 0, reasoningTokens: 0 };

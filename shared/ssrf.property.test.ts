@@ -169,7 +169,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("agrees with a network configuration: the carried ranges contain exactly the addresses that lead to a range", () => {
+  it("agrees with a network configuration: carried ranges hold exactly what leads to a range", () => {
     fc.assert(
       fc.property(carrying, (bits) => {
         if (bits.value >> 32n === 0xffffn) return;

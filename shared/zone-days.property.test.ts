@@ -42,7 +42,7 @@ describe("days of a zone", () => {
     );
   });
 
-  it("follow each other without gap or overlap, and every instant lies in the day that its clock shows", () => {
+  it("have no gap and no overlap, and each instant lies in the day that its clock shows", () => {
     fc.assert(
       fc.property(
         zone,

@@ -63,7 +63,7 @@ describe("periods", () => {
     );
   });
 
-  it("of seven days follow each other without gap or overlap when they are chosen one after the other", () => {
+  it("of seven days that are chosen in sequence have no gap and no overlap", () => {
     fc.assert(
       fc.property(zone, instant, (name, nowMs) => {
         const week = periodBounds({ kind: "7d" }, name, nowMs);

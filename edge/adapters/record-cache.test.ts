@@ -34,7 +34,7 @@ describe("a copy in memory", () => {
     expect(cache.staleIfError("a")).toBeNull();
   });
 
-  it("is not read again once it was used while the store was down, but is never used beyond its hour", async () => {
+  it("is not read again after it served an outage, and is never used beyond its hour", async () => {
     const { time, cache } = cacheAt(0);
     await cache.read("a", load("one"), false);
     time.nowMs = STALE_IF_ERROR_MS - 1;

@@ -99,7 +99,7 @@ describe("the directory", () => {
     await expect(known.key("other")).rejects.toMatchObject({ code: "key_store_unavailable" });
   });
 
-  it("reads a second time before it refuses a request, but not when a copy in memory can still be used", async () => {
+  it("retries a failed read before it refuses a request, unless a copy in memory can serve", async () => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     failNext = 1;

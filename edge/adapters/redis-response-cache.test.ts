@@ -215,7 +215,7 @@ describe("an answer whose request is cut off", () => {
 });
 
 describe("lookups", () => {
-  it("are sent at once after a quiet moment, and otherwise together a few ms later, eight in a call", async () => {
+  it("are sent at once after a quiet moment, else together a few ms later, eight per call", async () => {
     const { cache } = isolate(store);
     const first = cache.lookup("t", "first");
     const more = Array.from({ length: 10 }, async (_, at) => await cache.lookup("t", `${at}`));
@@ -232,7 +232,7 @@ describe("lookups", () => {
     expect(store.calls).toHaveLength(2);
   });
 
-  it("in the call of a request that was cut off are misses, and reported; later ones are answered", async () => {
+  it("that joined a request that was cut off are reported misses; later ones are answered", async () => {
     const { cache, raised } = isolate(store);
     store.answering = new Promise(() => undefined);
     void cache.lookup("t", "lost");

@@ -98,7 +98,7 @@ describe("admission", () => {
     });
   });
 
-  it("queues anew when the Cell is reset while the request waits", async () => {
+  it("queues again when the Cell is reset while the request waits", async () => {
     const world = new TestPipeline();
     const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = [{ verdict: "waiting", permit: lost }];
@@ -129,7 +129,7 @@ describe("admission", () => {
     expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
 
-  it("hands a refusal in as a row that may have come before, while the Cell may hold a place for it", async () => {
+  it("reports a refusal as a possible duplicate row while the Cell may hold a place for it", async () => {
     const world = new TestPipeline();
     const received = world.received();
     const { admission } = received.ports;
@@ -206,14 +206,14 @@ describe("a refusal by the budgets", () => {
     });
   });
 
-  it("reports to a client whose estimate can never fit that trying again does not help", async () => {
+  it("tells a client whose estimate can never fit that a retry does not help", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 6 }) });
     world.answers = [refused(world.permit, "token_budget_exceeded", 60_000)];
     expect((await run(world.received())).headers.get("x-should-retry")).toBe("false");
   });
 
-  it("is 403 when a term budget is used up, and hands its row to the Cell when the permit cannot take it", async () => {
+  it("is 403 when a term budget is used up, with its row at the Cell if the permit fails", async () => {
     const world = new TestPipeline();
     world.permit.settleFails = true;
     world.answers = [{ verdict: "waiting", permit: world.permit }];
@@ -266,7 +266,7 @@ describe("an upstream that does not answer", () => {
     expect({ disposed: world.permit.disposed, recorded: world.recorded }).toEqual({ disposed: true, recorded: [] });
   });
 
-  it("hands its row to the Cell when the permit cannot take it", async () => {
+  it("sends its row to the Cell when the permit cannot take it", async () => {
     const world = new TestPipeline();
     world.permit.settleFails = true;
     world.upstream = async () => await Promise.reject(new TypeError("refused"));

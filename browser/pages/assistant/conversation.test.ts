@@ -74,7 +74,7 @@ it("asks again after proposals whose answer was lost, and shows what came of the
   });
 });
 
-it("puts a proposal as it is now in the place of one that was outdated, which is open and can be run", () => {
+it("replaces an outdated proposal with the current one, which is open and can be run", () => {
   const now = { ...proposal, id: "now" };
   const shown = withOutdated(withProposal(told({ kind: "proposal", proposal }), "p", { is: "running" }), "p", now);
   expect(shown.entries.at(-1)).toEqual({ kind: "proposal", proposal: now, state: { is: "outdated", shown: proposal } });
@@ -115,7 +115,7 @@ describe("the difference to what was shown", () => {
       ...more,
     }) as unknown as AssistantProposal;
 
-  it("is each value, name and owner that is another one, also of a field that is only in one of them", () => {
+  it("lists each changed value, name and owner, and fields that only one of them has", () => {
     const before = card([change("weight", "1", "7"), change("cap", "4", "null", { isDefault: true })]);
     const after = card([change("weight", "2", "7"), change("end", '"x"', "null", { isDefault: true })], {
       object: '"b"',

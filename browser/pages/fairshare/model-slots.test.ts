@@ -7,7 +7,7 @@ const live = (inFlight: object, queued: object): FairshareLive =>
   ({ max_in_flight: 8, model_in_flight: inFlight, model_queued: queued }) as unknown as FairshareLive;
 
 describe("the models of the live view", () => {
-  it("stand with the most slots first, then with who waits, and without those that nobody asks for", () => {
+  it("are sorted by slots, then by waiting requests, and leave out unused models", () => {
     const rows = modelSlots(live({ a: 2, b: 4, idle: 0 }, { c: 3, a: 1, d: 3 }));
     expect(rows.map(({ model, inFlight, queued, share }) => [model, inFlight, queued, share])).toEqual([
       ["b", 4, 0, 0.5],

@@ -34,7 +34,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("a call to a Cell", () => {
-  it("that is short asks too, a few times a second for all of them, and for nothing more once it is over", async () => {
+  it("that is short shares a few checks a second with others, and leaves none running", async () => {
     const { cell, lives } = isolate();
     for (let call = 0; call < 1_000; call += 1) {
       expect(await lives.watched({ stats: async () => 7 }).stats()).toBe(7);

@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 describe("a request", () => {
-  it("is sent in the session that the first one opens, or by a call of its own while the session opens", async () => {
+  it("joins the session that the first one opens, or makes its own call while that opens", async () => {
     const all = [stage.admit("first"), stage.admit("second")];
     await pass(0);
     await stage.running("third");
@@ -25,7 +25,7 @@ describe("a request", () => {
     expect(stage.said.toSorted()).toEqual(["admit second", "ask first", "ask third", "open"]);
   });
 
-  it("that was granted in the session is held by it, and has to take a permit of its own when it asks whether its Cell is lost", async () => {
+  it("that was granted in a session takes its own permit to ask whether its Cell is lost", async () => {
     const { permit: held } = await stage.running("one");
     await expect(held.lost()).rejects.toThrow("held by a session");
     const own = await stage.admission.adopt(admissionRequestOf("one", "t"));
@@ -49,7 +49,7 @@ describe("a request", () => {
     });
   });
 
-  it("that waits for a second takes a permit of its own, and the session reports nothing more about it", async () => {
+  it("that waits for a second takes its own permit, and its session reports no more on it", async () => {
     const waiting = await stage.waiting("one");
     const deciding = waiting.permit.decision();
     await pass(999);
@@ -99,7 +99,7 @@ describe("a request", () => {
     expect(stage.left).toEqual(["one"]);
   });
 
-  it("whose session fails before its answer calls the Cell by itself, as a request that lost its place", async () => {
+  it("calls the Cell as one that lost its place when its session fails before the answer", async () => {
     stage.opens = async () => await Promise.reject(new Error("lost"));
     expect(await stage.admit("one")).toMatchObject(ANEW);
     expect(stage.said).toEqual(["admit one again"]);
@@ -137,7 +137,7 @@ describe("a session whose transport is cut off", () => {
     expect(await asking).toMatchObject(ANEW);
   });
 
-  it("has its rows sent by the next request, once; its open requests learn that it is lost, and end by themselves", async () => {
+  it("has its rows sent once by the next request, and its open requests end without it", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;

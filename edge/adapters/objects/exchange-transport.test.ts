@@ -63,7 +63,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 describe("the transport of a session", () => {
-  it("sends what is queued while it opens, gathers messages without a waiting request, and ends when it is unused", async () => {
+  it("sends what was queued while it opened, batches what can wait, and closes when unused", async () => {
     const over = stage.transport.run();
     stage.say("one");
     await vi.advanceTimersByTimeAsync(1);
@@ -84,7 +84,7 @@ describe("the transport of a session", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is followed by another after some seconds, and ends by itself when none follows", async () => {
+  it("is replaced after some seconds, and closes when no successor follows", async () => {
     const over = stage.transport.run();
     for (let turn = 0; turn < 45; turn += 1) {
       stage.say(`r${turn}`);

@@ -70,7 +70,7 @@ const countOf = (arrived: ReadonlyMap<string, AlertEvent>): number =>
   [...arrived.values()].reduce((sum, { count }) => sum + count, 0);
 
 describe("alerts by way of the Ledger", () => {
-  it("report an issue at once, and send its repeats as a number after its quiet time, without a further failure", async () => {
+  it("report an issue at once, and its repeats as a count after its quiet time", async () => {
     const { alerts, world, told: reported } = alertsOf();
     for (let times = 0; times < 50; times += 1) alerts.raise({ ...down, detail: `failure ${times}` });
     alerts.raise(issues.lookupFailed("model", "no answer"));

@@ -36,7 +36,7 @@ function withGranted(...ids: readonly string[]): SessionQueue {
 }
 
 describe("what a session has to send", () => {
-  it("keeps the order of admission requests, sends each once, and is urgent while a request waits", async () => {
+  it("keeps admission requests in order, sends each once, and is urgent while one waits", async () => {
     const queue = new SessionQueue();
     const answers = ["one", "two"].map(async (id) => await queue.request(askOf(id)).answer);
     expect(queue.isUrgent).toBe(true);
@@ -90,7 +90,7 @@ describe("what a session has to send", () => {
     expect(queue.isEmpty).toBe(true);
   });
 
-  it("hears the decision of a request that waits, also when it overtakes the answer that it waits", async () => {
+  it("delivers the decision of a waiting request, even if it overtakes the answer to wait", async () => {
     const queue = new SessionQueue();
     const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
     const requests = queue.take()?.asks;

@@ -75,7 +75,7 @@ describe("counters", () => {
 });
 
 describe("times", () => {
-  it("are observed to the first byte for successful upstream answers, in total for all but refusals", () => {
+  it("are observed to the first byte for upstream successes, in total for all but refusals", () => {
     const counters = new RequestCounters();
     const counts = () =>
       ["gateway_ttft_ms", "gateway_total_ms"].map(

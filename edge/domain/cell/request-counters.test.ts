@@ -24,7 +24,7 @@ describe("what a cell counts", () => {
     expect(after.families()).toEqual(before.families());
   });
 
-  it("shows every outcome of attempts at upstreams from the start, and counts those of one request once", () => {
+  it("shows every outcome of upstream attempts from the start, and counts a request once", () => {
     const counters = new RequestCounters();
     const shown = () =>
       counters

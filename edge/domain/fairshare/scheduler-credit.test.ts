@@ -84,7 +84,7 @@ describe.each(ALGORITHMS)("models of different weights (%s)", (algorithm) => {
     expect(Math.abs(v - a - 100)).toBeLessThanOrEqual(10);
   });
 
-  it("leave the past settled for the tenant itself: 2000 requests on a heavy model, then a lighter one", () => {
+  it("leave a tenant's past settled: 2000 requests on a heavy model, then a lighter one", () => {
     const cell = new LoopCell(algorithm, 1);
     cell.loops(4, { tenant: "v", model: "lighter", admissionWeight: 10 });
     for (let at = 0; at < 2000; at += 1) cell.request({ tenant: "a", ...HEAVY });

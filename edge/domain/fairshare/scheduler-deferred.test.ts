@@ -63,7 +63,7 @@ class Judged {
 }
 
 describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => {
-  it("is deferred at its turn, not before; the slot goes to the next, of its own tenant or another", () => {
+  it("is deferred at its turn, not before, and its slot goes to the next of any tenant", () => {
     const judged = new Judged(algorithm, 1);
     for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
     judged.stale.add("a2");
@@ -98,7 +98,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect(grants).toEqual([{ requestId: "a2", admission: "queued", queueWaitMs: 5 }]);
   });
 
-  it("is deferred only as there are slots for it, so that a long queue comes back one by one and in order", () => {
+  it("is deferred only as slots come free, so that a long queue comes back one by one in order", () => {
     const judged = new Judged(algorithm, 2);
     const ids = Array.from({ length: 50 }, (_, at) => `a${at}`);
     for (const id of ids) judged.arrive(id, "a");
@@ -189,7 +189,7 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("move" as const), tenant: fc.nat(2), group: fc.nat(1) }) },
   );
 
-  it("grants no request with old records or unheard, holds up nobody for one that is unheard, and ends with all served", () => {
+  it("grants no stale or unheard request, waits for no unheard one, and serves all in the end", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         const judged = new Judged(algorithm, 2);

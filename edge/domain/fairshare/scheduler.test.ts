@@ -68,7 +68,7 @@ describe("apportionment", () => {
 });
 
 describe("required behaviour (docs/rules/fairshare.md#required-behaviour)", () => {
-  it("weighted 3:1 on one slot: the heavy tenant has at least twice the light one within 40 grants", () => {
+  it("weighted 3:1 on one slot: heavy gets at least twice as much as light within 40 grants", () => {
     const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
     const order = grantOrder(
       scheduler,

@@ -17,7 +17,7 @@ interface Open {
 }
 
 describe("served scores", () => {
-  it("never fall below the floor of the last start and what was used since, whatever was charged before", () => {
+  it("never fall below the last start's floor plus later use, whatever was charged before", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
         const served = new ServedScore();
@@ -86,7 +86,7 @@ describe("served scores", () => {
     );
   });
 
-  it("are lifted once: what requests before a start used above their estimates is set off against the lift", () => {
+  it("are lifted once: use above estimates from before a start is set off against the lift", () => {
     const served = new ServedScore();
     served.charge(10);
     served.start(1000, 5);
@@ -120,7 +120,7 @@ describe("served scores", () => {
     expect({ copyScore: copy.score, servedScore: served.score }).toEqual({ copyScore: 20, servedScore: 100 });
   });
 
-  it("that begin anew are of no past: no correction of it changes them", () => {
+  it("that are reset have no past: no earlier correction changes them", () => {
     const served = ServedScore.beginning(500, 7);
     served.correct(400, -400, 3);
     served.correct(900, 900, 4);

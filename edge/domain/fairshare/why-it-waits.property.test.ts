@@ -146,7 +146,7 @@ describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (
     );
   });
 
-  it("names a limit that binds: it is full now, and lifting it alone lets the queue go or leaves another limit", () => {
+  it("names a limit that is full now; lifting it frees the queue or leaves another limit", () => {
     fc.assert(
       fc.property(traces, (steps) => {
         const trace = play(algorithm, steps);

@@ -160,7 +160,7 @@ describe("a redacted stream", () => {
     }
   });
 
-  it("redacts the events of the Responses API: the pieces, and the complete texts that repeat them", () => {
+  it("redacts Responses API events: the pieces, and the complete texts that repeat them", () => {
     const event = (value: { readonly type: string } & Record<string, unknown>) =>
       `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
     const ids = { item_id: "i", output_index: 0, content_index: 0 };
@@ -262,7 +262,7 @@ describe("what is held of a redacted stream", () => {
     expect(() => redacted(`data: ${data}\n\n`)).toThrow(RangeError);
   });
 
-  it("is taken from the room that there is for answers, and breaks the stream off when there is none", () => {
+  it("is taken from the memory for answers, and the stream breaks off when none is left", () => {
     let taken = 0;
     const events = new RedactingEvents(scan, new RedactionTally(), (bytes) => {
       taken += bytes;

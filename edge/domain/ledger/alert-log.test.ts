@@ -97,7 +97,7 @@ describe("the alerts of a Ledger", () => {
     expect(index.rememberedIds.length).toBe(ALERTS_REMEMBERED);
   });
 
-  it("brings every time that an issue was raised to the reader, exactly, over lost answers and restarts", () => {
+  it("delivers the exact count of each issue to its reader, over lost answers and restarts", () => {
     const step = fc.oneof(
       fc.record({ type: fc.constant("raise" as const), issue: fc.constantFrom("a", "b"), count: fc.nat(50) }),
       fc.record({ type: fc.constant("again" as const), back: fc.integer({ min: 1, max: 5 }) }),
@@ -139,7 +139,7 @@ describe("the alerts of a Ledger", () => {
     );
   });
 
-  it("brings every alert to a reader who confirms what it read, in order, though answers and acks are lost", () => {
+  it("delivers every alert in order to a reader that confirms, though answers and acks are lost", () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -60,7 +60,7 @@ describe("repeats of an issue", () => {
     expect(repeats.dueInMs(3)).toBeNull();
   });
 
-  it("are counted exactly, whatever happens when, and an issue leaves at most once per quiet time", () => {
+  it("are counted exactly at any timing, and an issue leaves at most once per quiet time", () => {
     const step = fc.record({
       waitMs: fc.integer({ min: 0, max: 15_000 }),
       key: fc.constantFrom("a", "b", "c"),

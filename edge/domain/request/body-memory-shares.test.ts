@@ -50,7 +50,7 @@ describe("room for bodies", () => {
     expect(shares.next(nowMs)).toBe(older);
   });
 
-  it("goes beyond a share for the oldest body when all of its tenant's bodies wait, and for no other", () => {
+  it("exceeds a share only for a tenant's oldest body, when all bodies of the tenant wait", () => {
     const shares = new BodyMemoryShares(BOUNDS);
     // none of them is arriving when the next one takes its part
     const bodies = [0, 1, 2].map((at) => {

@@ -148,7 +148,7 @@ describe("the Cell's admission controller", () => {
     );
   });
 
-  it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to no other request", async () => {
+  it("keeps the slot of an adopted request that its Cell never lost, for nobody else", async () => {
     const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1);
     const holder = admission.arrive(requestOf(0, 1));
     await admission.decision(holder);
@@ -194,7 +194,7 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", requestOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
   });
 
-  it("charges such a request once, too, when it asks anew and the answer is lost", async () => {
+  it("charges such a request once, too, when it asks again and the answer is lost", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
     const entry = admission.arrive(requestOf(0, 2));
@@ -252,7 +252,7 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", request.limits, world.nowMs).account.usedTokens).toBe(5);
   });
 
-  it("marks the row of a request that an earlier life may have ended as one that may have come before", async () => {
+  it("marks the row of a request that an earlier life may have ended as a possible duplicate", async () => {
     const { admission, orphans } = admissionHarnessOf("weighted", 8);
     const [plain, waited, adopted, left] = [
       requestOf(0, 0),
@@ -320,7 +320,7 @@ describe("the Cell's admission controller", () => {
     expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({ inFlight: 0, queued: 0 });
   });
 
-  it("bills a request whose holder is gone when its grant was used at once, or was reported to be in use", () => {
+  it("bills a request whose holder is gone if its grant was used at once or reported in use", () => {
     const { admission, rows } = admissionHarnessOf("weighted", 1);
     const [atOnce, waited, said] = [1, 2, 3].map((number) => admission.arrive(requestOf(number, 0)));
     if (atOnce === undefined || waited === undefined || said === undefined) throw new Error("three arrive");

@@ -223,7 +223,7 @@ describe("a Cell's budgets", () => {
     expect(budgets.core(request.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
   });
 
-  it("read the level from the object while it is unknown here, and give none when the object does not answer", async () => {
+  it("read an unknown level from the object, and return none if the object does not answer", async () => {
     const { budgets, gateway } = world(true);
     expect(await gateway.level(limitsWith(CAPS))).toEqual({ limitTokens: 100, remainingTokens: 100, resetMs: 0 });
     budgets.reach = "silent";

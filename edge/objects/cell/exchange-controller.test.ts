@@ -73,14 +73,14 @@ describe("an exchange", () => {
     });
   });
 
-  it("takes the row of a request that it does not know as one that may have come before", () => {
+  it("takes the row of an unknown request as a possible duplicate", () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open();
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(admissionRequestOf("one", "t"))] });
     expect(stage.recorded.map((row) => row.request_id)).toEqual(["one"]);
   });
 
-  it("reports which rows are stored, and which are refused, a moment later or with the next answer", async () => {
+  it("reports stored and refused rows a moment later or with the next answer", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.stores = async (row) => await (row.request_id === "bad" ? Promise.reject(new Error("full")) : undefined);
     const { session } = stage.open();

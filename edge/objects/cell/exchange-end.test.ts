@@ -10,7 +10,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("a session that ends", () => {
-  it("settles what was granted in it at the estimate, once, and reports nothing any more", () => {
+  it("settles its grants once, at the estimate, and reports nothing more", () => {
     const stage = new ExchangeControllerHarness(2);
     const [one, two] = [admissionRequestOf("one", "t"), admissionRequestOf("two", "t")];
     const { session } = stage.open(one, two);
@@ -35,7 +35,7 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 1, 2], rows: [] });
   });
 
-  it("keeps the place of a waiting request for some seconds, and writes of one that has not come back that it left", async () => {
+  it("keeps a waiting request's place for some seconds, then records it as left if not back", async () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open(
       admissionRequestOf("holder", "t"),
@@ -110,7 +110,7 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
   });
 
-  it("charges a request once that was charged for its lost grant and then loses its next place as well", async () => {
+  it("charges a request once that was charged for a lost grant and loses its next place too", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     stage.exchanges.end(stage.open(request).session); // at the estimate, 10
@@ -135,7 +135,7 @@ describe("a session that ends", () => {
     });
   });
 
-  it("does not bill a request that leaves while it takes a permit of its own and its grant is being sent in the session", async () => {
+  it("does not bill a request that leaves while it takes its own permit and its grant is sent", async () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second] = [admissionRequestOf("first", "a"), admissionRequestOf("second", "b")];
     const { session } = stage.open(first, second);
@@ -147,7 +147,7 @@ describe("a session that ends", () => {
     expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
   });
 
-  it("gives no place to a request whose message comes after the request was ended by another way", async () => {
+  it("gives no place to a request whose message arrives after it ended another way", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
@@ -164,7 +164,7 @@ describe("a session that ends", () => {
     });
   });
 
-  it("counts once in the tenant's served tokens what a request used, though the request went on under another permit", async () => {
+  it("counts used tokens once for the tenant when the request continues on another permit", async () => {
     const stage = new ExchangeControllerHarness(3);
     stage.world.admission.arrive(admissionRequestOf("keeps the cell busy", "busy"));
     const request = admissionRequestOf("one", "t");

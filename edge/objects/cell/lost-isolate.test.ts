@@ -55,7 +55,7 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
   expect(holders.lifeFor("cut off", "life")).toBe("life/1");
 });
 
-it("keeps its slots for as long as the lease that its requests tell of, also when nothing else of it arrives", () => {
+it("keeps its slots for the lease that its requests state, even if it sends nothing else", () => {
   const { admission, holders } = admissionHarnessOf("weighted", 2);
   const patient = admission.arrive({ ...requestOf("patient", "other settings"), leaseMs: 25_000 });
   const lost = admission.arrive(requestOf("lost", "cut off"));
@@ -70,7 +70,7 @@ it("keeps its slots for as long as the lease that its requests tell of, also whe
   });
 });
 
-it("gets its turn when it is heard again and asks again, at its age", async () => {
+it("gets its turn by its age when it is back and asks again", async () => {
   const { admission, holders } = admissionHarnessOf("weighted", 1);
   const ends = admission.arrive(requestOf("ends", "here"));
   const waits = admission.arrive(requestOf("waits", "slow"));
@@ -161,7 +161,7 @@ describe("a grant that may not have arrived", () => {
     harness.rows.map(({ request_id, status_code, total_tokens }) => [request_id, status_code, total_tokens]);
 
   it.each(ways)(
-    "leaves the row to the request, which asks again and is served, when it is lost with %s",
+    "leaves the row to the request that asks again and is served, if lost with %s",
     async (way) => {
       const harness = admissionHarnessOf("weighted", 1);
       const { admission, scheduler } = harness;
@@ -178,7 +178,7 @@ describe("a grant that may not have arrived", () => {
   );
 
   it.each(ways)(
-    "leaves the row to the isolate, which has refused the request meanwhile, when it is lost with %s",
+    "leaves the row to the isolate that refused the request meanwhile, if lost with %s",
     async (way) => {
       const harness = admissionHarnessOf("weighted", 1);
       const lost = harness.admission.arrive(requestOf("refused", "cut off"));
@@ -198,7 +198,7 @@ describe("a grant that may not have arrived", () => {
     expect(statuses(harness)).toEqual([["gone", 499, 10]]);
   });
 
-  it("is settled at once when the isolate has shown that it has it, and where isolates need no lease", () => {
+  it("is settled at once if the isolate showed that it has it, or if isolates need no lease", () => {
     const harness = admissionHarnessOf("weighted", 5);
     const { admission } = harness;
     const watched = admission.arrive(requestOf("watched", "cut off"));

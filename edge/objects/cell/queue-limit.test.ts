@@ -9,7 +9,7 @@ import { admissionRequestOf } from "./testing/admission-requests.ts";
 const FULL = { verdict: "refused", refusal: { code: "queue_full", retryAfterMs: 1000, level: null } };
 
 describe("a tenant's queue", () => {
-  it("takes as many as it may hold and refuses one more, which holds nothing; other tenants are not refused", async () => {
+  it("takes up to its limit and refuses one more, which holds nothing; other tenants still fit", async () => {
     const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1, 3);
     admission.arrive(admissionRequestOf("holder", "a"));
     const queued = ["1", "2", "3"].map((id) => admission.arrive(admissionRequestOf(id, "a")));
@@ -47,7 +47,7 @@ describe("a tenant's queue", () => {
     expect(scheduler.queued).toBe(199);
   });
 
-  it("drops no waiting request: not one that is judged again, not one that lost its place to a reset", async () => {
+  it("drops no waiting request that is judged again or that lost its place to a reset", async () => {
     const { admission, scheduler, revisions } = admissionHarnessOf("weighted", 1, 2);
     const holder = admission.arrive(admissionRequestOf("holder", "a"));
     admission.arrive(admissionRequestOf("1", "a"));

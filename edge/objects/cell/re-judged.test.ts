@@ -69,7 +69,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(revisions.size).toBe(0);
   });
 
-  it("takes its place again with newer records, before all that came after it, and its wait counts from the first arrival", async () => {
+  it("takes its place again with newer records, ahead of later ones, and counts its whole wait", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -111,7 +111,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(entry.decision?.verdict).toBe("granted");
   });
 
-  it("writes the row of its refusal or of its client's departure, and leaves its place to the next request", async () => {
+  it("writes one row for its refusal or lost client, and leaves its place to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -207,7 +207,7 @@ describe("a waiting request whose access window ends", () => {
 });
 
 describe("judging again", () => {
-  it("compares nothing while no record has changed, and each waiting request once after a change of another record", async () => {
+  it("compares nothing before a record changes, and each waiting request once after that", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
@@ -224,7 +224,7 @@ describe("judging again", () => {
     expect(compared).toHaveBeenCalledTimes(5);
   });
 
-  it("costs nothing when a thousand keys change under ten thousand waiting requests, and one comparison per turn afterwards", async () => {
+  it("costs nothing when 1,000 keys change under 10,000 requests, then one comparison a turn", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");

@@ -33,7 +33,7 @@ async function outcome(reads: readonly RevItem[][], known: readonly RevItem[][])
 }
 
 describe("a record that was read", () => {
-  it("is read again once the Cell knows a newer one, and taken when it is as new as the Cell reported", async () => {
+  it("is read again if the Cell knows a newer one, and used once it is as new as reported", async () => {
     const reads = [
       [model("a", 1), model("b", 1)],
       [model("a", 2), model("b", 1)],

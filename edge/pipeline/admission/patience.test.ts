@@ -89,7 +89,7 @@ describe("a Cell without an owner", () => {
     expect({ status: await back.answer(), pausesMs: back.seen.pausesMs }).toEqual({ status: 503, pausesMs: [100] });
   });
 
-  it("is waited for anew after an owner has answered, however long ago the first one was lost", async () => {
+  it("is waited for afresh after an owner has answered, however long ago the first was lost", async () => {
     const { world, seen, reported, answer } = betweenOwners(6, 4_000);
     const first = new TestPermit();
     world.answers.push({ verdict: "waiting", permit: first });
@@ -116,7 +116,7 @@ describe("a Cell without an owner", () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it("leaves a request that had a place one row, which does not need that place: of a client that leaves, and of a refusal", async () => {
+  it("writes one row without its permit when a queued client disconnects or is refused", async () => {
     for (const [leaves, status, admission] of [
       [true, 499, "queued"],
       [false, 503, "rejected"],
@@ -140,7 +140,7 @@ describe("a Cell without an owner", () => {
     }
   });
 
-  it("is waited for no longer than the patience when its owner is silent, and gets back what it answers later", async () => {
+  it("is waited for until patience ends if its owner is silent, and gets a late answer back", async () => {
     const { world, seen, answer, late } = betweenOwners(0, 25_000);
     const silences: number[] = [];
     seen.silence = async (ms) => {
@@ -230,7 +230,7 @@ describe("budgets without an owner", () => {
     expect(world.upstreamCalls).toHaveLength(1);
   });
 
-  it("refuse when the patience is over also when the request has to queue for its turn each time", async () => {
+  it("refuse when the patience is over, even if the request has to queue each time", async () => {
     const { world, seen, answer } = betweenOwners(0, 250);
     const permits = [new TestPermit(), new TestPermit(), new TestPermit()];
     for (const permit of permits)

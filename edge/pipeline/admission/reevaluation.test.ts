@@ -54,7 +54,7 @@ async function asked({ world }: Waiting): Promise<void> {
 }
 
 describe("a request that is judged again at its turn", () => {
-  it("asks again with what it read again and how long it has waited, and gives up its place only then", async () => {
+  it("asks again with its new records and its wait, and gives up its place only then", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.key = keyOf({ tenant: tenantOf({ name: "renamed", weight: 7, rev: 2 }) });
@@ -250,7 +250,7 @@ describe("a request that is judged again at its turn", () => {
     });
   });
 
-  it("goes on waiting after a reset of its Cell, and tells the Cell how long it has waited", async () => {
+  it("keeps waiting after its Cell is reset, and reports how long it has waited", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.nowMs += 25;

@@ -47,7 +47,7 @@ async function ask(world: TestPipeline, body = chatOf("hello"), headers: Record<
 const sentModel = ({ body }: UpstreamCall) => JSON.parse(new TextDecoder().decode(body as Uint8Array)) as ModelRecord;
 
 describe("a request for auto", () => {
-  it("goes to the best model: its upstream, its row, its header, its admission, and an explanation without tracing", async () => {
+  it("uses the best model in upstream, row, header and admission, explained without tracing", async () => {
     const world = worldOf();
     const { status, model, row, explained } = await ask(world);
     expect({ status, model, rowModel: row?.model }).toEqual({ status: 200, model: "small", rowModel: "small" });
@@ -296,7 +296,7 @@ describe("the classifier", () => {
     expect(judgeCalls(world)).toEqual([]);
   });
 
-  it("is asked straight, with its own credential and nothing of the client's headers, and leaves no row", async () => {
+  it("is called directly, with its own credential, no client headers and no row", async () => {
     const world = judged(async () => says('["poetry"]'));
     const { model, explained } = await ask(world, chatOf("a sonnet, please"), { "openai-beta": "x", "x-own": "y" });
     expect({ model, source: explained?.["source"], tags: explained?.["tags"] }).toEqual({

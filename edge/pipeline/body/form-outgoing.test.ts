@@ -92,7 +92,7 @@ describe("a form", () => {
     expect(reader.segments.length).toBeLessThan(8);
   });
 
-  it("that is sent while it comes in small chunks is sent again from its start, and is not kept once it is too large", async () => {
+  it("that is sent while it arrives is resent from its start, and dropped once it is too large", async () => {
     const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
     chunks[1] = file(0).slice(0, -2) + chunks[1];
     const { outgoing, intake: reader } = await outgoingOf([...chunks, `\r\n${END}`]);

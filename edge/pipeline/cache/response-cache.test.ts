@@ -155,7 +155,7 @@ describe("a stored answer", () => {
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
-  it("waits for an owner of the Cell, which hears that an earlier call may have arrived", async () => {
+  it("waits for an owner of the Cell, and tells it that an earlier call may have arrived", async () => {
     const world = worldWith();
     const received = patient(world);
     const { admission } = received.ports;
@@ -175,7 +175,7 @@ describe("a stored answer", () => {
     expect(world.waits.slice(0, 2)).toEqual([100, 200]);
   });
 
-  it("waits no longer than the patience for an owner that is silent, and keeps the row that it takes later", async () => {
+  it("waits for a silent owner until its patience ends, and keeps the row that it takes later", async () => {
     const world = worldWith();
     const silences: number[] = [];
     const received = patient(world, async (ms) => {

@@ -109,7 +109,7 @@ describe("compression", () => {
     expect(world.events.filter(({ metric }) => metric === "gateway_compression_tokens_saved_total")).toEqual([]);
   });
 
-  it("never touches system and developer messages, the last question, tool calls, and what answers the last question", async () => {
+  it("leaves system and developer messages, tool calls, the last question and its answers alone", async () => {
     const calls = [{ id: "1", type: "function", function: { name: "f", arguments: JSON_TEXT } }];
     const messages = [
       { role: "system", content: JSON_TEXT },

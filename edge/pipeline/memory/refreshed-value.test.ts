@@ -14,7 +14,7 @@ it("is read once while it is fresh, and again afterwards", async () => {
   }).toEqual({ at0Ms: 1, at99Ms: 1, at100Ms: 2 });
 });
 
-it("is what is known while another request reads, unless that read takes too long or the value is too old", async () => {
+it("is the known value while another request reads, unless the read is slow or the value old", async () => {
   const value = new RefreshedValue<string>(TERMS);
   await value.get(0, async () => "old");
   const slow = Promise.withResolvers<string>();

@@ -40,7 +40,7 @@ describe("memory for bodies", () => {
     expect({ usedBytes: room.usedBytes, timerCount: vi.getTimerCount() }).toEqual({ usedBytes: 0, timerCount: 0 });
   });
 
-  it("is released when its client leaves; such a client no longer waits, nor keeps others waiting", async () => {
+  it("is released when its client leaves, which then neither waits nor blocks others", async () => {
     const room = roomOf();
     const [holding, leaving] = [new AbortController(), new AbortController()];
     const held = room.open("a", 10, holding.signal);

@@ -38,7 +38,7 @@ describe("an answer that is to be stored", () => {
     ["in one piece", { ...JSON_TYPE, "content-length": String(TEXT.length) }, [TEXT]],
     ["in several", JSON_TYPE, [TEXT.slice(0, 100), TEXT.slice(100)]],
   ])(
-    "%s is held while the isolate has memory for it, and is relayed without being held otherwise",
+    "%s is held if the isolate has memory for it, and otherwise relayed without being held",
     async (_, headers, pieces) => {
       for (const [room, stored] of [
         [new MemoryBudget(TEXT.length), 1],

@@ -244,7 +244,7 @@ describe("a streaming client", () => {
     expect(world.permit.settlement?.row).toMatchObject({ input_tokens: 5, output_tokens: 7, status_code: 200 });
   });
 
-  it("gets no usage that it did not ask for, and the text as it was when it could not be repaired", async () => {
+  it("gets no usage that it did not ask for, and unrepaired text as it was", async () => {
     const world = worldOf([says("?")]);
     const answer = await world.chat(streamed);
     expect(answer).toMatchObject({ warnings: WARNING, type: "text/event-stream" });

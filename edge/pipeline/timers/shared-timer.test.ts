@@ -53,7 +53,7 @@ describe("the waits of a call", () => {
     expect(late).toHaveBeenCalledOnce();
   });
 
-  it("that are cancelled stay silent, before the shared timer fires and after it; the others do not", () => {
+  it("that are cancelled never fire, before or after the shared timer does; the others do", () => {
     const waits = new SharedTimer(Date.now);
     const [early, late, kept] = [vi.fn(), vi.fn(), vi.fn()];
     const callOffEarly = waits.after(500, early);

@@ -80,7 +80,7 @@ describe("one run of a tool loop", () => {
   });
 });
 
-it("names the server and the tool that gave no result in the log, and never what the server said", async () => {
+it("logs the server and the tool that gave no result, and never what the server said", async () => {
   const world = new LoopWorld([calls("search"), saying("done")]);
   world.tool = ({ id }) => new Response(JSON.stringify({ id, error: { code: 1, message: "a secret" } }));
   await (await world.ask()).text();

@@ -233,7 +233,7 @@ describe("an upstream that refuses the usage option", () => {
     expect(world.upstreamCalls).toHaveLength(4);
   });
 
-  it("is not remembered when the request itself was wrong: no client can switch off what others are billed by", async () => {
+  it("is not remembered if the request was wrong: no client turns off what bills others", async () => {
     const world = worldOf({ a: [status(400)] });
     for (let times = 0; times < 2; times += 1) expect((await answered(world, { body })).status).toBe(400);
     expect(world.upstreamCalls).toHaveLength(4);
