@@ -35,7 +35,7 @@ describe("wrong tokens", () => {
     ]);
   });
 
-  it("raise no alert when they come slowly, for however long", () => {
+  it("raise no alert when they come slowly, however long that lasts", () => {
     expect(play(every(1_000, 3_200)).alerts).toEqual([]);
   });
 

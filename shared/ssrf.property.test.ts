@@ -182,7 +182,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("never reopens an address that is always blocked, whatever is listed", () => {
+  it("never reopens an address that is always blocked, whatever the list says", () => {
     const cidr = fc
       .tuple(address, fc.integer({ min: 0, max: 128 }))
       .map(([bits, length]) => `${textOf(bits)}/${Math.min(length, bits.family === 4 ? 32 : 128)}`);

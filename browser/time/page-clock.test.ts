@@ -51,7 +51,7 @@ describe("PageClock", () => {
     expect(state.timers.size).toBe(0);
   });
 
-  it("stands still between ticks, and tells the true time when nobody listens", () => {
+  it("stands still between ticks, and shows the true time when nobody listens", () => {
     const { state, clock, pass } = world();
     const leave = clock.subscribe(() => undefined);
     state.nowMs = 1500;
@@ -84,7 +84,7 @@ describe("PageClock", () => {
     });
   });
 
-  it("begins without a timer on a page that is hidden", () => {
+  it("starts without a timer on a hidden page", () => {
     const { state, clock, show } = world();
     state.isHidden = true;
     clock.subscribe(() => undefined);

@@ -53,7 +53,7 @@ describe("periods", () => {
     for (const name of ["UTC", "Etc/UTC", "Atlantis/Nowhere"]) expect(keptFrom(name, "1970-01-01", nowMs)).toBeNull();
   });
 
-  it("of a month are the days with its name, and the next one begins at their end", () => {
+  it("of a month are its days, and the next month starts at their end", () => {
     fc.assert(
       fc.property(zone, instant, (name, nowMs) => {
         const { toMs, days } = periodBounds({ kind: "month" }, name, nowMs);

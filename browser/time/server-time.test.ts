@@ -24,7 +24,7 @@ it.each([DAY_MS, -DAY_MS, 61_000])("follows a server that is %d ms away", (awayM
   expect(serverNowMs()).toBe(NOW + awayMs);
 });
 
-it("tells by the server's clock when something was read, and not yet", () => {
+it("returns by the server's clock when something was read, and 0 before", () => {
   learnServerTime(NOW + DAY_MS);
   expect({ read: serverTimeOf(NOW - 7000), unread: serverTimeOf(0) }).toEqual({ read: NOW + DAY_MS - 7000, unread: 0 });
 });

@@ -44,7 +44,7 @@ describe("a copy in memory", () => {
     expect(cache.fresh("a")).toBeNull();
   });
 
-  it("is never kept of an absence", async () => {
+  it("is never kept for a missing record", async () => {
     const { cache } = cacheAt(0);
     expect(await cache.read("a", load(null), false)).toEqual({ record: null, joined: false });
     expect(await cache.read("a", load("made"), false)).toEqual({ record: { text: "made" }, joined: false });
@@ -112,7 +112,7 @@ describe("reads at the same time", () => {
     ["they were distrusted", (cache) => cache.distrust()],
     ["a clearing", (cache) => cache.clear()],
   ];
-  it.each(changes)("that began before %s are not joined, and keep nothing", async (_, change) => {
+  it.each(changes)("that started before %s are not joined, and keep nothing", async (_, change) => {
     const { cache } = cacheAt(0);
     const reply = Promise.withResolvers<Note>();
     const reading = cache.read("a", async () => await reply.promise, false);

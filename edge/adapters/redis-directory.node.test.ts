@@ -73,7 +73,7 @@ describe("the directory", () => {
   it.each([
     ["nothing", null, ["2 store", "2 memory"], 2],
     ["a copy", keyOf({ disabled: true }), ["1 memory"], 1],
-  ])("does not refuse by %s that a reader found who began earlier", async (_, before, found, asked) => {
+  ])("does not refuse by %s from a read that started earlier", async (_, before, found, asked) => {
     const slow = Promise.withResolvers<string | null>();
     const answers = [slow.promise, Promise.resolve(JSON.stringify(keyOf({ rev: 2 })))];
     let reads = 0;
@@ -187,7 +187,7 @@ describe("the directory", () => {
     ["tenant", tenantOf().id],
     ["group", "default"],
     ["all", "*"],
-  ] as const)("forgets for good what a newer %s made old", async (kind, id) => {
+  ] as const)("drops for good what a newer %s made outdated", async (kind, id) => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     await known.key("hash");

@@ -196,7 +196,7 @@ describe("an answer whose request is cut off", () => {
   it.each([
     ["before it has called the store", () => void vi.clearAllTimers()],
     ["while it waits for the store", () => undefined],
-  ])("%s gives its room back at a later lookup, once", async (_, cutOff) => {
+  ])("%s releases its memory once, at a later lookup", async (_, cutOff) => {
     store.answering = new Promise(() => undefined);
     const { put, look, state } = isolate(store);
     put("a");
@@ -224,7 +224,7 @@ describe("lookups", () => {
     expect(store.calls.map((call) => call.length)).toEqual([1, 8, 2]);
   });
 
-  it("are sent although their clock was set back", async () => {
+  it("are sent even if their clock was set back", async () => {
     const { cache } = isolate(store);
     await cache.lookup("t", "a");
     store.nowMs -= 60_000;

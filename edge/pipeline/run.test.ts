@@ -87,7 +87,7 @@ describe("a failure of the gateway's own", () => {
 });
 
 describe("admission", () => {
-  it("is requested once more after a stale answer; then the store is at fault", async () => {
+  it("is retried once after a stale answer; a second one is the store's fault", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
     const world = new TestPipeline();
     world.answers = [stale, stale];
@@ -111,7 +111,7 @@ describe("admission", () => {
     }).toEqual({ disposed: true, requestCount: 2, status_code: 404 });
   });
 
-  it("gives up when every place is lost, and leaves one row in every case", async () => {
+  it("fails when every place is lost, and writes one row in every case", async () => {
     const world = new TestPipeline();
     const lost = () =>
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });

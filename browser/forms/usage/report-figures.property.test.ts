@@ -76,7 +76,7 @@ describe("reportFigures", () => {
   });
 });
 
-it("tells no change from nothing, or from what is not known", () => {
+it("reports no change from zero or from an unknown value", () => {
   expect({
     growth: changeOf(10, 15),
     fromZero: changeOf(0, 5),

@@ -48,7 +48,7 @@ it("keeps the history of the last whole answer when one fails", () => {
   });
 });
 
-it("tells the model with the next question what has become of a proposal", () => {
+it("tells the model the outcome of a proposal with the next question", () => {
   const shown = told({ kind: "proposal", proposal }, { kind: "done", history: ["h"], stopped: null });
   const dismissed = withProposal(shown, "p", { is: "dismissed" }, "no");
   expect(dismissed.entries.at(-1)).toEqual({ kind: "proposal", proposal, state: { is: "dismissed" } });
@@ -81,12 +81,12 @@ it("replaces an outdated proposal with the current one, which is open and can be
   expect({ unanswered: unanswered(shown, "running"), history: shown.history }).toEqual({ unanswered: [], history: [] });
 });
 
-it("has nothing under way when it is taken up again", () => {
+it("has nothing running when it is resumed", () => {
   const { entries } = atRest(told({ kind: "call", id: "c", title: "t", method: "GET", path: "/" }));
   expect(entries.at(-1)).toMatchObject({ result: { ok: false, text: "" } });
 });
 
-it("keeps no answer of a run while the page is away, and all of them when it is only stopped", () => {
+it("keeps no answer of a run while the page is left, and every one when it is only stopped", () => {
   const run = { status: 201, answer: '{"secret":"sk-only-once"}', pending: true };
   const ran = withProposal(told({ kind: "proposal", proposal }), "p", { is: "answered", run }, "I ran it");
   expect(JSON.stringify(atRest(ran))).not.toContain("sk-only-once");

@@ -17,7 +17,7 @@ describe("the models of the live view", () => {
     ]);
   });
 
-  it("may have the name of what every object has", () => {
+  it("can have the name of an object's built-in member", () => {
     const named = JSON.parse('{"__proto__": 1, "constructor": 2}') as object;
     expect(modelSlots(live(named, {})).map(({ model }) => model)).toEqual(["constructor", "__proto__"]);
   });

@@ -39,7 +39,7 @@ describe("a typed weight", () => {
     expect(weightChanges(once, [])).toEqual([]);
   });
 
-  it("knows the weight over which it was typed, until the person was told of another one", () => {
+  it("keeps the weight that it replaces until the person has seen another one", () => {
     const moved = { ...GROUP, weight: 200 };
     const once = withTyped(typed([GROUP, "30"]), moved, "300");
     const changes = weightChanges(once, [moved]);

@@ -110,7 +110,7 @@ describe("the live list", () => {
     );
   });
 
-  it("begins anew when more has come than is read at once", async () => {
+  it("starts over when more rows arrived than are read at once", async () => {
     const ledger = new Ledger();
     ledger.rows.push({ ts_ms: 1, request_id: "old" });
     const feed = ledger.page(null);

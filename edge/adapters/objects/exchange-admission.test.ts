@@ -87,7 +87,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "row one"]);
   });
 
-  it("that leaves while it takes a permit of its own gives that permit back too", async () => {
+  it("that leaves while it takes its own permit returns that permit too", async () => {
     const holding = Promise.withResolvers<void>();
     stage.holds = async () => await holding.promise;
     const { permit: held } = await stage.waiting("one");
@@ -153,7 +153,7 @@ describe("a session whose transport is cut off", () => {
     expect(stage.said).toEqual(["open", "ask runs", "ask ends", "orphan ends", "open", "ask next", "ask after"]);
   });
 
-  it("gets no more rows; a request that has a row sends the row itself", async () => {
+  it("gets no more rows; each request sends its own row", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;
@@ -167,7 +167,7 @@ describe("a session whose transport is cut off", () => {
     expect(stage.said.slice(3).toSorted()).toEqual(["orphan ends", "orphan runs"]);
   });
 
-  it("is not used any more when its answer comes after all, and then holds nothing", async () => {
+  it("is no longer used if its answer arrives late, and then holds nothing", async () => {
     const opening = Promise.withResolvers<void>();
     stage.opens = async () => await opening.promise;
     const first = stage.admit("first");

@@ -106,7 +106,7 @@ describe("the transport of a session", () => {
     });
   });
 
-  it("makes no more calls than a platform may grant to one request", async () => {
+  it("makes no more calls than a platform grants one request", async () => {
     const over = stage.transport.run();
     for (let turn = 0; turn < 1_000; turn += 1) {
       stage.say(`r${turn}`);
@@ -148,7 +148,7 @@ describe("the transport of a session", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("sends a row that the Cell refuses another way, and goes on", async () => {
+  it("sends a row that the Cell refuses another way, and continues", async () => {
     stage.answers = async (refused) => ({ refused });
     const over = stage.transport.run();
     stage.say("one");

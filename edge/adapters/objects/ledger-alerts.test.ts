@@ -134,7 +134,7 @@ describe("alerts by way of the Ledger", () => {
     expect(countOf(world.arrived)).toBe(5);
   });
 
-  it("are watched only by recent requests, while failures go on for minutes", async () => {
+  it("are watched only by recent requests while failures last for minutes", async () => {
     const { alerts, world } = alertsOf();
     for (let second = 0; second < 300; second += 1) {
       alerts.raise(down);

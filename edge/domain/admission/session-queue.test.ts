@@ -80,7 +80,7 @@ describe("what a session has to send", () => {
     expect(queue.take()).toBeNull();
   });
 
-  it("keeps a request open that waits until it has its permit, so that the session goes on", () => {
+  it("keeps a waiting request open until it has its permit, so that the session continues", () => {
     const queue = new SessionQueue();
     queue.request(askOf("one"));
     queue.take();

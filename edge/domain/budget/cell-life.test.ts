@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { FIRST_LIFE, lifeAfter } from "./cell-life.ts";
 
 describe("the numbers of a Cell's lives", () => {
-  it("begin with the first, and each is the next", () => {
+  it("start at the first, and each is the next", () => {
     expect({
       withoutLife: lifeAfter(null),
       afterFirst: lifeAfter(String(FIRST_LIFE)),

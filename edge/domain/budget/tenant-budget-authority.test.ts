@@ -109,7 +109,7 @@ describe("a lease request that arrives after its cell has given it up", () => {
 });
 
 describe("tens of thousands of requests whose cell is reset twice", () => {
-  it("are taken over in a number of steps that grows as they do", () => {
+  it("are taken over in a number of steps proportional to theirs", () => {
     const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     const limits = limitsWith({ tenantTokens: 1e9 });
@@ -177,7 +177,7 @@ describe("the authority after a crash", () => {
     expect(world.core.bucket(limitsWith(caps), world.coreMs).levelTokens).toBe(0);
   });
 
-  it("counts nothing again of a life of a cell that it has forgotten", () => {
+  it("counts nothing twice for a life of a cell that it has forgotten", () => {
     const world = new BudgetSimulation(1);
     const { id } = tryRequest(world, {}, 50);
     world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });

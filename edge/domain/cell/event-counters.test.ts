@@ -14,7 +14,7 @@ const shown = (tallies: EventCounters, metric: string) =>
     ?.samples.map(({ labels, value }) => [labels, value]);
 
 describe("tallies", () => {
-  it("add up by label values, and go on over a rest of the object", () => {
+  it("add up by label values, and continue after the object has been idle", () => {
     const tallies = new EventCounters();
     expect(shown(tallies, "gateway_mcp_requests_total")).toEqual([]);
     tallies.add([call("a", "2xx"), call("a", "2xx", 3), call('b"\\,', "5xx")]);

@@ -3,7 +3,7 @@ import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { RequestCounters } from "./request-counters.ts";
 
 describe("what a cell counts", () => {
-  it("goes on over a rest of the object", () => {
+  it("continues after the object has been idle", () => {
     const before = new RequestCounters();
     const row = zeroUsageRow("a", 0);
     before.count({

@@ -170,7 +170,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
 });
 
 describe("a request that waited before a reset", () => {
-  it("is queued, not fast, and its wait goes on", () => {
+  it("is queued, not fast, and its wait continues", () => {
     const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
     const grants = scheduler.apply({ type: "arrive", arrival: arrivalOf("a", "a"), waitedMs: 250 }, 1000);
     expect(grants).toEqual([{ requestId: "a", admission: "queued", queueWaitMs: 250 }]);

@@ -71,7 +71,7 @@ describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
     expect(Math.abs(countOf(line.next(20), "a/m") - 10)).toBeLessThanOrEqual(1);
   });
 
-  it("of a tenant's cap holds it back, and lets it go on", () => {
+  it("of a tenant's cap holds it back and releases it", () => {
     const line = new Line(algorithm, ["a/m", "b/m"], 4);
     line.change({ type: "tenant", id: "a", maxInFlight: 1 });
     line.next(8);

@@ -260,7 +260,7 @@ describe("long-run shares", () => {
 });
 
 describe("credit", () => {
-  it.each(ALGORITHMS)("is not banked by who was idle (%s)", (algorithm) => {
+  it.each(ALGORITHMS)("is not banked by an idle tenant (%s)", (algorithm) => {
     const scheduler = createScheduler({ algorithm, maxInFlight: 1 });
     const [busy, idle] = [spec("busy", 100, "A"), spec("idle", 100, "B")];
     let [running = ""] = saturate(scheduler, [busy], () => 100, 500).running;

@@ -75,7 +75,7 @@ describe("served scores", () => {
     );
   });
 
-  it("are what was used once every request has ended, when nothing started meanwhile", () => {
+  it("are what was used once every request has ended, if nothing started meanwhile", () => {
     fc.assert(
       fc.property(fc.array(fc.record({ estimate: tokens, actual: tokens }), { maxLength: 30 }), (requests) => {
         const served = new ServedScore();
@@ -96,7 +96,7 @@ describe("served scores", () => {
     expect(served.score).toBe(1210);
   });
 
-  it("are given back of an inflated estimate only what it held above the start, and never twice", () => {
+  it("are refunded only what an inflated estimate held above the start, never twice", () => {
     const served = new ServedScore();
     served.charge(8000);
     served.charge(500);

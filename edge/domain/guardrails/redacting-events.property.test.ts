@@ -125,7 +125,7 @@ describe("a redacted stream", () => {
     expect(redacted(text)).toMatchObject({ text, tally: { pii: 0, ban_keywords: 0 } });
   });
 
-  it("gives the rest of every text before the event that ends it", () => {
+  it("sends the rest of every text before the event that ends it", () => {
     const text = `${chunk(0, { content: "mail jane@exam" })}${chunk(0, { content: "ple.com" })}${chunk(0, {}, "stop")}`;
     const events = dataOf(redacted(text).text);
     expect(events.at(-1)?.["choices"][0].finish_reason).toBe("stop");
@@ -133,7 +133,7 @@ describe("a redacted stream", () => {
     expect(redacted(text).tally).toMatchObject({ pii: 1 });
   });
 
-  it("gives the rest of a stream that ends without its last event", () => {
+  it("sends the rest of a stream that ends without its last event", () => {
     expect(joined(redacted(chunk(0, { content: "mail jane@example.com" })).text)).toEqual({
       "0 content": "mail [REDACTED:EMAIL]",
     });

@@ -46,7 +46,7 @@ describe("string places", () => {
     );
   });
 
-  it("tell the members whose value is no string", () => {
+  it("report the members whose value is no string", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.array(fc.nat(500)), fc.constantFrom(0, 3), (json, cuts, space) => {
         const names: unknown[] = [];

@@ -60,7 +60,7 @@ describe("the alerts of a Ledger", () => {
     expect(ids(appendAlerts(index, [event(1), event(2)]).index)).toEqual(["1"]);
   });
 
-  it("ignores a confirmation of what does not wait any more", () => {
+  it("ignores a confirmation of what no longer waits", () => {
     const { index } = appendAlerts(EMPTY, events(2));
     const after = acknowledgeAlerts(index, 2).index;
     expect(acknowledgeAlerts(after, 2)).toEqual({ index: after, effects: [] });

@@ -25,7 +25,7 @@ describe("repeats of an issue", () => {
     expect({ leftTotal: total(left), dueInMs: repeats.dueInMs(1_060_000) }).toEqual({ leftTotal: 36, dueInMs: null });
   });
 
-  it("say when they are due, each issue by itself", () => {
+  it("report when they are due, separately for each issue", () => {
     const repeats = new AlertThrottle();
     repeats.raise(issue("a"), 0);
     repeats.raise(issue("b"), 4_000);
@@ -47,7 +47,7 @@ describe("repeats of an issue", () => {
     expect(repeats.raise(issue("k"), 500)).toMatchObject([{ count: 1 }]);
   });
 
-  it("leave when their issue is forgotten for want of room", () => {
+  it("leave when their issue is dropped for lack of room", () => {
     const repeats = new AlertThrottle();
     repeats.raise(issue("k"), 0);
     repeats.raise(issue("k"), 1);

@@ -110,7 +110,7 @@ describe("the plan of a segment", () => {
 });
 
 describe("the room for refused rows", () => {
-  it("has the oldest make way once the store takes other rows, and nothing before", () => {
+  it("drops the oldest once the store takes other rows, and nothing before", () => {
     const full = Array.from({ length: DEAD_LETTER_MAX_ROWS - 1 }, () => 10);
     expect(deadLetterRoom(full, [10], false)).toEqual({ displaced: 0 });
     expect(deadLetterRoom(full, [10, 10, 10], true)).toEqual({ displaced: 2 });

@@ -167,7 +167,7 @@ describe("the Cell's admission controller", () => {
     expect({ inFlight: scheduler.inFlight, rowCount: rows.length }).toEqual({ inFlight: 1, rowCount: 1 });
   });
 
-  it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
+  it("charges a request that is adopted after its permit was lost, and refunds nothing twice", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
     const entry = admission.arrive(requestOf(0, 1));

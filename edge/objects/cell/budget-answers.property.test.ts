@@ -143,7 +143,7 @@ describe("a budget object that answers anything", () => {
     }
   });
 
-  it("that never gives a level causes none to be reported", async () => {
+  it("that never returns a level has none reported", async () => {
     const levels: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
     for (const level of levels) {
       const none = async () => await Promise.reject(new Error("beyond reach"));

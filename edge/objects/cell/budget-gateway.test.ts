@@ -83,7 +83,7 @@ describe("a Cell's budgets", () => {
     });
   });
 
-  it("give back everything when nothing is used, and forget a tenant at rest", async () => {
+  it("return everything when nothing is used, and forget an idle tenant", async () => {
     const { budgets, gateway } = world(true);
     const requests = [requestOf("r1", CAPS), requestOf("r2", CAPS), requestOf("r3", CAPS)];
     for (const request of requests) gateway.reserve(request);
@@ -100,7 +100,7 @@ describe("a Cell's budgets", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("ask once more when the first call fails", async () => {
+  it("retry once when the first call fails", async () => {
     const { budgets, verdicts, alerts, gateway } = world(false);
     budgets.failNext = 1;
     gateway.reserve(requestOf("r1", CAPS));

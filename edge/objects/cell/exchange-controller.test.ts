@@ -38,7 +38,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
-  it("decides its admission requests in order, after what its ends give back", () => {
+  it("decides its admission requests in order, after its ends have released theirs", () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second, third] = ["first", "second", "third"].map((id) => admissionRequestOf(id, "t"));
     if (first === undefined || second === undefined || third === undefined) throw new Error("three ask");
@@ -59,7 +59,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
-  it("reports nothing of a request that got its place by another way, and takes nothing from it", () => {
+  it("reports nothing on a request that got its place another way, and takes nothing from it", () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     const entry = stage.world.admission.arrive(request);

@@ -89,7 +89,7 @@ describe("a session that ends", () => {
     expect(stage.rows.slice(1)).toEqual([["waits", 200, 7]]);
   });
 
-  it.each(["t", "o"])("grants what comes back to others at once, of the same tenant or not: %s", async (tenantId) => {
+  it.each(["t", "o"])("grants released slots to others at once, of the same tenant or not: %s", async (tenantId) => {
     const stage = new ExchangeControllerHarness(2);
     const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
     const other = stage.world.admission.arrive(admissionRequestOf("other", tenantId));
@@ -99,7 +99,7 @@ describe("a session that ends", () => {
     expect(await stage.world.admission.decision(other)).toMatchObject({ verdict: "granted" });
   });
 
-  it("grants nothing of what comes back to its own requests that waited for tokens", async () => {
+  it("grants no released slot to its own requests that waited for tokens", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.world.budgets.reach = "silent";
     const first = admissionRequestOf("first", "slow", {}, { tenantTokens: 1_000 });
@@ -121,7 +121,7 @@ describe("a session that ends", () => {
     expect(back?.charged).toMatchObject({ tokens: 10 });
   });
 
-  it("does not drop the end of a request whose adoption arrived but was not answered", async () => {
+  it("keeps the end of a request whose adoption arrived but was not answered", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "a");
     const { session } = stage.open(request);

@@ -59,14 +59,14 @@ it("keeps its slots for the lease that its requests state, even if it sends noth
   const { admission, holders } = admissionHarnessOf("weighted", 2);
   const patient = admission.arrive({ ...requestOf("patient", "other settings"), leaseMs: 25_000 });
   const lost = admission.arrive(requestOf("lost", "cut off"));
-  const heldAfter = (sweeps: number): boolean[] => {
+  const heldAfter = (sweeps: number) => {
     for (let sweep = 0; sweep < sweeps; sweep += 1) holders.sweep();
-    return [patient, lost].map((entry) => admission.holds(entry));
+    return { patient: admission.holds(patient), lost: admission.holds(lost) };
   };
   expect({ after6Sweeps: heldAfter(6), after15Sweeps: heldAfter(9), after16Sweeps: heldAfter(1) }).toEqual({
-    after6Sweeps: [true, false],
-    after15Sweeps: [true, false],
-    after16Sweeps: [false, false],
+    after6Sweeps: { patient: true, lost: false },
+    after15Sweeps: { patient: true, lost: false },
+    after16Sweeps: { patient: false, lost: false },
   });
 });
 
@@ -103,7 +103,7 @@ describe("the row of a request that was taken back", () => {
     return { ...harness, rowsNow: rows };
   }
 
-  it("is that of its answer when the isolate is heard again within minutes, and asks again", async () => {
+  it("has the answer's status when the isolate is back within minutes and asks again", async () => {
     const { admission, holders, rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(299_000);
     expect(rowsNow()).toEqual([]);
@@ -121,7 +121,7 @@ describe("the row of a request that was taken back", () => {
     ]);
   });
 
-  it("says that it left when the isolate is heard again, and does not ask for it", async () => {
+  it("is 499 when the isolate is back and does not ask for it", async () => {
     const { holders, rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(60_000);
     holders.heard("cut off");
@@ -137,7 +137,7 @@ describe("the row of a request that was taken back", () => {
     expect(rowsNow()).toEqual(left);
   });
 
-  it("says that it left when the isolate is never heard again", async () => {
+  it("is 499 when the isolate never comes back", async () => {
     const { rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(300_000);
     expect(rowsNow()).toEqual([
@@ -160,34 +160,28 @@ describe("a grant that may not have arrived", () => {
   const statuses = (harness: AdmissionHarness) =>
     harness.rows.map(({ request_id, status_code, total_tokens }) => [request_id, status_code, total_tokens]);
 
-  it.each(ways)(
-    "leaves the row to the request that asks again and is served, if lost with %s",
-    async (way) => {
-      const harness = admissionHarnessOf("weighted", 1);
-      const { admission, scheduler } = harness;
-      const lost = admission.arrive(requestOf("asks again", "cut off"));
-      expect(lost.decision?.verdict).toBe("granted");
-      lostBy[way](harness, lost);
-      expect({ holds: admission.holds(lost), inFlight: scheduler.inFlight }).toEqual({ holds: false, inFlight: 0 });
-      const again = admission.arrive({ ...requestOf("asks again", "cut off"), waitedMs: 0 });
-      const settlement = { row: { ...again.request.row, status_code: 200, total_tokens: 3 }, actualTokens: 3 };
-      await admission.settle(again, settlement);
-      await vi.advanceTimersByTimeAsync(600_000);
-      expect(statuses(harness)).toEqual([["asks again", 200, 3]]);
-    },
-  );
+  it.each(ways)("leaves the row to the request that asks again and is served, if lost with %s", async (way) => {
+    const harness = admissionHarnessOf("weighted", 1);
+    const { admission, scheduler } = harness;
+    const lost = admission.arrive(requestOf("asks again", "cut off"));
+    expect(lost.decision?.verdict).toBe("granted");
+    lostBy[way](harness, lost);
+    expect({ holds: admission.holds(lost), inFlight: scheduler.inFlight }).toEqual({ holds: false, inFlight: 0 });
+    const again = admission.arrive({ ...requestOf("asks again", "cut off"), waitedMs: 0 });
+    const settlement = { row: { ...again.request.row, status_code: 200, total_tokens: 3 }, actualTokens: 3 };
+    await admission.settle(again, settlement);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(statuses(harness)).toEqual([["asks again", 200, 3]]);
+  });
 
-  it.each(ways)(
-    "leaves the row to the isolate that refused the request meanwhile, if lost with %s",
-    async (way) => {
-      const harness = admissionHarnessOf("weighted", 1);
-      const lost = harness.admission.arrive(requestOf("refused", "cut off"));
-      lostBy[way](harness, lost);
-      await harness.admission.settleOrphan({ row: { ...lost.request.row, status_code: 503 }, upstream: {} });
-      await vi.advanceTimersByTimeAsync(600_000);
-      expect(statuses(harness)).toEqual([["refused", 503, 0]]);
-    },
-  );
+  it.each(ways)("leaves the row to the isolate that refused the request meanwhile, if lost with %s", async (way) => {
+    const harness = admissionHarnessOf("weighted", 1);
+    const lost = harness.admission.arrive(requestOf("refused", "cut off"));
+    lostBy[way](harness, lost);
+    await harness.admission.settleOrphan({ row: { ...lost.request.row, status_code: 503 }, upstream: {} });
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(statuses(harness)).toEqual([["refused", 503, 0]]);
+  });
 
   it.each(ways)("is settled at the estimate when nobody comes back, after it was lost with %s", async (way) => {
     const harness = admissionHarnessOf("weighted", 1);
@@ -258,7 +252,7 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     expect(scheduler.inFlight).toBe(4);
   });
 
-  it("come after it in the order of arrival when it is heard again", async () => {
+  it("come after it in the order of arrival when it is back", async () => {
     const { admission, running, pass, settle, verdicts } = cutOff();
     pass(2);
     await settle(running[0] as AdmissionEntry);

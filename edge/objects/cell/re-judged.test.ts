@@ -90,7 +90,7 @@ describe("a waiting request whose tenant changed", () => {
     ]);
   });
 
-  it("may find its records changed once more, and again, and is served in the end", async () => {
+  it("may find its records changed again and again, and is served in the end", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     let holder = admission.arrive(requestOf("holder", "h"));
@@ -137,7 +137,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(rows.map((one) => one.total_tokens)).toEqual([0, 0, 0]);
   });
 
-  it("gives back the tokens that were fetched for it", async () => {
+  it("returns the tokens that were fetched for it", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -186,7 +186,7 @@ describe("a request whose tenant changed while its tokens were on their way", ()
 });
 
 describe("a waiting request whose access window ends", () => {
-  it("is to be judged again from that instant on, not before, and not in the turn of its arrival", async () => {
+  it("is judged again from that instant on, not before, and not in the turn of its arrival", async () => {
     const world = admissionHarnessOf("weighted", 2);
     const { admission } = world;
     const until = { openUntilMs: 100 };

@@ -53,7 +53,7 @@ describe("a record that was read", () => {
     expect((await outcome([[model("a", 1)], [model("a", 1)]], [[model("a", 2)]])).found).toBe("key_store_unavailable");
   });
 
-  it("is compared once more when it comes with others", async () => {
+  it("is compared again when it comes with others", async () => {
     const reads = [[model("a", 1)], [model("b", 1)], [model("b", 2)]];
     const known = [[model("a", 2)], [model("b", 2)]];
     expect(await outcome(reads, known)).toEqual({ found: ["b 2"], asked: [["a 1"], ["b 1"]] });

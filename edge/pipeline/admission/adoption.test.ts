@@ -139,7 +139,7 @@ describe("a slot that is held by its isolate's session", () => {
     });
   });
 
-  it("is adopted when the session is lost, although its Cell was away when it was a second old", async () => {
+  it("is adopted when its session is lost, even if its Cell was down when it was a second old", async () => {
     const reachable = world.adopt;
     world.adopt = async () => await Promise.reject(new Error("away"));
     settler.upstreamCalled();

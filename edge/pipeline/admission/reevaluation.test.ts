@@ -202,7 +202,7 @@ describe("a request that is judged again at its turn", () => {
     }).toEqual({ waitingDisposed: true, nextDisposed: true, requestCount: 3 });
   });
 
-  it("leaves one row when the Cell cannot be reached any more", async () => {
+  it("writes one row when the Cell can no longer be reached", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     const { world } = waiting;

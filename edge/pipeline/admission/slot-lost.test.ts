@@ -110,7 +110,7 @@ describe("a slot that is lost", () => {
     }).toEqual({ upstreamCallCount: 1, status_code: 503 });
   });
 
-  it("is given back when it is adopted all the same", async () => {
+  it("is released if it is adopted all the same", async () => {
     const { world, seen, input } = clustered();
     const adopted = new TestPermit();
     const answer = Promise.withResolvers<TestPermit>();

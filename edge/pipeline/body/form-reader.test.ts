@@ -178,7 +178,7 @@ it.each([999, 1000, 100_000])(
 );
 
 it.each([1, 100_000])(
-  "every field that guardrails examine is kept by itself (%i bytes at a time)",
+  "every field that guardrails examine is kept separately (%i bytes at a time)",
   async (chunkBytes) => {
     const fields: Field[] = [
       ["model", "m"],

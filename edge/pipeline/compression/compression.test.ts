@@ -288,7 +288,7 @@ describe("retrieve_original", () => {
 describe("prose", () => {
   const lossy = { settings: { ...ALL, compression_dedup: false, compression_max_lossy_segments: 2 } };
 
-  it("loses what the sidecar finds least, in as many texts as may be touched", async () => {
+  it("drops what the sidecar scores lowest, in as many texts as the limit allows", async () => {
     const world = new TestPipeline();
     const asked: unknown[] = [];
     world.compressor = async (segments, query) => {

@@ -76,7 +76,7 @@ describe("input guardrails", () => {
     expect((await sent(world)).endsWith(`${HIDDEN}"}]}`)).toBe(true);
   });
 
-  it("only tell of it under log_only, with the request under way", async () => {
+  it("only report it under log_only, while the request runs", async () => {
     const world = worldOf({ action: "log_only", input_scanners: ["pii"] });
     const told: number[] = [];
     world.upstream = async () => {
@@ -163,7 +163,7 @@ describe("output guardrails", () => {
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
 
-  it.each([false, true])("give an answer that does not match as it came (stream %s)", async (stream) => {
+  it.each([false, true])("return an answer without a match as it came (stream %s)", async (stream) => {
     const world = worldOf({ output_scanners: ["pii"] });
     world.upstream = answering("all is well", stream);
     const options = stream ? { stream, stream_options: { include_usage: true } } : {};
@@ -183,7 +183,7 @@ describe("output guardrails", () => {
     expect(world.permit.settlement).toMatchObject({ actualTokens: 33, row: { status_code: 200 } });
   });
 
-  it.each([false, true])("only tell of it under log_only (stream %s)", async (stream) => {
+  it.each([false, true])("only report it under log_only (stream %s)", async (stream) => {
     const world = worldOf({ action: "log_only", output_scanners: ["pii"] });
     world.upstream = answering(MAIL, stream);
     const { status, text } = await answerOf(world, { body: chatBody("hi", { stream }) });

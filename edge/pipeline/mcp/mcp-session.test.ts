@@ -64,7 +64,7 @@ describe("a session", () => {
     });
   });
 
-  it("that its server gives again belongs to the newer tenant", async () => {
+  it("that its server issues again belongs to the newer tenant", async () => {
     world.mcpSessions.known.set("s", OTHER);
     await call("POST", null, giving("s"));
     world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
@@ -84,7 +84,7 @@ describe("a session", () => {
     expect([...world.mcpSessions.known]).toEqual(known);
   });
 
-  it("does not begin with an answer that is not a success", async () => {
+  it("does not start with an answer that is not a success", async () => {
     expect(await call("POST", null, { status: 400, ...giving("s") })).toBe(400);
     expect([...world.mcpSessions.known]).toEqual([]);
   });

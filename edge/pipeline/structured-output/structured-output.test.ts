@@ -44,7 +44,7 @@ describe("the request", () => {
     ],
     ["any JSON", JSON_ONLY, true, [{ role: "user", content: "q" }], INSTRUCTION],
     ["a model without system messages", JSON_ONLY, false, [{ role: "user", content: "q" }], `q\n\n${INSTRUCTION}`],
-  ])("tells the model what is wanted: %s", async (_, format, systemMessages, messages, expected) => {
+  ])("tells the model which format is wanted: %s", async (_, format, systemMessages, messages, expected) => {
     const world = worldOf([says('{"n":1}')], {}, { supports: { ...supports, system_messages: systemMessages } });
     const answer = await world.chat({ messages, ...format, temperature: 0.5 });
     expect(answer).toMatchObject({ status: 200, boons: "structured_output", warnings: null });

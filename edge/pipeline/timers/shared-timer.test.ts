@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe("the waits of a call", () => {
-  it("share a timer, and leave none behind when all of them are cancelled", () => {
+  it("share a timer, and leave none when all of them are cancelled", () => {
     const waits = new SharedTimer(Date.now);
     const run = vi.fn();
     const callOff = [waits.after(1000, run), waits.after(200, run), waits.after(300_000, run)];
@@ -21,7 +21,7 @@ describe("the waits of a call", () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it.each([20, 199, 200, 201, 1000, 300_000])("end after %d ms, whenever they began", (ms) => {
+  it.each([20, 199, 200, 201, 1000, 300_000])("end after %d ms, whenever they started", (ms) => {
     for (const beginMs of [0, 150, 250]) {
       const waits = new SharedTimer(Date.now);
       const others = vi.fn();

@@ -67,7 +67,7 @@ describe("one run of a tool loop", () => {
     },
   );
 
-  it("is none when its client leaves: the run has not failed", async () => {
+  it("is no failure when its client leaves", async () => {
     const world = new LoopWorld([streamsCall, streamsText]);
     world.tool = async () => {
       world.client.abort();
