@@ -236,7 +236,7 @@ class Stage {
     ]);
     if ((this.#keys[tenant] as ResolvedKey).disabled) {
       seen.refused += 1;
-      expect([response.status, cached === "hit"]).toEqual([403, false]);
+      expect({ status: response.status, isHit: cached === "hit" }).toEqual({ status: 403, isHit: false });
       return;
     }
     expect(response.status).toBe(200);

@@ -7,7 +7,7 @@ import { SECRET, TestPipeline } from "./testing/world.ts";
 // The runtime's own; Node's differs in nothing that matters here.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
-it("an answer that cannot be given on is 500, with the caller and the server in its row and its count", async () => {
+it("an answer that cannot be relayed is 500, with caller and server in its row and metric", async () => {
   const world = new TestPipeline();
   world.mcpServer = mcpServerOf();
   // An upstream may send any three digits; a Response of 999 cannot be made.

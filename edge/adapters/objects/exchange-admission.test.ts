@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 describe("a request", () => {
-  it("is sent in the session that the first one opens, or by a call of its own while the session opens", async () => {
+  it("joins the session that the first one opens, or makes its own call while that opens", async () => {
     const all = [stage.admit("first"), stage.admit("second")];
     await pass(0);
     await stage.running("third");
@@ -24,7 +24,7 @@ describe("a request", () => {
     expect(stage.said.toSorted()).toEqual(["admit second", "ask first", "ask third", "open"]);
   });
 
-  it("that was granted in the session is held by it, and has to take a permit of its own when it asks whether its Cell is lost", async () => {
+  it("that was granted in a session takes its own permit to ask whether its Cell is lost", async () => {
     const { permit: held } = await stage.running("one");
     await expect(held.lost()).rejects.toThrow("held by a session");
     const own = await stage.admission.adopt(admissionRequestOf("one", "t"));
@@ -48,7 +48,7 @@ describe("a request", () => {
     });
   });
 
-  it("that waits for a second takes a permit of its own, and the session reports nothing more about it", async () => {
+  it("that waits for a second takes its own permit, and its session reports no more on it", async () => {
     const waiting = await stage.waiting("one");
     const deciding = waiting.permit.decision();
     await pass(999);
@@ -86,7 +86,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "row one"]);
   });
 
-  it("that leaves while it takes a permit of its own gives that permit back too", async () => {
+  it("that leaves while it takes its own permit returns that permit too", async () => {
     const holding = Promise.withResolvers<void>();
     stage.holds = async () => await holding.promise;
     const { permit: held } = await stage.waiting("one");
@@ -98,7 +98,7 @@ describe("a request", () => {
     expect(stage.left).toEqual(["one"]);
   });
 
-  it("whose session fails before its answer calls the Cell by itself, as a request that lost its place", async () => {
+  it("calls the Cell as one that lost its place when its session fails before the answer", async () => {
     stage.opens = async () => await Promise.reject(new Error("lost"));
     expect(await stage.admit("one")).toMatchObject(ANEW);
     expect(stage.said).toEqual(["admit one again"]);
@@ -136,7 +136,7 @@ describe("a session whose transport is cut off", () => {
     expect(await asking).toMatchObject(ANEW);
   });
 
-  it("has its rows sent by the next request, once; its open requests learn that it is lost, and end by themselves", async () => {
+  it("has its rows sent once by the next request, and its open requests end without it", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;
@@ -152,7 +152,7 @@ describe("a session whose transport is cut off", () => {
     expect(stage.said).toEqual(["open", "ask runs", "ask ends", "orphan ends", "open", "ask next", "ask after"]);
   });
 
-  it("gets no more rows; a request that has a row sends the row itself", async () => {
+  it("gets no more rows; each request sends its own row", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;
@@ -166,7 +166,7 @@ describe("a session whose transport is cut off", () => {
     expect(stage.said.slice(3).toSorted()).toEqual(["orphan ends", "orphan runs"]);
   });
 
-  it("is not used any more when its answer comes after all, and then holds nothing", async () => {
+  it("is no longer used if its answer arrives late, and then holds nothing", async () => {
     const opening = Promise.withResolvers<void>();
     stage.opens = async () => await opening.promise;
     const first = stage.admit("first");

@@ -58,7 +58,7 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
     },
   );
 
-  it("keeps every cap, leaves no slot free while an admissible head waits, and grants each request once", () => {
+  it("keeps every cap, leaves no slot free for an admissible head, and grants requests once", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         const scheduler = createScheduler({ algorithm, maxInFlight: 4 });
@@ -260,7 +260,7 @@ describe("long-run shares", () => {
 });
 
 describe("credit", () => {
-  it.each(ALGORITHMS)("is not banked by who was idle (%s)", (algorithm) => {
+  it.each(ALGORITHMS)("is not banked by an idle tenant (%s)", (algorithm) => {
     const scheduler = createScheduler({ algorithm, maxInFlight: 1 });
     const [busy, idle] = [spec("busy", 100, "A"), spec("idle", 100, "B")];
     let [running = ""] = saturate(scheduler, [busy], () => 100, 500).running;
@@ -274,7 +274,7 @@ describe("credit", () => {
     expect(Math.abs(order.filter((who) => who === "late").length - 10)).toBeLessThanOrEqual(1);
   });
 
-  it("does not let a tenant starve: with weight w of W, every request waits at most W / w grants and one round more", () => {
+  it("starves no tenant: with weight w of W, a request waits at most W / w grants and a round", () => {
     const weights = [1, 10, 100, 1000];
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });

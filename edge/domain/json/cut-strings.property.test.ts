@@ -108,7 +108,10 @@ function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf
     const rest = text?.slice(beginning.length) ?? "";
     expect(Array.from(beginning).length + Array.from(rest).length).toBe(Array.from(text ?? "").length);
     const keptBytes = standing.byteLength - 2 - strict.decode(standing).indexOf(";");
-    expect([keptBytes <= kept, keptBytes > kept - 12]).toEqual([true, true]);
+    expect({ fitsLimit: keptBytes <= kept, isNearLimit: keptBytes > kept - 12 }).toEqual({
+      fitsLimit: true,
+      isNearLimit: true,
+    });
   }
   // and every place between strings leads back to where it was sent
   const borders = strings.flatMap(({ start, end }) => [start, end]);
@@ -120,7 +123,10 @@ function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf
     return [at, cutEnd];
   });
   expect(cutBorders.map((at) => cut.placeOf(at))).toEqual(borders);
-  expect([cut.placeOf(0), cut.placeOf(cut.bytes.byteLength)]).toEqual([0, bytes.byteLength]);
+  expect({ start: cut.placeOf(0), end: cut.placeOf(cut.bytes.byteLength) }).toEqual({
+    start: 0,
+    end: bytes.byteLength,
+  });
 }
 
 describe("a document whose long strings are cut", () => {

@@ -30,8 +30,8 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
       const request = budgetRequestOf(`r${life}`, limits, needOf(50));
       gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
-      expect({ get: verdicts.get(request.requestId), alerts }).toEqual({
-        get: { kind: "ok", level: null },
+      expect({ verdict: verdicts.get(request.requestId), alerts }).toEqual({
+        verdict: { kind: "ok", level: null },
         alerts: [],
       });
       gateway.settle(request, { tokens: 7, nanoUsd: 0 });

@@ -27,7 +27,7 @@ const REJECTED = { code: "budget_check_failed", retryAfterMs: null, level: null 
 describe("a request whose numbers are not amounts", () => {
   const fields = ["bucketTokens", "termTokens", "nanoUsd"] as const;
 
-  it("is refused with 503, also where the budget check fails open; nothing is requested for it, and it is reported", () => {
+  it("is refused with 503 and reported, even if the check fails open, and requests no lease", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     fc.assert(
       fc.property(fc.constantFrom(...fields), notOne, fc.boolean(), (field, number, capped) => {

@@ -37,7 +37,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
-  it("decides its admission requests in order, after what its ends give back", () => {
+  it("decides its admission requests in order, after its ends have released theirs", () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second, third] = ["first", "second", "third"].map((id) => admissionRequestOf(id, "t"));
     if (first === undefined || second === undefined || third === undefined) throw new Error("three ask");
@@ -58,7 +58,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
-  it("reports nothing of a request that got its place by another way, and takes nothing from it", () => {
+  it("reports nothing on a request that got its place another way, and takes nothing from it", () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     const entry = stage.world.admission.arrive(request);
@@ -72,14 +72,14 @@ describe("an exchange", () => {
     });
   });
 
-  it("takes the row of a request that it does not know as one that may have come before", () => {
+  it("takes the row of an unknown request as a possible duplicate", () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open();
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(admissionRequestOf("one", "t"))] });
     expect(stage.recorded.map((row) => row.request_id)).toEqual(["one"]);
   });
 
-  it("reports which rows are stored, and which are refused, a moment later or with the next answer", async () => {
+  it("reports stored and refused rows a moment later or with the next answer", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.stores = async (row) => await (row.request_id === "bad" ? Promise.reject(new Error("full")) : undefined);
     const { session } = stage.open();

@@ -9,7 +9,7 @@ import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./tes
 beforeEach(() => vi.useFakeTimers());
 
 describe("a session that ends", () => {
-  it("settles what was granted in it at the estimate, once, and reports nothing any more", () => {
+  it("settles its grants once, at the estimate, and reports nothing more", () => {
     const stage = new ExchangeControllerHarness(2);
     const [one, two] = [admissionRequestOf("one", "t"), admissionRequestOf("two", "t")];
     const { session } = stage.open(one, two);
@@ -34,7 +34,7 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 1, 2], rows: [] });
   });
 
-  it("keeps the place of a waiting request for some seconds, and writes of one that has not come back that it left", async () => {
+  it("keeps a waiting request's place for some seconds, then records it as left if not back", async () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open(
       admissionRequestOf("holder", "t"),
@@ -88,7 +88,7 @@ describe("a session that ends", () => {
     expect(stage.rows.slice(1)).toEqual([["waits", 200, 7]]);
   });
 
-  it.each(["t", "o"])("grants what comes back to others at once, of the same tenant or not: %s", async (tenantId) => {
+  it.each(["t", "o"])("grants released slots to others at once, of the same tenant or not: %s", async (tenantId) => {
     const stage = new ExchangeControllerHarness(2);
     const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
     const other = stage.world.admission.arrive(admissionRequestOf("other", tenantId));
@@ -98,7 +98,7 @@ describe("a session that ends", () => {
     expect(await stage.world.admission.decision(other)).toMatchObject({ verdict: "granted" });
   });
 
-  it("grants nothing of what comes back to its own requests that waited for tokens", async () => {
+  it("grants no released slot to its own requests that waited for tokens", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.world.budgets.reach = "silent";
     const first = admissionRequestOf("first", "slow", {}, { tenantTokens: 1_000 });
@@ -109,7 +109,7 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
   });
 
-  it("charges a request once that was charged for its lost grant and then loses its next place as well", async () => {
+  it("charges a request once that was charged for a lost grant and loses its next place too", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     stage.exchanges.end(stage.open(request).session); // at the estimate, 10
@@ -120,7 +120,7 @@ describe("a session that ends", () => {
     expect(back?.charged).toMatchObject({ tokens: 10 });
   });
 
-  it("does not drop the end of a request whose adoption arrived but was not answered", async () => {
+  it("keeps the end of a request whose adoption arrived but was not answered", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "a");
     const { session } = stage.open(request);
@@ -128,13 +128,13 @@ describe("a session that ends", () => {
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(request)] });
     stage.world.admission.abandon(lost);
     await stage.pass(0);
-    expect({ recorded: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
-      recorded: ["one"],
+    expect({ recordedIds: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
+      recordedIds: ["one"],
       load: [0, 0, 0],
     });
   });
 
-  it("does not bill a request that leaves while it takes a permit of its own and its grant is being sent in the session", async () => {
+  it("does not bill a request that leaves while it takes its own permit and its grant is sent", async () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second] = [admissionRequestOf("first", "a"), admissionRequestOf("second", "b")];
     const { session } = stage.open(first, second);
@@ -146,7 +146,7 @@ describe("a session that ends", () => {
     expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
   });
 
-  it("gives no place to a request whose message comes after the request was ended by another way", async () => {
+  it("gives no place to a request whose message arrives after it ended another way", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
@@ -163,7 +163,7 @@ describe("a session that ends", () => {
     });
   });
 
-  it("counts once in the tenant's served tokens what a request used, though the request went on under another permit", async () => {
+  it("counts used tokens once for the tenant when the request continues on another permit", async () => {
     const stage = new ExchangeControllerHarness(3);
     stage.world.admission.arrive(admissionRequestOf("keeps the cell busy", "busy"));
     const request = admissionRequestOf("one", "t");

@@ -32,7 +32,7 @@ it("is waited for by every call that decides before its answer, not only by the 
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
 });
 
-it("gives a read of a counter without a cap what the ledger has", async () => {
+it("returns what the ledger has when a counter without a cap is read", async () => {
   vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
   const check = new LedgerReconciler(core, PORTS);

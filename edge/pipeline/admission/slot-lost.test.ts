@@ -104,12 +104,12 @@ describe("a slot that is lost", () => {
     });
     await world.settled();
     expect({
-      upstreamCalls: world.upstreamCalls.length,
+      upstreamCallCount: world.upstreamCalls.length,
       status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ upstreamCalls: 1, status_code: 503 });
+    }).toEqual({ upstreamCallCount: 1, status_code: 503 });
   });
 
-  it("is given back when it is adopted all the same", async () => {
+  it("is released if it is adopted all the same", async () => {
     const { world, seen, input } = clustered();
     const adopted = new TestPermit();
     const answer = Promise.withResolvers<TestPermit>();
@@ -125,10 +125,10 @@ describe("a slot that is lost", () => {
     answer.resolve(adopted);
     await new Promise((resolve) => setTimeout(resolve));
     expect({
-      disposed: adopted.disposed,
-      settlement: adopted.settlement,
-      status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ disposed: true, settlement: null, status_code: 503 });
+      adoptedDisposed: adopted.disposed,
+      adoptedSettlement: adopted.settlement,
+      rowStatus: world.permit.settlement?.row.status_code,
+    }).toEqual({ adoptedDisposed: true, adoptedSettlement: null, rowStatus: 503 });
   });
 });
 
@@ -145,9 +145,9 @@ describe("a grant that comes after the lease has ended", () => {
     const response = await run(input);
     await response.text();
     await world.settled();
-    expect({ status: response.status, upstreamCalls: world.upstreamCalls.length, begun: seen.begun }).toEqual({
+    expect({ status: response.status, upstreamCallCount: world.upstreamCalls.length, begun: seen.begun }).toEqual({
       status: 200,
-      upstreamCalls: 1,
+      upstreamCallCount: 1,
       begun: 2,
     });
     expect({ disposed: first.disposed, settlement: first.settlement, waitedMs: world.requests[1]?.waitedMs }).toEqual({

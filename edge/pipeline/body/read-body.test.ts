@@ -222,7 +222,7 @@ describe("the time of a body", () => {
     expect((await answer).status).toBe(408);
   });
 
-  it("of a form that is streamed runs while its upstream waits for it, and not while the upstream holds it up", async () => {
+  it("of a streamed form runs while its upstream waits for it, not while the upstream stalls", async () => {
     const world = new TestPipeline();
     world.maxBodyBytes = 1024 * KIB;
     const taking = Promise.withResolvers<void>();
@@ -249,7 +249,7 @@ describe("the time of a body", () => {
 describe("the rest of a body", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 
-  it("of a form that is refused is read and discarded for a while, and its refusal does not wait for it", async () => {
+  it("of a refused form is read and discarded for a while, without delaying the refusal", async () => {
     const world = new TestPipeline();
     world.model = null;
     world.maxBodyBytes = 1024 * KIB;

@@ -47,7 +47,7 @@ async function boosted(boons: readonly Boon[], directive?: string) {
 }
 
 describe("boons", () => {
-  it("change a request one after another, each on what those before it have made", async () => {
+  it("change a request one after another, each on the result of those before it", async () => {
     const answer = async () => await Promise.reject(new Error("not called"));
     const { edits, report, stages, counted } = await boosted([
       adds("vision", { warnings: ["one"] }),
@@ -61,7 +61,7 @@ describe("boons", () => {
     expect(counted).toEqual(["vision hit", "tool_loop hit", "structured_output failed"]);
   });
 
-  it("that fail leave the request as it was before them, and those after them go on", async () => {
+  it("that fail leave the request as it was before them, and later ones still run", async () => {
     const secret = "the text of the prompt";
     const { edits, report, counted, logged } = await boosted([
       adds("vision"),

@@ -109,7 +109,7 @@ describe("compression", () => {
     expect(world.events.filter(({ metric }) => metric === "gateway_compression_tokens_saved_total")).toEqual([]);
   });
 
-  it("never touches system and developer messages, the last question, tool calls, and what answers the last question", async () => {
+  it("leaves system and developer messages, tool calls, the last question and its answers alone", async () => {
     const calls = [{ id: "1", type: "function", function: { name: "f", arguments: JSON_TEXT } }];
     const messages = [
       { role: "system", content: JSON_TEXT },
@@ -288,7 +288,7 @@ describe("retrieve_original", () => {
 describe("prose", () => {
   const lossy = { settings: { ...ALL, compression_dedup: false, compression_max_lossy_segments: 2 } };
 
-  it("loses what the sidecar finds least, in as many texts as may be touched", async () => {
+  it("drops what the sidecar scores lowest, in as many texts as the limit allows", async () => {
     const world = new TestPipeline();
     const asked: unknown[] = [];
     world.compressor = async (segments, query) => {

@@ -75,7 +75,7 @@ describe("a call to an MCP server", () => {
     expect(world.upstreamCalls).toHaveLength(1);
   });
 
-  it("goes on without its client, unless the client only listened", async () => {
+  it("continues without its client, unless the client only listened", async () => {
     neverAnswering();
     const outcomes = ["POST", "DELETE", "GET"].map((method) => {
       const client = new AbortController();

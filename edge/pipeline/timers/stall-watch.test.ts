@@ -22,7 +22,7 @@ describe("a watch", () => {
     expect(stalls()).toBe(1);
   });
 
-  it("reports nothing of many operations that end in time, however long all of them take", () => {
+  it("reports none of many operations that end in time, however long they take in total", () => {
     const { watch, stalls } = watching(1000);
     for (let write = 0; write < 50; write += 1) {
       watch.begin();
@@ -48,7 +48,7 @@ describe("a watch", () => {
     expect({ stalls: stalls(), neverStalls: never.stalls() }).toEqual({ stalls: 0, neverStalls: 0 });
   });
 
-  it("reports nothing of what ended while the isolate was too busy to notice", () => {
+  it("reports nothing that ended while the isolate was too busy to notice", () => {
     let nowMs = 0;
     let stalls = 0;
     const clock = (): number => nowMs;

@@ -67,7 +67,7 @@ describe("one run of a tool loop", () => {
     },
   );
 
-  it("is none when its client leaves: the run has not failed", async () => {
+  it("is no failure when its client leaves", async () => {
     const world = new LoopWorld([streamsCall, streamsText]);
     world.tool = async () => {
       world.client.abort();
@@ -80,7 +80,7 @@ describe("one run of a tool loop", () => {
   });
 });
 
-it("names the server and the tool that gave no result in the log, and never what the server said", async () => {
+it("logs the server and the tool that gave no result, and never what the server said", async () => {
   const world = new LoopWorld([calls("search"), saying("done")]);
   world.tool = ({ id }) => new Response(JSON.stringify({ id, error: { code: 1, message: "a secret" } }));
   await (await world.ask()).text();

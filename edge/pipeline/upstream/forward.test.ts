@@ -210,8 +210,8 @@ describe("an upstream that refuses the usage option", () => {
   it("is called again at once, which is no retry, and remembered for ten minutes", async () => {
     const world = worldOf({ a: [picky] });
     expect((await answered(world, { body })).text).toContain("[DONE]");
-    expect({ upstreamCalls: world.upstreamCalls.length, upstream: world.permit.settlement?.upstream }).toEqual({
-      upstreamCalls: 2,
+    expect({ upstreamCallCount: world.upstreamCalls.length, upstream: world.permit.settlement?.upstream }).toEqual({
+      upstreamCallCount: 2,
       upstream: { success: 1 },
     });
     await answered(world, { body });
@@ -233,7 +233,7 @@ describe("an upstream that refuses the usage option", () => {
     expect(world.upstreamCalls).toHaveLength(4);
   });
 
-  it("is not remembered when the request itself was wrong: no client can switch off what others are billed by", async () => {
+  it("is not remembered if the request was wrong: no client turns off what bills others", async () => {
     const world = worldOf({ a: [status(400)] });
     for (let times = 0; times < 2; times += 1) expect((await answered(world, { body })).status).toBe(400);
     expect(world.upstreamCalls).toHaveLength(4);
