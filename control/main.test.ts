@@ -99,10 +99,10 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     const { code, errors } = await service.ended;
     expect([code, errors.includes("secrets_in_plaintext")]).toEqual([0, true]);
   };
-  it("makes its database, serves although every other store is unavailable, and ends in order on SIGTERM", async () => {
+  it("creates its database, serves while all other stores are down and stops cleanly on SIGTERM", async () => {
     await servesUntil("SIGTERM");
   });
-  it("serves although every other store is unavailable, and ends in order on SIGINT", { tags: ["long"] }, async () => {
+  it("serves while all other stores are down and stops cleanly on SIGINT", { tags: ["long"] }, async () => {
     layDatabase(`${folder}/database`);
     await servesUntil("SIGINT");
   });
@@ -144,7 +144,7 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     });
   });
 
-  it("takes alert settings from the environment once, and reports an encryption key that is wrong or missing", {
+  it("takes alert settings from the environment once; a wrong or missing encryption key stops it", {
     tags: ["long"],
   }, async () => {
     layDatabase(`${folder}/database`);
@@ -168,7 +168,7 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await listening(start(key(1)));
   });
 
-  it("refuses, in a cluster, another secret than that of the first instance, until it is told that it is new", {
+  it("refuses a secret that differs from its cluster's until it is declared as new", {
     tags: ["long"],
   }, async () => {
     layDatabase(`${folder}/database`);

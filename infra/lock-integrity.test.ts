@@ -22,7 +22,7 @@ describe("package-lock.json", () => {
     expect(unknown.map(([path]) => path)).toEqual([]);
   });
 
-  it("refuses only what nothing depends on: optional packages, none of them for Linux on a processor of ours", () => {
+  it("refuses only optional packages, and none for Linux on our processors", () => {
     const refused = entries(ours).filter(([, entry]) => isRefused(entry));
     expect(refused.filter(([, entry]) => entry.optional !== true || entry.resolved !== undefined)).toEqual([]);
     expect(refusedFor(ours, { os: "linux", cpu: "x64", libc: "glibc" })).toEqual([]);
@@ -40,7 +40,7 @@ describe("the integrity of a lock", () => {
     },
   };
 
-  it("is the one that the registry has, also for a package that was refused before; unknown packages are refused", () => {
+  it("is the registry's, even for a package refused before; unknown packages are refused", () => {
     const asked: string[] = [];
     const {
       lock: verified,

@@ -24,7 +24,7 @@ describe("staleReasons", () => {
     ]);
   });
 
-  it("asks for packages of development unless they are not wanted, and then still for the right version of one", () => {
+  it("requires development packages if wanted, and the right version of any that is installed", () => {
     const lock = { packages: { ...one, "node_modules/d": { version: "1.0.0", dev: true } } };
     expect(staleReasons(lock, { packages: one }, linux)).toEqual(["node_modules/d is missing"]);
     expect(staleReasons(lock, { packages: one }, linux, { omitDev: true })).toEqual([]);
@@ -34,7 +34,7 @@ describe("staleReasons", () => {
     expect(hasDevPackages(lock, undefined)).toBe(false);
   });
 
-  it("has a folder made anew after packages were added to it and that was cut off, however complete it looks", () => {
+  it("requires a fresh folder after an interrupted installation, even if it looks complete", () => {
     const reasons = staleReasons({ packages: one }, { packages: one }, linux, { cutOff: true });
     expect({ reasons, onlyMissing: onlyMissing(reasons) }).toEqual({
       reasons: ["an earlier installation was cut off"],

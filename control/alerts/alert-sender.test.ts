@@ -72,7 +72,7 @@ describe("an alert", () => {
     expect(texts("first_issue")).toEqual(["*Gateway alert: A title*\n*Issue:* `first_issue`\nwhat happened"]);
   });
 
-  it("36 failures in 36 s at a cooldown of 15 s are four messages that count 36, the last one sent without a further alert", async () => {
+  it("36 failures in 36 s at a 15 s cooldown become four messages that count all 36", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 15 });
     let nowMs = 1_000_000;
     const replicas = [senderOf(() => nowMs), senderOf(() => nowMs)];
@@ -94,7 +94,7 @@ describe("an alert", () => {
     expect(texts("thirty_six").reduce((sum, text) => sum + timesOf(text), 0)).toBe(36);
   });
 
-  it("that repeats is counted over all processes, and the next message says how often", async () => {
+  it("that repeats is counted across all processes, and the next message gives the count", async () => {
     const [one, other] = [senderOf(), senderOf()];
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     await takeAndSend(one.sender, [alert("noisy")]);
@@ -253,7 +253,7 @@ describe("an alert", () => {
     expect(texts("dismissed")).toHaveLength(1);
   });
 
-  it("is reported once per cooldown while the key-value store is unavailable, and removed long after", async () => {
+  it("is reported once per cooldown while the key-value store is down, and pruned a month later", async () => {
     let nowMs = Date.now();
     const { sender } = senderOf(() => nowMs);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });

@@ -78,7 +78,7 @@ it("says that the server refused the credentials, without the password", async (
   expect({ logins: logins.length, mails: mails.length }).toEqual({ logins: 2, mails: 0 });
 });
 
-it("sends neither password nor message to a server whose certificate is not trusted, and says why", async () => {
+it("sends nothing to a mail server whose certificate is not trusted, and gives the reason", async () => {
   tls.setDefaultCACertificates(trusted);
   const result = await sendMail(email(), "right", MESSAGE);
   expect(result).toEqual({ channel: "email", ok: false, detail: "the server's certificate is not trusted" });

@@ -13,7 +13,7 @@ afterAll(async () => {
   await control.close();
 });
 
-it("raises an alert for changes that are not confirmed for a minute, once a minute, until they are confirmed", async () => {
+it("alerts once a minute while changes stay unconfirmed for over a minute", async () => {
   const raised: RaisedAlert[] = [];
   const sink = { take: async (alerts: readonly RaisedAlert[]) => void raised.push(...alerts) };
   const watch = new OutboxWatch(async () => await control.publisher.unconfirmed(), sink, "here");

@@ -242,7 +242,7 @@ describe("the rollup by quarters", () => {
     expect((await daily({ timezone: "Asia/Kolkata" }, now)).map(({ requests }) => requests)).toEqual([2]);
   });
 
-  it("of a folder of an older version has every row once, from before the upgrade and after its start", async () => {
+  it("counts each row once after an upgrade from a version without it", async () => {
     for (const table of ["usage_quarter_mv", "usage_quarter"]) await ledger.run(`DROP TABLE ${ledger.db}.${table}`);
     const old = ledgerRow(Date.now() - DAY_MS, { total_ms: 100 });
     await ledger.insert([old]);

@@ -53,7 +53,7 @@ describe("a key", () => {
     expect(Object.keys(read).filter((name) => name.includes("hash"))).toEqual([]);
   });
 
-  it("never ends and has its tenant's models unless it is said; null clears, what is omitted stays", async () => {
+  it("never expires and has its tenant's models by default; null clears, an omitted field stays", async () => {
     const { key, secret } = await create();
     expect(key).toMatchObject({ expires_at: null, allowed_models: null, previous_secret_until: null });
     const limits = { expires_at: "2027-01-01T00:00:00.000Z", allowed_models: ["a"] };
@@ -218,7 +218,7 @@ describe("a secret whose grace has ended", () => {
 });
 
 describe("a restored backup", () => {
-  it("brings a key back with the secrets of the file: those that are not in it have no copy any more", async () => {
+  it("restores a key with the secrets of the file and drops the copies of all others", async () => {
     const { key, secret } = await create();
     const second = await rotate(key.id, { grace_secs: 3600 });
     const file = await send<Backup>("GET", "/backup/export");
@@ -238,7 +238,7 @@ describe("a restored backup", () => {
     expect(control.cell.items.map(({ kind }) => kind)).toContain("all");
   });
 
-  it("ends a secret before a rotation that the file does not have, though the current one is the same", async () => {
+  it("ends the previous secret when the file lacks it, even if the current one is the same", async () => {
     const { key, secret } = await create();
     const rotated = await rotate(key.id, { grace_secs: 3600 });
     const file = await send<Backup>("GET", "/backup/export");

@@ -207,7 +207,7 @@ describe("a replica", () => {
       expect((await refused("POST", `/models/${owner.id}/replicas`, body)).code).toBe("validation_failed");
   });
 
-  it("may get the job of a lost replica, since a scheduler that lost its state gives numbers again", async () => {
+  it("can get the job ID of a lost replica, because a reset scheduler reuses IDs", async () => {
     const owner = await managed();
     const job_id = randomUUID();
     const first = await send<ModelReplica>("POST", `/models/${owner.id}/replicas`, { job_id });

@@ -199,7 +199,7 @@ describe("the history", () => {
     expect(recentHistory([said("1"), ...last])).toEqual(last);
   });
 
-  it("keeps of one exchange the newest calls that fit into 1 MiB, each with its result, and the question", () => {
+  it("keeps the question and the newest calls of one exchange that fit into 1 MiB, with results", () => {
     const called = (nth: number): HistoryMessage => ({
       role: "assistant",
       content: "",

@@ -51,7 +51,7 @@ describe("auto-tune", () => {
     ["chat", "/v1/chat/completions", { messages: [{ role: "user", content: "ping" }], max_tokens: 8, stream: false }],
     ["embedding", "/v1/embeddings", { input: "ping" }],
   ])(
-    "calls %s models in their own way, with their credential, and reports an upstream that fails",
+    "calls %s models at their own path with their credential and reports a failing upstream",
     async (modality, path, asked) => {
       const probed = await model({ model_type: modality, api_key: "sk-upstream" });
       const response = await autotune(probed);

@@ -327,7 +327,7 @@ it("refuses a blocked address of the alerts' webhook", async () => {
   });
 });
 
-it("refuses what is no such file, a malformed row, a row twice and a reference to nothing, and writes nothing", async () => {
+it("refuses other formats, malformed or duplicate rows and dangling references; writes nothing", async () => {
   await restore(file);
   const before = await contents(to);
   const { data } = file;

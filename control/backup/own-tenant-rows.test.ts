@@ -55,7 +55,7 @@ it.each([ASSISTANT_TENANT_ID, ASSISTANT_TENANT_ID.toUpperCase()])(
   },
 );
 
-it("its name goes to a tenant of the file that has it, in words, and the assistant keeps its tenant", async () => {
+it("the assistant's tenant is renamed, with a warning, when a tenant of the file has its name", async () => {
   const before = await stored();
   const file = await send<Backup>("GET", "/backup/export");
   const [tenant] = file.data.tenants;

@@ -69,7 +69,7 @@ describe("a question", () => {
     expect(attention.filter(({ kind }) => kind === "key_expires")).toEqual([]);
   });
 
-  it("is answered from the beginning of a read that is too long, and the model is told how to ask less", async () => {
+  it("gets the start of a read that is too long, and the model is told how to ask for less", async () => {
     const { db } = testing.control.connection;
     await db.execute(sql`INSERT INTO models SELECT (jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(),
       'model_name', 'brain-' || n, 'description', repeat('😀', 1000)))).* FROM models m, generate_series(1, 1000) n
@@ -187,7 +187,7 @@ describe("a change", () => {
     expect({ status: again.status, code: await codeOf(again) }).toEqual({ status: 409, code: "proposal_unusable" });
   });
 
-  it("is shown with the record that its path names, or none, and apart from that with what it belongs to", async () => {
+  it("is shown with the record that its path names, if any, and separately with its parent", async () => {
     const model_name = "with-endpoint";
     const { id } = await api<{ id: string }>("POST", "/models", { model_name, api_base: "http://127.0.0.1:9" });
     const managed = await proposed("delete_models_id_managed", { id });

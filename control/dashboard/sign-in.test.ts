@@ -277,7 +277,7 @@ describe("a person from a provider", () => {
     expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=sign_in_failed"]);
   });
 
-  it("is refused with another state, without the cookie, with that of another provider, or too late", async () => {
+  it("is refused with a forged state, without the cookie, with a stranger's cookie, or too late", async () => {
     const begun = async () => {
       const browser = testing.browser();
       const departure = await browser.get("/auth/oidc/corp");

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-it("is for its owner alone, with everything in it, whatever it was; what is above and beside is left alone", () => {
+it("makes a folder and all in it private to its owner, and changes nothing outside it", () => {
   const part = join(folder, "part");
   mkdirSync(join(part, "deep/er"), { recursive: true });
   writeFileSync(join(part, "deep/er/file"), "content");

@@ -24,7 +24,7 @@ it("asks for the four lists and nothing else while 1,000 replicas of 200 specs a
   expect(world.broken).toEqual([]);
 });
 
-it("submits a refused row again instead of making new ones, and says once what the scheduler said", async () => {
+it("resubmits a refused row instead of adding rows, and reports the scheduler's error once", async () => {
   const world = new ProvisionerWorld();
   world.addSpec(1, { target_replicas: 3 });
   world.refuses = true;
@@ -41,7 +41,7 @@ it("submits a refused row again instead of making new ones, and says once what t
   }).toEqual({ rows: 3, jobs: 3, provision_error: null });
 });
 
-it("gives a job its row although the number was a lost job's, after the scheduler has lost its state", async () => {
+it("gives a job its row after a scheduler reset reused the ID of a lost job", async () => {
   const world = new ProvisionerWorld();
   for (const model of [1, 2]) world.addSpec(model, { target_replicas: 2 });
   await settle(world);

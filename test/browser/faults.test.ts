@@ -74,7 +74,7 @@ async function search(page: Page, text: string): Promise<void> {
   await page.getByRole("dialog").getByRole("combobox").fill(text);
 }
 
-it("a Management API that is away is told, what else there is stays, and its answer is there when it is back", async () => {
+it("a lost Management API is reported, the page stays, and its answer comes once it is back", async () => {
   await testing.control.request("POST", "/api/v1/tenants", { name: "tenant-away" });
   const page = await opened("/logs");
   const { management } = testing;

@@ -175,7 +175,7 @@ describe("by any path, from a page,", () => {
     expect(await gateway.must<object[]>("GET", `/tenants/${theirs.tenant.id}/keys`)).toHaveLength(1);
   });
 
-  it("a user finds nothing of the operator or of another tenant by any read of the API's document", async () => {
+  it("a user finds nothing of the operator or another tenant by any documented read", async () => {
     const { gateway, upstream } = fixture;
     const { page, tenant } = await fixture.open({ as: "user" });
     await page.goto("/portal");
@@ -279,7 +279,7 @@ describe("by any path, from a page,", () => {
   });
 });
 
-it("a page of another origin on the same site can neither write, nor end the session, nor frame the console", async () => {
+it("a same-site page of another origin can neither write, sign out nor frame the console", async () => {
   const foreign = createServer((_, response) => {
     response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>x</title><body></body>");
   });

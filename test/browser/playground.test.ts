@@ -35,7 +35,7 @@ async function say(page: Page, words: string): Promise<void> {
 const bodies = (text: string) => fixture.upstream.seen(text).map(({ body }) => body);
 
 describe("the playground", () => {
-  it("talks to two models side by side with settings and an image, shows figures, and leads to the request", async () => {
+  it("compares two models with settings and an image, shows figures and links to the request", async () => {
     const { gateway, upstream } = fixture;
     const first = await gateway.mint(upstream.url, "chunks=3");
     const second = await gateway.mint(upstream.url, "status=400");
@@ -107,7 +107,7 @@ describe("the playground", () => {
     expect(visit.problems().filter((problem) => !/status of 400/.test(problem))).toEqual([]);
   });
 
-  it("shows what a request has cost as its row does, to the last digit, by the prices of its parts", async () => {
+  it("shows the cost of a request exactly as its row does, by the prices of its parts", async () => {
     const { gateway } = fixture;
     const upstream = await startHttpSink();
     onTestFinished(async () => await upstream.close());
@@ -201,7 +201,7 @@ describe("the playground", () => {
     expect(visit.problems()).toEqual([]);
   });
 
-  it("keeps the key in its tab alone until sign-out, explains a refusal, and leaves no key in any log", async () => {
+  it("keeps the key in its tab only until sign-out, explains a refusal and logs no key", async () => {
     const { gateway, upstream } = fixture;
     const minted = await gateway.mint(upstream.url);
     const visit = await fixture.open({ as: "admin" });

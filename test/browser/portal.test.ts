@@ -149,7 +149,7 @@ it("a model without a price is said to have none, and never to be free", async (
   expect(visit.problems()).toEqual([]);
 });
 
-it("a user rotates and disables the own key, and takes it back, which the data plane follows at once", async () => {
+it("a user rotates, disables and enables the own key, and the data plane follows at once", async () => {
   const { visit, tenant, model } = await userWithModel();
   const { page } = visit;
   const { key, secret } = await newKey(tenant, "own");
@@ -188,7 +188,7 @@ it("a user rotates and disables the own key, and takes it back, which the data p
   expect(visit.problems()).toEqual([]);
 });
 
-it("every page of a user leads on, has no control of admins, and holds nothing of others or of where models run", async () => {
+it("every page of a user has links, no admin controls and nothing of others or upstreams", async () => {
   const { visit, tenant, model } = await userWithModel();
   const { page } = visit;
   const other = await userWithModel();

@@ -26,7 +26,7 @@ describe("a key", () => {
     return secret;
   }
 
-  it("that is rotated has two secrets for the time that was chosen, and one when it is rotated again", async () => {
+  it("that is rotated has two secrets for the chosen time, and one after the next rotation", async () => {
     const { gateway, upstream } = fixture;
     const minted = await gateway.mint(upstream.url);
     const statusWith = async (secret: string): Promise<number> => {
@@ -103,7 +103,7 @@ describe("a budget", () => {
     ["UTC", /UTC/],
     ["Asia/Kolkata", /Asia\/Kolkata \(UTC\+05:30\)/],
     ["America/Los_Angeles", /America\/Los_Angeles \(UTC-0[78]:00\)/],
-  ])("of a tenant in %s begins anew at midnight there, for a reader anywhere", async (timezone, label) => {
+  ])("of a tenant in %s resets at midnight there, for a reader anywhere", async (timezone, label) => {
     const { gateway } = fixture;
     const { id } = await gateway.must<Tenant>("POST", "/tenants", { name: `t-${randomUUID()}`, timezone });
     await gateway.must("PATCH", `/tenants/${id}/budget`, { budget_tokens: 10, budget_period: "monthly" });

@@ -104,7 +104,7 @@ describe("variables", () => {
 });
 
 describe("an upstream that was registered before private networks were blocked", () => {
-  it("is no longer called, by address or by name; listed ranges and the operator's own upstream are", {
+  it("is no longer called by address or name, but listed ranges and the operator's own are", {
     tags: ["long"],
   }, async () => {
     const named = upstream.url.replace("127.0.0.1", "localhost");

@@ -57,7 +57,7 @@ const filesWith = (text: string): readonly string[] =>
     .map(([path]) => path.slice(dataDir.length));
 
 describe("the data folder", () => {
-  it("has a private folder for each embedded part, whatever the umask, and removes wider permissions", async () => {
+  it("has private folders for its embedded parts under any umask, and removes wider permissions", async () => {
     chmodSync(dataDir, 0o755);
     process.umask(0);
     const upstream = await startTestUpstream();

@@ -93,7 +93,7 @@ describe("an end", () => {
     expect(JSON.parse(printed.at(-1) ?? "")).toMatchObject({ part: "stack", event: "stopped" });
   };
 
-  it("by SIGTERM stops every part and frees the folder, one by SIGKILL of the launcher leaves no process behind", async () => {
+  it("by SIGTERM stops all parts and frees the folder; SIGKILL of the launcher leaves no process", async () => {
     const first = await launchReady(dataDir);
     const { code, lines } = await failure({});
     expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringContaining(dataDir)] });
@@ -112,7 +112,7 @@ describe("an end", () => {
   });
 
   it.each(["1", "3"])(
-    "by SIGTERM with an open stream, a silent upstream and a queue is an end all the same, and every one has its row: GATEWAY_WORKERS=%s",
+    "by SIGTERM leaves one row each for open, silent and queued requests: GATEWAY_WORKERS=%s",
     { tags: ["long"] },
     async (workers) => {
       const upstream = await startTestUpstream();

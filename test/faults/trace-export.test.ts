@@ -103,7 +103,7 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
 
 describe("the trace export", () => {
-  it("exports every call as a part of its client's trace, and sends the upstream the span that calls it", async () => {
+  it("exports every call within its client's trace, and sends the upstream its calling span", async () => {
     const minted = await gateway.mint(upstream.url);
     const response = await gateway.chat(minted, {
       body: { user: "someone" },
@@ -136,7 +136,7 @@ describe("the trace export", () => {
     expect(resource === undefined ? {} : attributesOf(resource.resource)).toEqual({ "service.name": "gateway" });
   });
 
-  it("names what failed, follows a client that does not record, and delays no request when the export fails", async () => {
+  it("names failures, honors a client that does not record, and delays no request when it fails", async () => {
     const minted = await gateway.mint(upstream.url, "status=503");
     const failed = "a".repeat(32);
     await (await gateway.chat(minted, { headers: { traceparent: `00-${failed}-${PARENT}-01` } })).text();

@@ -50,7 +50,7 @@ describe("a life of a Cell", () => {
     await admitted.permit.settle(settlementFor(requestId, 10));
   }
 
-  it("is counted in one row of the Cell's disk once a budget is used; its leases are newer than all earlier ones", async () => {
+  it("is counted in one row once a budget is used; its leases are newer than all earlier ones", async () => {
     const name = `lives-${crypto.randomUUID().slice(0, 8)}`;
     const tenants = [crypto.randomUUID(), crypto.randomUUID()];
     const lives: number[] = [];

@@ -34,7 +34,7 @@ it("chooses the cell by the address at which a request arrived", () => {
   ]).toEqual(["cells-eu", "cells-own", "cells-own", "cells-own"]);
 });
 
-it("calls the cell that an internal request names, whatever its address was, and refuses unknown cells", async () => {
+it("calls the cell that an internal request names, at any address, and refuses unknown cells", async () => {
   const stats = async (named?: string): Promise<readonly unknown[]> => {
     const headers = { authorization: "Bearer internal", ...(named === undefined ? {} : { [CELL_HEADER]: named }) };
     const request = new Request(`${url}${INTERNAL_PATHS.stats}`, { headers, cf: { colo: "FRA", continent: "EU" } });

@@ -96,7 +96,7 @@ describe("the command line", { timeout: TIMEOUT_MS }, () => {
     });
   });
 
-  it("tunes a model's capacity, and applies the result only with the option and when there is a result", async () => {
+  it("tunes a model's capacity, and applies the result only with the option and if there is one", async () => {
     const name = unique("model");
     const upstream = await startNarrowUpstream(1, 20);
     try {
@@ -312,7 +312,7 @@ describe("the command line", { timeout: TIMEOUT_MS }, () => {
   );
 });
 
-it("is one client of the API among others: the generated client reads what the command line wrote", async () => {
+it("uses the same API as any client: the generated client reads what the command line wrote", async () => {
   const name = unique("shared");
   const { id } = await json<{ id: string }>("tenants", "create", name);
   const client = gatewayClient({ url: inject("adminUrl"), token: inject("adminToken") });

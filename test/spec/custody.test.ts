@@ -115,7 +115,7 @@ describe("50 clients that leave while they are queued", () => {
 });
 
 describe("the cap of a model", () => {
-  it("is never exceeded at the upstream; waiting requests are served in order of arrival, and their rows say so", async () => {
+  it("is never exceeded at the upstream, and the rows of waiting requests show their wait", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=20", { max_in_flight: 3 });
     const responses = await Promise.all(Array.from({ length: 30 }, async () => await fixture.gateway.chat(minted)));
     for (const response of responses) {

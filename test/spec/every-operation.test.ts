@@ -234,7 +234,7 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     }
   };
 
-  it("names a field that is missing, of another type or out of bounds, and does not fail on hostile values", async () => {
+  it("names a missing, mistyped or out-of-bounds field, and does not fail on hostile values", async () => {
     await namesWrongFields(false);
     await takesHostileValues(false);
   });

@@ -167,7 +167,7 @@ describe("bytes that are not text", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form: in the model they are refused, in a session they are not used, other fields go upstream unchanged", async () => {
+  it("in a form are refused in the model, ignored in the session and forwarded in other fields", async () => {
     const received: Buffer[] = [];
     const server = createServer((request, response) => {
       request.on("data", (chunk: Buffer) => received.push(chunk));

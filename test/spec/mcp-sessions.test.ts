@@ -36,7 +36,7 @@ async function outcome(minted: McpMinted, id: string, method = "POST", rest = ""
 const UNKNOWN = [404, "mcp_session_not_found"];
 
 describe("a session", () => {
-  it("serves every key of its tenant, and is unknown to another tenant, for which the server is not called", async () => {
+  it("serves every key of its tenant, and is unknown to others, which never reach the server", async () => {
     const { own, other, id } = await scene();
     const { secret } = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${own.tenant.id}/keys`, {});
     const mark = randomUUID();

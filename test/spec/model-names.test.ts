@@ -69,7 +69,7 @@ describe("another model beside the one that is checked", () => {
     expect(upstream.seen(minted.mark)[0]?.json).toEqual({ model: "upstream-name", metadata: { Model: "x" } });
   });
 
-  it("of the same name is, for the upstream, the one that was checked, however often and however it is written", async () => {
+  it("of the same name is, for the upstream, the one that was checked, however it is written", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const body = `{"model":"forbidden","\\u006dodel":"forbidden, too","mod\\u0065l":"${minted.model.model_name}"}`;
     const response = await post(minted, "/v1/chat/completions", body);
@@ -139,7 +139,7 @@ describe("another model beside the one that is checked", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form that an upstream would decompress is not sent: the form goes upstream as it was read", async () => {
+  it("in a form with a content encoding is not sent: the form goes upstream as it was read", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await rawRequest(fixture.gateway.proxyUrl, {
       method: "POST",

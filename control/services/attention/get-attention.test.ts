@@ -220,7 +220,7 @@ describe("attention", () => {
     await control.request("DELETE", `/api/v1/tenants/${active.id}`);
   });
 
-  it("is asked for cells and rows that wait, and for a cell that does not answer, which hides nothing else", async () => {
+  it("lists rows that wait or were refused, and a cell that is down without hiding the rest", async () => {
     Object.assign(gauges, { gateway_telemetry_aside: 3, gateway_spill_bytes: 100 * 1024 * 1024 });
     expect((await attention()).map(({ kind, name, detail }) => [kind, name, detail])).toEqual([
       ["usage_refused", "local", "the analytics store refuses 3 usage rows"],
