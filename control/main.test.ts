@@ -121,9 +121,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
     const { code, errors } = await start({ [variable]: address }).ended;
-    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+    expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
-      errors: `${variable} ${address} is in use by another process`,
+      lastLine: `${variable} ${address} is in use by another process`,
     });
     await new Promise((resolve) => other.close(resolve));
   };
@@ -138,9 +138,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     layDatabase(`${folder}/database`);
     await listening(start());
     const { code, errors } = await start().ended;
-    expect({ code, errors: errors.trimEnd().split("\n") }).toEqual({
+    expect({ code, lines: errors.trimEnd().split("\n") }).toEqual({
       code: 1,
-      errors: [expect.stringContaining(folder)],
+      lines: [expect.stringContaining(folder)],
     });
   });
 
@@ -160,9 +160,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
       [{}, /^GATEWAY_ENCRYPTION_KEY is not set, but .*$/],
     ] as const) {
       const { code, errors } = await start(change).ended;
-      expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+      expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
         code: 1,
-        errors: expect.stringMatching(said),
+        lastLine: expect.stringMatching(said),
       });
     }
     await listening(start(key(1)));
@@ -181,18 +181,18 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     };
     await starts(pepper("a"));
     const { code, errors } = await start(pepper("b")).ended;
-    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+    expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
-      errors: expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
+      lastLine: expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
     });
     await starts({ ...pepper("b"), GATEWAY_NEW_SHARED_SECRETS: "1" });
   });
 
   it("refuses a variable in one line", async () => {
     const { code, errors } = await start({ GATEWAY_ADMIN_TOKEN: "" }).ended;
-    expect({ code, errors: errors.trimEnd().split("\n") }).toEqual({
+    expect({ code, lines: errors.trimEnd().split("\n") }).toEqual({
       code: 1,
-      errors: [expect.stringContaining("GATEWAY_ADMIN_TOKEN")],
+      lines: [expect.stringContaining("GATEWAY_ADMIN_TOKEN")],
     });
   });
 
@@ -204,9 +204,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await connection.db.execute("ALTER TABLE schema_migrations RENAME COLUMN version TO odd");
     await connection.close();
     const { code, errors } = await start().ended;
-    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+    expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
-      errors: 'control service cannot start: column "version" does not exist',
+      lastLine: 'control service cannot start: column "version" does not exist',
     });
     expect(errors).not.toContain("SELECT");
   });

@@ -65,7 +65,10 @@ describe("the integrity of a lock", () => {
       os: [UNVERIFIED],
       cpu: ["arm64"],
     });
-    expect({ found: found.length, refused }).toEqual({ found: 2, refused: ["node_modules/@tool/darwin-arm64@2.0.0"] });
+    expect({ foundCount: found.length, refused }).toEqual({
+      foundCount: 2,
+      refused: ["node_modules/@tool/darwin-arm64@2.0.0"],
+    });
     expect(refusedFor(verified, { os: "darwin", cpu: "arm64", libc: "glibc" })).toEqual(["@tool/darwin-arm64"]);
     expect(refusedFor(verified, { os: "darwin", cpu: "x64", libc: "glibc" })).toEqual([]);
     expect(verifyLock(verified, () => undefined).lock).toEqual(verified);

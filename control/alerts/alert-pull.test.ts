@@ -178,6 +178,6 @@ describe("the pull of alerts", () => {
     cells.ledger = "l2";
     cells.waiting.set("a", [{ sequence: 1, event: event("2") }]);
     await pull.run();
-    expect({ taken: sink.taken, a: cells.waiting.get("a") }).toEqual({ taken: ["a 1", "a 2"], a: [] });
+    expect({ taken: sink.taken, waiting: cells.waiting.get("a") }).toEqual({ taken: ["a 1", "a 2"], waiting: [] });
   });
 });

@@ -25,9 +25,9 @@ it("alerts once a minute while changes stay unconfirmed for over a minute", asyn
   const response = await control.request("POST", "/api/v1/tenants", { name: "t" });
   const { id } = (await response.json()) as Tenant;
   await control.request("POST", `/api/v1/tenants/${id}/keys`, {});
-  expect({ unconfirmed: await control.publisher.unconfirmed(), tellings: await tellings(600_000) }).toEqual({
+  expect({ unconfirmed: await control.publisher.unconfirmed(), raisedCount: await tellings(600_000) }).toEqual({
     unconfirmed: { changes: 0, sinceMs: null },
-    tellings: 0,
+    raisedCount: 0,
   });
 
   control.cell.fail = true;

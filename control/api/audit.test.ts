@@ -142,10 +142,10 @@ describe("the audit log", () => {
       await send("DELETE", path);
       const entries = await list(`entity_type=${kind}&entity_id=${id}`);
       const expected = actions.map((action) => (action.includes("_") ? action : `${action}_${kind}`));
-      expect({ kind, entries: entries.map(({ action }) => action) }).toEqual({ kind, entries: expected });
-      expect({ kind, object: Object.keys(Object(entries[1]?.detail["changed"])) }).toEqual({
+      expect({ kind, actions: entries.map(({ action }) => action) }).toEqual({ kind, actions: expected });
+      expect({ kind, changedFields: Object.keys(Object(entries[1]?.detail["changed"])) }).toEqual({
         kind,
-        object: Object.keys(change),
+        changedFields: Object.keys(change),
       });
     }
   });
@@ -163,10 +163,10 @@ describe("the audit log", () => {
     for (const [name, body] of Object.entries(changes)) {
       await send("PUT", `/settings/${name.replace("_", "-")}`, body);
       const entries = await list(`entity_type=settings&entity_id=${name}`);
-      expect({ name, entries: entries.length }).toEqual({ name, entries: 1 });
-      expect({ name, object: Object.keys(Object(entries[0]?.detail["changed"])) }).toEqual({
+      expect({ name, entryCount: entries.length }).toEqual({ name, entryCount: 1 });
+      expect({ name, changedFields: Object.keys(Object(entries[0]?.detail["changed"])) }).toEqual({
         name,
-        object: Object.keys(body),
+        changedFields: Object.keys(body),
       });
     }
   });

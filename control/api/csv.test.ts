@@ -113,9 +113,9 @@ describe("a list as CSV", () => {
         const query = `since_ms=${fromMs}&until_ms=${endMs - 1}${filter}`;
         const csv = await rowsOf(await get(`/usage/logs?${query}&format=csv`));
         const sum = (name: string): number => csv.reduce((total, row) => total + Number(row[name]), 0);
-        expect({ filter, csv: csv.length }).toEqual({
+        expect({ filter, rowCount: csv.length }).toEqual({
           filter,
-          csv: filter === "" ? 4 : filter === "&error_code=none" ? 0 : 2,
+          rowCount: filter === "" ? 4 : filter === "&error_code=none" ? 0 : 2,
         });
         expect(await (await get(`/usage/logs/totals?${query}`)).json()).toEqual({
           requests: csv.length,

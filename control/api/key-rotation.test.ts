@@ -100,9 +100,9 @@ describe("a rotation", () => {
       key_prefix: rotated.secret.slice(0, 18),
       updated_at: rotated.key.updated_at,
     });
-    expect({ copy: await copy(secret), key_id: (await copy(rotated.secret))?.key_id }).toEqual({
-      copy: null,
-      key_id: key.id,
+    expect({ oldCopy: await copy(secret), newKeyId: (await copy(rotated.secret))?.key_id }).toEqual({
+      oldCopy: null,
+      newKeyId: key.id,
     });
     expect(new Set(told())).toEqual(new Set([hashOf(secret), hashOf(rotated.secret)]));
   });
@@ -155,9 +155,9 @@ describe("a rotation", () => {
     const rotated = await rotate(key.id, { grace_secs: 9 });
     expect(rotated.key.disabled).toBe(true);
     await control.request("DELETE", `/api/v1/tenants/${other.id}`);
-    expect({ secretCopy: await copy(secret), rotatedCopy: await copy(rotated.secret) }).toEqual({
-      secretCopy: null,
-      rotatedCopy: null,
+    expect({ oldCopy: await copy(secret), newCopy: await copy(rotated.secret) }).toEqual({
+      oldCopy: null,
+      newCopy: null,
     });
   });
 
@@ -206,9 +206,9 @@ describe("a secret whose grace has ended", () => {
     control.cell.items.length = 0;
     const before = await copy(rotated.secret);
     expect(await forgetEndedSecrets(control.ctx)).toEqual({ forgotten: 1 });
-    expect({ secretCopy: await copy(secret), rotatedCopy: await copy(rotated.secret) }).toEqual({
-      secretCopy: null,
-      rotatedCopy: before,
+    expect({ oldCopy: await copy(secret), newCopy: await copy(rotated.secret) }).toEqual({
+      oldCopy: null,
+      newCopy: before,
     });
     expect(told()).toContain(hashOf(secret));
     expect(told()).not.toContain(hashOf(rotated.secret));
@@ -227,11 +227,11 @@ describe("a restored backup", () => {
     await send("POST", "/backup/restore", file);
     expect({
       thirdCopy: await copy(third.secret),
-      secretCopy: await copy(secret),
+      firstCopy: await copy(secret),
       secondCopy: await copy(second.secret),
     }).toMatchObject({
       thirdCopy: null,
-      secretCopy: { key_id: key.id, secret_until_ms: nowMs + 3_600_000 },
+      firstCopy: { key_id: key.id, secret_until_ms: nowMs + 3_600_000 },
       secondCopy: { key_id: key.id, secret_until_ms: null },
     });
     expect(told()).toContain(hashOf(third.secret));
@@ -246,9 +246,9 @@ describe("a restored backup", () => {
       row.id === key.id ? { ...row, previous_key_hash: null, previous_secret_until: null } : row,
     );
     await send("POST", "/backup/restore", { ...file, data: { ...file.data, api_keys } });
-    expect({ copy: await copy(secret), key_id: (await copy(rotated.secret))?.key_id }).toEqual({
-      copy: null,
-      key_id: key.id,
+    expect({ oldCopy: await copy(secret), newKeyId: (await copy(rotated.secret))?.key_id }).toEqual({
+      oldCopy: null,
+      newKeyId: key.id,
     });
     expect(told()).toContain(hashOf(secret));
   });

@@ -128,9 +128,9 @@ describe("the spec of a managed model", () => {
   ])("is refused for its %s in %j", async (field, wrong) => {
     const { id } = await model();
     const { code, details } = await refused("PUT", `/models/${id}/managed`, { ...SPEC, ...wrong });
-    expect({ code, details: details?.map(({ path }) => path) }).toEqual({
+    expect({ code, paths: details?.map(({ path }) => path) }).toEqual({
       code: "validation_failed",
-      details: [field],
+      paths: [field],
     });
     await send("GET", `/models/${id}/managed`, undefined, 404);
   });

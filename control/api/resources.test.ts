@@ -237,9 +237,9 @@ describe("an idempotency key", () => {
     const again = await control.request("POST", path, { name: "k" }, headers);
     expect(await again.json()).toEqual(await first.json());
     expect({
-      firstIdempotencyReplayed: first.headers.get("idempotency-replayed"),
-      againIdempotencyReplayed: again.headers.get("idempotency-replayed"),
-    }).toEqual({ firstIdempotencyReplayed: null, againIdempotencyReplayed: "true" });
+      firstReplayed: first.headers.get("idempotency-replayed"),
+      againReplayed: again.headers.get("idempotency-replayed"),
+    }).toEqual({ firstReplayed: null, againReplayed: "true" });
     const other = await control.request("POST", path, { name: "other" }, headers);
     expect({ status: other.status, body: await json(other) }).toMatchObject({
       status: 409,

@@ -46,10 +46,10 @@ describe("what the model streams", () => {
     for (let nth = 0; nth < 3; nth += 1)
       answer.take(JSON.stringify({ choices: [{ delta: { tool_calls: [call(0)] } }] }));
     const { text, calls } = answer.turn;
-    expect({ text: text.length, calls: calls.length, arguments: calls[0]?.arguments.length }).toEqual({
-      text: 32 * 1024,
-      calls: 8,
-      arguments: 100_000,
+    expect({ textLength: text.length, callCount: calls.length, argumentsLength: calls[0]?.arguments.length }).toEqual({
+      textLength: 32 * 1024,
+      callCount: 8,
+      argumentsLength: 100_000,
     });
   });
 });

@@ -124,9 +124,9 @@ describe("auto-tune", () => {
     const probed = await model({ api_key: "sk-upstream" });
     await control.connection.db.update(models).set({ api_key: "enc:v1:AAAA" }).where(eq(models.id, probed.id));
     expect(await refusal(await autotune(probed))).toMatchObject([400, { code: "validation_failed", param: "api_key" }]);
-    expect({ asked: upstream.asked, from: await control.connection.db.select().from(jobs) }).toEqual({
+    expect({ asked: upstream.asked, jobs: await control.connection.db.select().from(jobs) }).toEqual({
       asked: [],
-      from: [],
+      jobs: [],
     });
   });
 

@@ -105,10 +105,10 @@ describe("the search", () => {
       targetP99Ms: 250,
       maxConcurrency: 256,
     });
-    expect({ maxInFlight, reason, steps: steps.length }).toEqual({
+    expect({ maxInFlight, reason, stepCount: steps.length }).toEqual({
       maxInFlight: 256,
       reason: "max_concurrency",
-      steps: 9,
+      stepCount: 9,
     });
     expect({ requests: upstream.requests, inFlightMax: upstream.inFlightMax }).toEqual({ requests, inFlightMax: 256 });
     expect(requests).toBeLessThanOrEqual(20_000);

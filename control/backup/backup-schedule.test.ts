@@ -219,7 +219,10 @@ it("starts over when its place changes, and is forgotten when it is switched off
     log,
   });
   await off.declare();
-  expect({ run: await off.run(), state: await state() }).toEqual({ run: { backups: 0, removed: 0 }, state: undefined });
+  expect({ result: await off.run(), state: await state() }).toEqual({
+    result: { backups: 0, removed: 0 },
+    state: undefined,
+  });
 });
 
 it("goes on at a place that is chosen again: nothing is made early, and nothing late", async () => {

@@ -221,9 +221,9 @@ describe("a hostile model", () => {
     const events = await assistant.ask("hello");
     expect(last(events)).toMatchObject({ kind: "done", stopped: "turns" });
     // Of 8 calls in a turn, the one that was written into again is none any more.
-    expect({ asked, events: events.filter(({ kind }) => kind === "call").length }).toEqual({
+    expect({ asked, callCount: events.filter(({ kind }) => kind === "call").length }).toEqual({
       asked: 12,
-      events: 12 * 7,
+      callCount: 12 * 7,
     });
     expect({ proposals: proposalsOf(events), writes }).toEqual({ proposals: [], writes: [] });
     expect(JSON.stringify(events).length).toBeLessThan(MIB);

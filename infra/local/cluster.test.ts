@@ -28,9 +28,9 @@ describe("a cluster", () => {
       advertise: undefined,
       key: KEY,
     });
-    expect({ demo, variables: Object.keys(variables).filter((name) => name.includes("CLUSTER")) }).toEqual({
+    expect({ demo, clusterVariables: Object.keys(variables).filter((name) => name.includes("CLUSTER")) }).toEqual({
       demo: false,
-      variables: [],
+      clusterVariables: [],
     });
     expect(readStackEnv({}, "/srv")).toMatchObject({ cluster: null, demo: true });
   });

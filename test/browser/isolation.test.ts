@@ -156,9 +156,9 @@ describe("by any path, from a page,", () => {
     const secret = [theirs.tenant.id, theirs.mark, theirs.key.id, theirs.key.key_prefix, theirId, upstream.url];
     for (const { path, status, text } of all) {
       expect([path, status < 500]).toEqual([path, true]);
-      expect({ path, secret: secret.filter((one) => text.toLowerCase().includes(one.toLowerCase())) }).toEqual({
+      expect({ path, leaked: secret.filter((one) => text.toLowerCase().includes(one.toLowerCase())) }).toEqual({
         path,
-        secret: [],
+        leaked: [],
       });
     }
     // That there is something to be found: the same reads have the own rows.

@@ -165,9 +165,9 @@ describe("the playground", () => {
     await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
     await page.getByRole("img", { name: "Image 1" }).waitFor();
     await say(page, "How much?");
-    expect({ costs: await costs(priced, 1), figure: await figure(priced, "Cache") }).toEqual({
-      costs: "$0.00",
-      figure: "hit",
+    expect({ cost: await costs(priced, 1), cache: await figure(priced, "Cache") }).toEqual({
+      cost: "$0.00",
+      cache: "hit",
     });
     await page.getByRole("link", { name: "Open in requests" }).click();
     await page.getByRole("complementary", { name: "Request" }).getByText("$0.00").first().waitFor();

@@ -141,9 +141,9 @@ it("a model without a price is said to have none, and never to be free", async (
     const shown = page.getByRole("main").or(page.getByRole("complementary"));
     const lines = (await shown.allInnerTexts()).join("\n").split("\n");
     // What a budget has counted is 0, whatever its requests would have cost.
-    expect({ path, lines: lines.filter((line) => /\$0\.00\b/.test(line) && !/budget|used/i.test(line)) }).toEqual({
+    expect({ path, freeLines: lines.filter((line) => /\$0\.00\b/.test(line) && !/budget|used/i.test(line)) }).toEqual({
       path,
-      lines: [],
+      freeLines: [],
     });
   }
   expect(visit.problems()).toEqual([]);
@@ -166,9 +166,9 @@ it("a user rotates, disables and enables the own key, and the data plane follows
   await told.getByText("This secret is shown once.").waitFor();
   const next = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
   await told.getByRole("button", { name: "I have stored it" }).click();
-  expect({ secretStatusWith: await statusWith(secret), nextStatusWith: await statusWith(next) }).toEqual({
-    secretStatusWith: 401,
-    nextStatusWith: 200,
+  expect({ oldStatus: await statusWith(secret), newStatus: await statusWith(next) }).toEqual({
+    oldStatus: 401,
+    newStatus: 200,
   });
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
@@ -233,15 +233,15 @@ it("every page of a user has links, no admin controls and nothing of others or u
     }
     expect({
       path,
-      count: await page.getByRole("button", { name: /Save|Delete tenant|Trace requests|Suspend/ }).count(),
-    }).toEqual({ path, count: path.includes("key_id") ? 1 : 0 });
+      adminButtons: await page.getByRole("button", { name: /Save|Delete tenant|Trace requests|Suspend/ }).count(),
+    }).toEqual({ path, adminButtons: path.includes("key_id") ? 1 : 0 });
   }
   for (const path of [...linked.values()].filter((one) => !pages.includes(one))) {
     await page.goto(path);
     await page.getByRole("main").getByRole("heading").first().waitFor();
-    expect({ path, count: await page.getByText(/There is no such|You may not see/).count() }).toEqual({
+    expect({ path, deadEnds: await page.getByText(/There is no such|You may not see/).count() }).toEqual({
       path,
-      count: 0,
+      deadEnds: 0,
     });
   }
   const everything = (await Promise.all(answers)).join("\n");

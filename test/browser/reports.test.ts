@@ -63,11 +63,11 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
     const inApi = sumOf(rows.map(({ cost_usd }) => cost_usd));
     const shown = await table.locator("tbody tr td:nth-child(6)").allTextContents();
     expect({
-      foot: foot[1],
-      nano: nanoOf(foot[5] ?? ""),
-      reduce: shown.reduce((sum, cost) => sum + nanoOf(cost), 0),
+      requests: foot[1],
+      footNanoUsd: nanoOf(foot[5] ?? ""),
+      shownNanoUsd: shown.reduce((sum, cost) => sum + nanoOf(cost), 0),
       inFile,
-    }).toEqual({ foot: "3", nano: inApi, reduce: inApi, inFile: inApi });
+    }).toEqual({ requests: "3", footNanoUsd: inApi, shownNanoUsd: inApi, inFile: inApi });
     expect(inApi).toBeGreaterThan(0);
   }
   // what was not measured is not 0

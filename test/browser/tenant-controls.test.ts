@@ -38,18 +38,18 @@ describe("a key", () => {
     await page.goto(`/keys?key_id=${minted.key.id}`);
     const second = await rotate(page, "3600");
     await page.getByText("The old secret is admitted until").waitFor();
-    expect({ mintedStatusWith: await statusWith(minted.secret), secondStatusWith: await statusWith(second) }).toEqual({
-      mintedStatusWith: 200,
-      secondStatusWith: 200,
+    expect({ firstStatus: await statusWith(minted.secret), secondStatus: await statusWith(second) }).toEqual({
+      firstStatus: 200,
+      secondStatus: 200,
     });
     const third = await rotate(page, "0");
     await page.getByText("The old secret is admitted until").waitFor({ state: "detached" });
     expect(third).not.toBe(second);
     expect({
-      mintedStatusWith: await statusWith(minted.secret),
-      secondStatusWith: await statusWith(second),
-      thirdStatusWith: await statusWith(third),
-    }).toEqual({ mintedStatusWith: 401, secondStatusWith: 401, thirdStatusWith: 200 });
+      firstStatus: await statusWith(minted.secret),
+      secondStatus: await statusWith(second),
+      thirdStatus: await statusWith(third),
+    }).toEqual({ firstStatus: 401, secondStatus: 401, thirdStatus: 200 });
     expect(visit.problems()).toEqual([]);
   });
 });

@@ -64,7 +64,7 @@ describe("a start that cannot succeed", () => {
     const { port } = holder.address() as AddressInfo;
     const { code, lines } = await failure({ [variable]: `127.0.0.1:${port}` });
     await new Promise((resolve) => holder.close(resolve));
-    expect({ code, lines: lines.length }).toEqual({ code: 1, lines: 1 });
+    expect({ code, lineCount: lines.length }).toEqual({ code: 1, lineCount: 1 });
     expect(lines[0]).toContain(variable);
     expect(lines[0]).toContain(String(port));
   };

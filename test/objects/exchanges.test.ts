@@ -22,7 +22,10 @@ describe("requests of one isolate", () => {
     for (const one of running) await isolate.end(one);
     await isolate.load(0);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
-    expect({ opened: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({ opened: 1, calls: [] });
+    expect({ openedCount: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({
+      openedCount: 1,
+      calls: [],
+    });
   });
 
   it("are granted slots in the order of their admission requests, and wait in the same session", async () => {
@@ -40,7 +43,10 @@ describe("requests of one isolate", () => {
     await isolate.load(2);
     for (const one of [second, third]) await isolate.end(one);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
-    expect({ opened: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({ opened: 1, calls: [] });
+    expect({ openedCount: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({
+      openedCount: 1,
+      calls: [],
+    });
   });
 
   it("take permits of their own when they wait for long, and leave their places in time", async () => {

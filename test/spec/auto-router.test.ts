@@ -178,7 +178,7 @@ describe("auto", () => {
         async () => await gateway.rows(minted.tenant.id, "&status=success"),
         (found) => found.length >= 3,
       );
-      expect({ rows: rows.length, seen: script.seen(name).length }).toEqual({ rows: 3, seen: 1 });
+      expect({ rowCount: rows.length, seenCount: script.seen(name).length }).toEqual({ rowCount: 3, seenCount: 1 });
     } finally {
       await script.close();
     }

@@ -158,9 +158,9 @@ describe("bytes that are not text", () => {
           headers: { authorization: `Bearer ${minted.secret}` },
           body: Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]),
         });
-        expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+        expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
           status: 400,
-          text: { error: { code: "invalid_json" } },
+          body: { error: { code: "invalid_json" } },
         });
       }
     }
@@ -195,9 +195,9 @@ describe("bytes that are not text", () => {
         body: Buffer.concat([...fields, Buffer.from("--b--\r\n")]),
       });
     const refused = await send(field("model", Buffer.concat([model, bad])));
-    expect({ status: refused.status, text: JSON.parse(refused.text) }).toMatchObject({
+    expect({ status: refused.status, body: JSON.parse(refused.text) }).toMatchObject({
       status: 400,
-      text: { error: { code: "invalid_multipart" } },
+      body: { error: { code: "invalid_multipart" } },
     });
     expect(received).toEqual([]);
     const served = await send(field("model", model), field("user", bad), field("prompt", bad));

@@ -75,9 +75,9 @@ describe("another model beside the one that is checked", () => {
     const response = await post(minted, "/v1/chat/completions", body);
     await response.text();
     const [call] = upstream.seen(minted.mark);
-    expect({ status: response.status, call: call?.size }).toEqual({
+    expect({ status: response.status, size: call?.size }).toEqual({
       status: 200,
-      call: body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
+      size: body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
     });
     expect(call?.json).toEqual({ model: "upstream-name" });
   });
@@ -130,10 +130,10 @@ describe("another model beside the one that is checked", () => {
         headers: { authorization: `Bearer ${minted.secret}`, "content-type": type },
         body: bodyOf(named('"model"', minted.model.model_name)),
       });
-      expect({ path, status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      expect({ path, status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
         path,
         status: 400,
-        text: { error: { code: "invalid_multipart", message: "invalid multipart body" } },
+        body: { error: { code: "invalid_multipart", message: "invalid multipart body" } },
       });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);

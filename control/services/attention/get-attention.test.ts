@@ -290,9 +290,10 @@ describe("attention", () => {
 
   it("is answered by its route", async () => {
     const answer = await control.request("GET", "/api/v1/overview/attention");
-    expect({ status: answer.status, body: ((await answer.json()) as AttentionItem[]).map(({ kind }) => kind) }).toEqual(
-      { status: 200, body: ["cell_unreachable", "alert"] },
-    );
+    expect({
+      status: answer.status,
+      kinds: ((await answer.json()) as AttentionItem[]).map(({ kind }) => kind),
+    }).toEqual({ status: 200, kinds: ["cell_unreachable", "alert"] });
   });
 });
 
