@@ -100,7 +100,10 @@ describe("an alert", () => {
     await takeAndSend(one.sender, [alert("noisy")]);
     for (const { sender } of [one, other, other]) await takeAndSend(sender, [alert("noisy", "meanwhile", 5)]);
     await takeAndSend(one.sender, [alert("quiet")]);
-    expect([texts("noisy").length, texts("quiet").length]).toEqual([1, 1]);
+    expect({ noisyCount: texts("noisy").length, quietCount: texts("quiet").length }).toEqual({
+      noisyCount: 1,
+      quietCount: 1,
+    });
     await settings({ min_interval_secs: 0 });
     await takeAndSend(other.sender, [alert("noisy", "again")]);
     await takeAndSend(other.sender, [alert("noisy", "and again")]);
@@ -196,7 +199,10 @@ describe("an alert", () => {
     await settings({ min_interval_secs: 0 });
     await takeAndSend(sender, [alert("long", "x".repeat(500))]);
     const detail = lastLines("long").at(-1) ?? "";
-    expect([detail.length, detail.endsWith("x (1 repeats suppressed)")]).toEqual([500, true]);
+    expect({ length: detail.length, keepsRepeats: detail.endsWith("x (1 repeats suppressed)") }).toEqual({
+      length: 500,
+      keepsRepeats: true,
+    });
   });
 
   it("whose channel fails is given up after a second try, and delays no other alert", async () => {

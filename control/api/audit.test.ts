@@ -22,7 +22,7 @@ async function list(query: string): Promise<AuditEntry[]> {
 async function send<T>(method: string, path: string, body?: object): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body);
   const text = await response.text();
-  expect([method, path, response.ok || text]).toEqual([method, path, true]);
+  expect({ method, path, outcome: response.ok || text }).toEqual({ method, path, outcome: true });
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
@@ -107,7 +107,7 @@ describe("the audit log", () => {
       seen.push(...((await response.json()) as AuditEntry[]).map((entry) => entry.id));
       path = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("link") ?? "")?.[1];
     }
-    expect([seen.length, seen]).toEqual([7, all]);
+    expect({ count: seen.length, seen }).toEqual({ count: 7, seen: all });
   });
 
   it("finds the history of an object by its id, also after it was deleted", async () => {

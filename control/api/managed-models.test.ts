@@ -23,7 +23,12 @@ afterAll(async () => {
 async function send<T>(method: string, path: string, body?: object, status = 200): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body);
   const text = await response.text();
-  expect([method, path, response.status, response.status === status ? "" : text]).toEqual([method, path, status, ""]);
+  expect({ method, path, status: response.status, problem: response.status === status ? "" : text }).toEqual({
+    method,
+    path,
+    status,
+    problem: "",
+  });
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
@@ -292,7 +297,10 @@ describe("a replica", () => {
     const plain = await endpointOf(owner);
     const { data } = await send<{ data: { model_endpoints: { id: string }[] } }>("GET", "/backup/export");
     const exported = data.model_endpoints.map((row) => row.id);
-    expect([exported.includes(plain.id), exported.includes(endpoint.id)]).toEqual([true, false]);
+    expect({
+      hasPlainEndpoint: exported.includes(plain.id),
+      hasReplicaEndpoint: exported.includes(endpoint.id),
+    }).toEqual({ hasPlainEndpoint: true, hasReplicaEndpoint: false });
     expect(Object.keys(data).filter((name) => /managed|replica|recipe|provisioner/.test(name))).toEqual([]);
     await send("DELETE", `/models/${owner.id}`, undefined, 204);
     const rows = await send<ModelReplica[]>("GET", "/replicas?state=healthy&limit=1000");
@@ -326,12 +334,12 @@ describe("several provisioners", () => {
     const read = async (query: string): Promise<boolean> =>
       (await send<{ may_act: boolean }>("GET", `/settings/jobsched/resolved${query}`)).may_act;
     expect(await read("")).toBe(true);
-    expect([await read("?holder=one"), await read("?holder=two"), await read(""), await read("?holder=one")]).toEqual([
-      true,
-      false,
-      false,
-      true,
-    ]);
+    expect({
+      one: await read("?holder=one"),
+      two: await read("?holder=two"),
+      nobody: await read(""),
+      oneAgain: await read("?holder=one"),
+    }).toEqual({ one: true, two: false, nobody: false, oneAgain: true });
   });
 
   it("count their ticks by outcome", async () => {

@@ -162,7 +162,7 @@ describe("the effect of a proposal", () => {
     const written = { ...operation("delete_tenants_id"), method, path };
     const filled = { method, path: `${path.replaceAll(/\{\w+\}/g, "1")}?x=1`, body: null };
     const reads = recordReads(written, filled, gets);
-    expect([reads.own?.path ?? null, reads.parent?.path ?? null]).toEqual([own, parent]);
+    expect({ own: reads.own?.path ?? null, parent: reads.parent?.path ?? null }).toEqual({ own, parent });
   });
 });
 
@@ -211,7 +211,7 @@ describe("the history", () => {
     ];
     const kept = recentHistory(long);
     expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(1024 * 1024 + 1000);
-    expect([kept[0], kept.length]).toEqual([said("q"), 17]);
+    expect({ first: kept[0], count: kept.length }).toEqual({ first: said("q"), count: 17 });
     expect(kept.slice(1)).toEqual(long.slice(-16));
   });
 });

@@ -168,7 +168,7 @@ describe("a dry run", () => {
     const differences = await differencesOf(file);
     for (const entity of BACKUP_ENTITIES) {
       const { added, changed, unchanged, objects } = differences[entity];
-      expect([entity, added + changed + unchanged]).toEqual([entity, file.data[entity].length]);
+      expect({ entity, count: added + changed + unchanged }).toEqual({ entity, count: file.data[entity].length });
       expect(objects).toHaveLength(added + changed);
     }
     expect(differences.tenants).toMatchObject({

@@ -180,7 +180,10 @@ describe("a change", () => {
     });
     expect(await newestAudit()).toEqual(before);
     const ran = await run(shown.token);
-    expect([ran.status, ((await ran.json()) as AssistantRun).status]).toEqual([200, 200]);
+    expect({ status: ran.status, runStatus: ((await ran.json()) as AssistantRun).status }).toEqual({
+      status: 200,
+      runStatus: 200,
+    });
     expect(await newestAudit()).toMatchObject({ actor: ADMIN.email.toLowerCase(), entity_id: tenant.id });
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
     const again = await run(shown.token);

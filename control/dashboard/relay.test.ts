@@ -174,7 +174,10 @@ describe("the relay", () => {
     ];
     for (const path of paths) {
       const answer = await post("{}", {}, `/api/relay${path}`);
-      expect([path, answer.status >= 400 && answer.status < 500]).toEqual([path, true]);
+      expect({ path, isClientError: answer.status >= 400 && answer.status < 500 }).toEqual({
+        path,
+        isClientError: true,
+      });
     }
     for (const [method, path] of [
       ["GET", CHAT],

@@ -59,7 +59,10 @@ describe.each(PROTOCOLS)("the store over the %s protocol", (_, start) => {
 
   it("reserves a name once", async () => {
     const { store } = started;
-    expect([await store.claim("c", 60), await store.claim("c", 60)]).toEqual([true, false]);
+    expect({ first: await store.claim("c", 60), again: await store.claim("c", 60) }).toEqual({
+      first: true,
+      again: false,
+    });
   });
 
   it("lists names, announces changes, and reads what cells report", async () => {

@@ -50,10 +50,10 @@ describe("what is deployed", () => {
     expect(problemOf({ migrationTag: "v2" }, { percentage: 10 })).toBeNull();
     expect(problemOf(nothing, { isFirst: true })).toBeNull();
     // Made by the first secret that was set.
-    expect([
-      problemOf({ ...nothing, exists: true }),
-      problemOf({ ...nothing, exists: true }, { isFirst: true }),
-    ]).toEqual([null, null]);
+    expect({
+      existing: problemOf({ ...nothing, exists: true }),
+      asFirst: problemOf({ ...nothing, exists: true }, { isFirst: true }),
+    }).toEqual({ existing: null, asFirst: null });
   });
 
   it.each([

@@ -99,7 +99,10 @@ describe("by any path, from a page,", () => {
     await gateway.must("PATCH", `/tenants/${tenant?.id}/allowlist`, { allowed_models: [ours.model.model_name] });
     const call = async (minted: typeof theirs): Promise<string> => {
       const answer = await gateway.chat(minted);
-      expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+      expect({ status: answer.status, hasBody: (await answer.text()).length > 0 }).toEqual({
+        status: 200,
+        hasBody: true,
+      });
       return answer.headers.get("x-gateway-request-id") ?? "";
     };
     const [theirId, ownId] = [await call(theirs), await call(ours)];
@@ -155,7 +158,7 @@ describe("by any path, from a page,", () => {
     );
     const secret = [theirs.tenant.id, theirs.mark, theirs.key.id, theirs.key.key_prefix, theirId, upstream.url];
     for (const { path, status, text } of all) {
-      expect([path, status < 500]).toEqual([path, true]);
+      expect({ path, isAnswered: status < 500 }).toEqual({ path, isAnswered: true });
       expect({ path, leaked: secret.filter((one) => text.toLowerCase().includes(one.toLowerCase())) }).toEqual({
         path,
         leaked: [],
@@ -271,11 +274,11 @@ describe("by any path, from a page,", () => {
     const everything = [...answers, ...closed].map(({ text }) => text).join("\n");
     const cookies = JSON.stringify(await context.cookies());
     for (const token of [inject("adminToken"), inject("internalToken")])
-      expect([everything.includes(token), cookies.includes(token), (await page.content()).includes(token)]).toEqual([
-        false,
-        false,
-        false,
-      ]);
+      expect({
+        inAnswers: everything.includes(token),
+        inCookies: cookies.includes(token),
+        inPage: (await page.content()).includes(token),
+      }).toEqual({ inAnswers: false, inCookies: false, inPage: false });
   });
 });
 

@@ -157,10 +157,10 @@ describe("the playground", () => {
       shown: `$${exact.toFixed(9)}`,
       cost_usd: Number(exact.toFixed(9)),
     });
-    expect([await figure(priced, "from the upstream's cache"), await figure(priced, "for reasoning")]).toEqual([
-      "800",
-      "33",
-    ]);
+    expect({
+      cached: await figure(priced, "from the upstream's cache"),
+      reasoning: await figure(priced, "for reasoning"),
+    }).toEqual({ cached: "800", reasoning: "33" });
     await page.getByRole("button", { name: "New conversation" }).click();
     await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
     await page.getByRole("img", { name: "Image 1" }).waitFor();

@@ -92,12 +92,19 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   const file = Buffer.concat(await stream.toArray()).toString();
   const [head = "", row = "", ...rest] = file.trim().split("\r\n");
   const of = (name: string): string | undefined => row.split(",")[head.split(",").indexOf(name)];
-  expect([of("requests"), of("key_name"), rest]).toEqual(["1", "notebooks", []]);
+  expect({ requests: of("requests"), keyName: of("key_name"), rest }).toEqual({
+    requests: "1",
+    keyName: "notebooks",
+    rest: [],
+  });
 
   await page.goto("/reports?by=key");
   await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
   const heads = await byKey.getByRole("columnheader").allInnerTexts();
-  expect([heads.includes("Key"), heads.includes("Tenant")]).toEqual([true, false]);
+  expect({ hasKey: heads.includes("Key"), hasTenant: heads.includes("Tenant") }).toEqual({
+    hasKey: true,
+    hasTenant: false,
+  });
 
   await page.getByRole("link", { name: "Models", exact: true }).click();
   const listed = page.getByRole("row", { name: model });

@@ -137,7 +137,10 @@ it("puts a tenant's month on paper without the page around it, by the tenant's o
   const [byModel, byKey] = [await footOf(page, "By model"), await footOf(page, "By key")];
   // a month may have ended between two requests
   const count = months.filter((one) => one === month).length;
-  expect([byModel.slice(1, 6), byModel[1]]).toEqual([byKey.slice(1, 6), String(count)]);
+  expect({ figures: byModel.slice(1, 6), requests: byModel[1] }).toEqual({
+    figures: byKey.slice(1, 6),
+    requests: String(count),
+  });
   await page.emulateMedia({ media: "print" });
   for (const part of [
     page.getByRole("navigation"),

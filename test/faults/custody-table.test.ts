@@ -150,7 +150,10 @@ async function noRoom(): Promise<void> {
     (found) => found.rows.size + found.dropped >= found.ended,
     SHIPPED_WITHIN_MS,
   );
-  expect([rows.size > 0, rows.size + dropped]).toEqual([true, load.ended.length]);
+  expect({ hasRows: rows.size > 0, accounted: rows.size + dropped }).toEqual({
+    hasRows: true,
+    accounted: load.ended.length,
+  });
   const expected = ({ requestId }: Ended): boolean => rows.has(requestId);
   await account({ fault: "store: away, no room left", gateway, minted, load, expected, dropped });
   expect(await alertOf(FULL_CELL, "usage_spill_refused")).toMatchObject({ title: "Usage records are being lost" });

@@ -101,6 +101,6 @@ describe("a budget object whose disk is damaged", () => {
     const level = await stub.level(limits);
     expect(level?.remainingTokens).toBeLessThan(1_000);
     const { reserved_tokens, state } = await stub.usage("tenant", limits, null);
-    expect([reserved_tokens >= 100, state]).toEqual([true, "ok"]);
+    expect({ isReserved: reserved_tokens >= 100, state }).toEqual({ isReserved: true, state: "ok" });
   });
 });

@@ -45,6 +45,9 @@ it("keeps its samples and active tenants while it is idle, in one disk row per m
     readonly permit: PermitHandle;
   };
   const after = await cell.fairshareHistory(0);
-  expect([after.slice(0, before.length), after.length]).toEqual([before, before.length + 1]);
+  expect({ kept: after.slice(0, before.length), count: after.length }).toEqual({
+    kept: before,
+    count: before.length + 1,
+  });
   next.permit[Symbol.dispose]();
 });

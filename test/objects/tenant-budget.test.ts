@@ -141,7 +141,7 @@ describe("TenantBudget", () => {
     await stub.report(reportAt(40_000, false));
     expect(await runDurableObjectAlarm(stub)).toBe(true);
     const before = await rows();
-    expect([before.small, before.many > 8]).toEqual([true, true]);
+    expect({ small: before.small, isSplit: before.many > 8 }).toEqual({ small: true, isSplit: true });
     await evictDurableObject(stub);
     expect(await reserved()).toBe(16_000);
     await stub.report(reportAt(60_000, true));

@@ -101,7 +101,7 @@ describe("50 clients that leave while they are queued", () => {
       });
     expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
     // The held answer is named here so that it lives until now: a client releases an answer that has no reference left.
-    expect([held.status, reader === undefined]).toEqual([200, false]);
+    expect({ status: held.status, hasNoBody: reader === undefined }).toEqual({ status: 200, hasNoBody: false });
     holder.abort();
     const other = await fixture.gateway.mint(fixture.upstream.url);
     await (await fixture.gateway.chat(other)).text();

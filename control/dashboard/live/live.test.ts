@@ -179,7 +179,11 @@ describe("isolation", () => {
     });
     const [head = "", ...lines] = (await answer.text()).split("\r\n");
     const fields = LIVE_RULES.find(({ path }) => path === "/models")?.fields;
-    expect([head.split(","), lines.length, lines[0]?.includes(",model-own,")]).toEqual([fields, 2, true]);
+    expect({
+      columns: head.split(","),
+      lineCount: lines.length,
+      namesModel: lines[0]?.includes(",model-own,"),
+    }).toEqual({ columns: fields, lineCount: 2, namesModel: true });
     for (const query of ["format=xml", "format=csv&format=json"]) {
       const refused = await ann.get(`/api/live/models?${query}`);
       expect({ status: refused.status, body: await refused.json() }).toMatchObject({
