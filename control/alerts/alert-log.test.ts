@@ -102,10 +102,10 @@ describe("alerts", () => {
   it("are at most 200, and forgotten after 30 days", async () => {
     await sender.take(Array.from({ length: 210 }, (_, at) => raised(`many:${at}`, nowMs)));
     const { firing, recent } = await read();
-    expect({ firing: firing.length, recent: recent.length, key: recent[0]?.key }).toEqual({
-      firing: 200,
-      recent: 200,
-      key: "many:209",
+    expect({ firingCount: firing.length, recentCount: recent.length, firstKey: recent[0]?.key }).toEqual({
+      firingCount: 200,
+      recentCount: 200,
+      firstKey: "many:209",
     });
     nowMs += 30 * 86_400_000 + MINUTE_MS;
     expect((await sender.prune()).forgotten).toBeGreaterThan(210);

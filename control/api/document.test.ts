@@ -117,7 +117,11 @@ describe("the reference at /docs", () => {
     expect(links).toHaveLength(4);
     for (const link of links) {
       const file = await control.app.request(`/${link}`);
-      expect([link, file.status, (await file.arrayBuffer()).byteLength > 0]).toEqual([link, 200, true]);
+      expect({ link, status: file.status, hasContent: (await file.arrayBuffer()).byteLength > 0 }).toEqual({
+        link,
+        status: 200,
+        hasContent: true,
+      });
     }
     expect((await control.app.request("/docs/package.json")).status).toBe(404);
   });

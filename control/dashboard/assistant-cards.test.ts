@@ -126,7 +126,7 @@ describe("what stands on a card", () => {
     expect(gone).toMatchObject({ object: null, object_id: away });
   });
 
-  it("says what a value means: that no name of a model is every model, and what a budget without a cap loses", async () => {
+  it("says that an empty list allows every model and what a budget without a cap loses", async () => {
     const tenant = await newTenant("to-the-letter");
     const list = (allowed_models: readonly string[]) => ({ allowed_models });
     await assistant.api("PATCH", `/tenants/${tenant.id}/allowlist`, list(["a"]));

@@ -69,7 +69,7 @@ describe("a question", () => {
     expect(attention.filter(({ kind }) => kind === "key_expires")).toEqual([]);
   });
 
-  it("is answered from the beginning of a read that is too long, and the model is told how to ask less", async () => {
+  it("gets the start of a read that is too long, and the model is told how to ask for less", async () => {
     const { db } = testing.control.connection;
     await db.execute(sql`INSERT INTO models SELECT (jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(),
       'model_name', 'brain-' || n, 'description', repeat('😀', 1000)))).* FROM models m, generate_series(1, 1000) n
@@ -180,14 +180,17 @@ describe("a change", () => {
     });
     expect(await newestAudit()).toEqual(before);
     const ran = await run(shown.token);
-    expect([ran.status, ((await ran.json()) as AssistantRun).status]).toEqual([200, 200]);
+    expect({ status: ran.status, runStatus: ((await ran.json()) as AssistantRun).status }).toEqual({
+      status: 200,
+      runStatus: 200,
+    });
     expect(await newestAudit()).toMatchObject({ actor: ADMIN.email.toLowerCase(), entity_id: tenant.id });
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
     const again = await run(shown.token);
     expect({ status: again.status, code: await codeOf(again) }).toEqual({ status: 409, code: "proposal_unusable" });
   });
 
-  it("is shown with the record that its path names, or none, and apart from that with what it belongs to", async () => {
+  it("is shown with the record that its path names, if any, and separately with its parent", async () => {
     const model_name = "with-endpoint";
     const { id } = await api<{ id: string }>("POST", "/models", { model_name, api_base: "http://127.0.0.1:9" });
     const managed = await proposed("delete_models_id_managed", { id });

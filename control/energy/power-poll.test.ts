@@ -66,7 +66,7 @@ it("queries when it is time, and at once when it is switched on or the server ch
   answerWatts(900);
   scene.settings = { ...scene.settings, enabled: false };
   await scene.poll.run(START_MS);
-  expect({ asked: server.asked.length, reading: scene.reading }).toEqual({ asked: 0, reading: null });
+  expect({ askedCount: server.asked.length, reading: scene.reading }).toEqual({ askedCount: 0, reading: null });
   scene.settings = { ...scene.settings, enabled: true };
   await scene.poll.run(START_MS);
   expect(scene.reading).toEqual({ cluster_watts: 900, node_count: 2, read_at_ms: START_MS, error: null });

@@ -21,10 +21,10 @@ describe("the configuration of Envoy", () => {
     const misplaced = parse(
       read("envoy.yaml").replace(/^ +per_connection_buffer_limit_bytes: 32768$/m, "      admin: {}"),
     ) as unknown;
-    expect([envoyBootstrap.safeParse(wrong).success, envoyBootstrap.safeParse(misplaced).success]).toEqual([
-      false,
-      false,
-    ]);
+    expect({
+      wrong: envoyBootstrap.safeParse(wrong).success,
+      misplaced: envoyBootstrap.safeParse(misplaced).success,
+    }).toEqual({ wrong: false, misplaced: false });
   });
 
   it("leads each name to a cluster that exists, where the gateway listens by default", () => {

@@ -18,7 +18,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
   for (const line of readFileSync(join(import.meta.dirname, unit), "utf8").split("\n")) {
     if (/^(#.*|\[(Unit|Service|Install)\]|)$/.test(line)) continue;
     const at = line.indexOf("=");
-    expect([unit, line, at > 0]).toEqual([unit, line, true]);
+    expect({ unit, line, isSetting: at > 0 }).toEqual({ unit, line, isSetting: true });
     const name = line.slice(0, at);
     found.set(name, [...(found.get(name) ?? []), line.slice(at + 1)]);
   }

@@ -261,7 +261,7 @@ async function enter(page: Page, field: string, value: string): Promise<void> {
 }
 
 describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
-  it("that somebody else has changed meanwhile is shown with the difference, and keeps what was typed", async () => {
+  it("changed meanwhile by another admin is shown with the difference and keeps what was typed", async () => {
     const { path, theirs, now } = await make();
     const { page } = await fixture.open({ as: "admin" });
     await page.goto(path);

@@ -74,7 +74,7 @@ async function search(page: Page, text: string): Promise<void> {
   await page.getByRole("dialog").getByRole("combobox").fill(text);
 }
 
-it("a Management API that is away is told, what else there is stays, and its answer is there when it is back", async () => {
+it("a lost Management API is reported, the page stays, and its answer comes once it is back", async () => {
   await testing.control.request("POST", "/api/v1/tenants", { name: "tenant-away" });
   const page = await opened("/logs");
   const { management } = testing;
@@ -267,9 +267,9 @@ it("every page says what is missing, and goes on, while what it reads is refused
     await page.goto(path);
     const told = page.locator("main").getByText(/cell_unreachable|could not be|–/);
     if (!(await isSoonThere(page, told))) without.push(path);
-    expect({ path, count: await page.getByText("This page has a fault").count(), faults }).toEqual({
+    expect({ path, shownFaults: await page.getByText("This page has a fault").count(), faults }).toEqual({
       path,
-      count: 0,
+      shownFaults: 0,
       faults: [],
     });
   }

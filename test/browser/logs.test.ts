@@ -151,9 +151,9 @@ describe("the list of requests", () => {
     query.delete("format");
     const sums = await fixture.gateway.must<UsageLogTotals>("GET", `/usage/logs/totals?${query.toString()}`);
     expect({
-      lines: lines.length,
-      reduce: lines.reduce((sum, line) => sum + Number(line.split(",")[column]), 0),
-    }).toEqual({ lines: sums.requests, reduce: sums.total_tokens });
+      lineCount: lines.length,
+      sum: lines.reduce((sum, line) => sum + Number(line.split(",")[column]), 0),
+    }).toEqual({ lineCount: sums.requests, sum: sums.total_tokens });
     await totals(page).getByText(`${sums.total_tokens} tokens`).waitFor();
     expect(visit.problems()).toEqual([]);
   });

@@ -48,7 +48,7 @@ async function budgetIsOfRows(gateway: Gateway, { tenant }: Minted, check: boole
 const loadsOn = (instances: readonly Instance[], minted: Minted) =>
   instances.map(({ gateway }) => startLoad(gateway, minted, CLIENTS));
 
-it("loses no row that the ledger has and doubles none, counts budgets from the rows, and holds caps", async () => {
+it("loses and doubles no row of the ledger, counts budgets from the rows and keeps the cap", async () => {
   const before = [await cluster.join(), await cluster.join()];
   const [{ gateway: old, bucket }] = before as [Instance, Instance];
   const minted = await old.mint(upstream.url, "delay=20", { max_in_flight: CAP });

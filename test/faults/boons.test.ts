@@ -164,7 +164,7 @@ describe("a request goes on as it was", () => {
     await counted('boon="guardrails_input:harm",outcome="failed"', 1);
     await gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, { policy: { ...policy, fail_open: false } });
     const { status, sent } = await chat(minted);
-    expect({ status, sent: sent.length }).toEqual({ status: 503, sent: 1 });
+    expect({ status, sentCount: sent.length }).toEqual({ status: 503, sentCount: 1 });
   });
 
   it("when the classifier of the auto router hangs: heuristics choose", async () => {

@@ -44,7 +44,7 @@ const disabledUnderLoad = (workers: number): void => {
     await bridged.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
   }
 
-  it("stays refused through a restart of the Cell, and is served at once when it is enabled again", async () => {
+  it("stays refused through a restart of the Cell, and is served at once after it is enabled", async () => {
     const minted = await bridged.gateway.mint(upstream.url, "delay=5");
     const clients = busyClients(bridged.gateway, minted, 50);
     await clients.served(100);

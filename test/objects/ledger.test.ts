@@ -133,7 +133,7 @@ describe("Ledger", () => {
     expect(await stored([early])).toEqual([early]);
   });
 
-  it("sends an orphan row whose acknowledgement was lost again under its token, because the rollup may lack it", async () => {
+  it("resends an unacknowledged orphan row under its token, because the rollup can lack it", async () => {
     const { name, stub } = freshLedger();
     const [row] = ids(1) as [string];
     await order({ ledger: name, fault: "lose_ack", times: 2 });

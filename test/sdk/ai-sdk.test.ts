@@ -64,10 +64,10 @@ describe("the AI SDK", () => {
       stopWhen: isStepCount(2),
     };
     const text = how === "generated" ? (await generateText(request)).text : await streamText(request).text;
-    expect({ asked, text, seen: upstream.seen(minted.mark).length }).toEqual({
+    expect({ asked, text, seenCount: upstream.seen(minted.mark).length }).toEqual({
       asked: ["Oslo"],
       text: "hello world",
-      seen: 2,
+      seenCount: 2,
     });
   });
 
@@ -75,7 +75,7 @@ describe("the AI SDK", () => {
     const minted = await mint();
     const model = providerOf(minted).embeddingModel(minted.model.model_name);
     const { embeddings, usage } = await embedMany({ model, values: ["a", "b"] });
-    expect({ embeddings: embeddings.length, tokens: usage.tokens }).toEqual({ embeddings: 2, tokens: 11 });
+    expect({ embeddingCount: embeddings.length, tokens: usage.tokens }).toEqual({ embeddingCount: 2, tokens: 11 });
   });
 
   it("aborts, and the upstream call ends", async () => {

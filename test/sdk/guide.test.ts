@@ -60,7 +60,7 @@ describe("the guide's code", () => {
   });
 });
 
-it("the code that the playground copies makes the request that was seen, with whatever is in it", async () => {
+it("the code that the playground copies makes the same request, whatever is in it", async () => {
   const minted = await mint();
   const tool = { type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } };
   const called = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };

@@ -115,9 +115,9 @@ describe("the parse helpers of the OpenAI SDK", () => {
         ? client.chat.completions.runTools(body)
         : client.chat.completions.runTools({ ...body, stream: true });
     const answer = await runner.finalContent();
-    expect({ asked, parse: Event.parse(JSON.parse(answer ?? "")) }).toEqual({
+    expect({ asked, event: Event.parse(JSON.parse(answer ?? "")) }).toEqual({
       asked: [{ party: "party" }],
-      parse: PARTY,
+      event: PARTY,
     });
     const sent = upstream.seen(minted.model.upstream_model);
     expect(sent).toHaveLength(2);

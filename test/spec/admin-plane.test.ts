@@ -77,7 +77,7 @@ describe("guessing", () => {
     },
   );
 
-  it("is refused with the admin token where the internal token belongs: the internal token is derived, and not the same", async () => {
+  it("is refused with the admin token as internal token, because the internal one is derived", async () => {
     expect(inject("internalToken")).not.toBe(inject("adminToken"));
     expect(await statusFor(`${fixture.gateway.proxyUrl}/internal/stats`, inject("adminToken"))).toBe(404);
     expect(await statusFor(`${fixture.gateway.proxyUrl}/internal/stats`, inject("internalToken"))).toBe(200);

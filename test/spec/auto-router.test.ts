@@ -60,7 +60,7 @@ async function explained(id: string): Promise<UsageLogDetail> {
 }
 
 describe("auto", () => {
-  it("is the cheaper of two models, in header, row and upstream, and is explained though nothing is traced", async () => {
+  it("is the cheaper of two models in header, row and upstream, explained even without a trace", async () => {
     const { minted, dear } = await scene();
     const { status, model, id } = await ask(minted);
     expect({ status, model }).toEqual({ status: 200, model: minted.model.model_name });
@@ -105,7 +105,7 @@ describe("auto", () => {
     }
   });
 
-  it("avoids, with the next request, a model that is disabled, in maintenance or not allowed; without one it is 503", async () => {
+  it("avoids at once a disabled model, one in maintenance or not allowed; without one it is 503", async () => {
     const { gateway } = fixture;
     const { minted, dear } = await scene();
     expect((await ask(minted)).model).toBe(minted.model.model_name);
@@ -180,7 +180,7 @@ describe("auto", () => {
         async () => await gateway.rows(minted.tenant.id, "&status=success"),
         (found) => found.length >= 3,
       );
-      expect({ rows: rows.length, seen: script.seen(name).length }).toEqual({ rows: 3, seen: 1 });
+      expect({ rowCount: rows.length, seenCount: script.seen(name).length }).toEqual({ rowCount: 3, seenCount: 1 });
     } finally {
       await script.close();
     }

@@ -9,7 +9,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-it("finds the knee, recommends it without writing anything, and an applied recommendation is the model's capacity", {
+it("finds the knee, recommends it without writing, and an applied one becomes the capacity", {
   tags: ["check"],
 }, async () => {
   const { gateway } = fixture;

@@ -191,7 +191,7 @@ describe("a stream whose pieces come too fast to inspect each one", { tags: ["ch
     expect(data.filter((event) => event.includes('"delta"')).map((event) => /w\d+/.exec(event)?.[0])).toEqual(
       Array.from({ length: 400 }, (_, at) => `w${at}`),
     );
-    expect([data.length, data.at(-1)]).toEqual([400 + usageEvents + 1, "[DONE]"]);
+    expect({ count: data.length, last: data.at(-1) }).toEqual({ count: 400 + usageEvents + 1, last: "[DONE]" });
     const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
     expect(row).toMatchObject({ status_code: 200, input_tokens: 11, output_tokens: 22 });
   });

@@ -122,7 +122,7 @@ describe("a chat with boons", () => {
     for (const one of [...NOTHING_ON, ...row.first(scene)]) await write(one);
     const before = await stage.show(gateway, scene, row);
     await write(row.change(scene));
-    expect({ before, show: await stage.show(gateway, scene, row) }).toEqual({ before: row.before, show: row.after });
+    expect({ before, after: await stage.show(gateway, scene, row) }).toEqual({ before: row.before, after: row.after });
   });
 });
 

@@ -158,16 +158,16 @@ describe("bytes that are not text", () => {
           headers: { authorization: `Bearer ${minted.secret}` },
           body: Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]),
         });
-        expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+        expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
           status: 400,
-          text: { error: { code: "invalid_json" } },
+          body: { error: { code: "invalid_json" } },
         });
       }
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form: in the model they are refused, in a session they are not used, other fields go upstream unchanged", {
+  it("in a form are refused in the model, ignored in the session and forwarded in other fields", {
     tags: ["check"],
   }, async () => {
     const received: Buffer[] = [];
@@ -197,9 +197,9 @@ describe("bytes that are not text", () => {
         body: Buffer.concat([...fields, Buffer.from("--b--\r\n")]),
       });
     const refused = await send(field("model", Buffer.concat([model, bad])));
-    expect({ status: refused.status, text: JSON.parse(refused.text) }).toMatchObject({
+    expect({ status: refused.status, body: JSON.parse(refused.text) }).toMatchObject({
       status: 400,
-      text: { error: { code: "invalid_multipart" } },
+      body: { error: { code: "invalid_multipart" } },
     });
     expect(received).toEqual([]);
     const served = await send(field("model", model), field("user", bad), field("prompt", bad));

@@ -130,7 +130,7 @@ describe("a token limit", () => {
       ["7", 200],
     ] as const) {
       const response = await post(minted, "/v1/chat/completions", body(limit));
-      expect({ limit: limit.length, status: response.status }).toEqual({ limit: limit.length, status });
+      expect({ limitLength: limit.length, status: response.status }).toEqual({ limitLength: limit.length, status });
       await response.text();
     }
   });

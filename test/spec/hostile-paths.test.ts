@@ -40,8 +40,8 @@ async function expectUnknown(minted: Minted, requests: readonly RawRequest[]): P
       method: request.method,
       path: request.path,
       status: answer.status,
-      text: JSON.parse(answer.text),
-    }).toEqual({ method: request.method, path: request.path, status: 404, text: UNKNOWN });
+      body: JSON.parse(answer.text),
+    }).toEqual({ method: request.method, path: request.path, status: 404, body: UNKNOWN });
   }
   expect(upstream.seen(minted.mark)).toEqual([]);
   const after = await send(minted, { method: "POST", path: "/v1/rerank", body: bodyOf(minted) });
@@ -155,9 +155,9 @@ describe("a path that is written oddly", () => {
   ])("that some servers would leave its folder by is refused: %s", async (path) => {
     const minted = await mint();
     const answer = await send(minted, { method: "POST", path, body: bodyOf(minted) });
-    expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+    expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
       status: 400,
-      text: { error: { code: "invalid_path" } },
+      body: { error: { code: "invalid_path" } },
     });
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
@@ -229,9 +229,9 @@ describe("GET /v1/models/{id}", () => {
       { method: "GET", path: "/v1/models", body },
     ]) {
       const answer = await send(minted, request);
-      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
         status: 403,
-        text: { error: { code, param: "model" } },
+        body: { error: { code, param: "model" } },
       });
       const row = await fixture.gateway.row(minted.tenant.id, answer.requestId);
       expect({ admission: row.admission, model: row.model, cost_usd: row.cost_usd }).toEqual({
@@ -253,9 +253,9 @@ describe("GET /v1/models/{id}", () => {
       [`{"model":"${first}","Model":"${second}"}`, "Model"],
     ] as const) {
       const answer = await send(minted, { method: "GET", path: "/v1/models", body });
-      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
         status: 400,
-        text: { error: { code: "validation_failed", param } },
+        body: { error: { code: "validation_failed", param } },
       });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);

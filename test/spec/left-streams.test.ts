@@ -75,10 +75,10 @@ mainRows(
       code: ((await refused.json()) as { error: { code: string } }).error.code,
     }).toEqual({ status: 403, code: "tenant_budget_exhausted" });
   };
-  it("4 streams with max_tokens 1, max_completion_tokens 100000, closed after 900 chunks each, owe the chunks", async () => {
+  it("owes 900 chunks for each of 4 streams with max_tokens 1, max_completion_tokens 100000", async () => {
     await oweTheirChunks(4);
   });
-  it("20 streams with max_tokens 1, max_completion_tokens 100000, closed after 900 chunks each, owe the chunks", {
+  it("owes 900 chunks for each of 20 streams with max_tokens 1, max_completion_tokens 100000", {
     tags: ["long"],
   }, async () => {
     await oweTheirChunks(20);
@@ -96,7 +96,7 @@ mainRows(
   const INPUT_TOKENS = 1000;
   const OUTPUT_TOKENS = 600;
 
-  it("owes the estimate when it is left between what it repeats and its usage, whatever the request looks like", async () => {
+  it("owes the estimate when it is left after the repetition and before its usage", async () => {
     const minted = await fixture.gateway.mint(echo.url, "echo");
     const leaving = new AbortController();
     const response = await fetch(`${fixture.gateway.proxyUrl}/v1/responses`, {

@@ -15,7 +15,7 @@ async function errorOf(response: Response): Promise<readonly unknown[]> {
 }
 
 describe("a call", () => {
-  it("arrives unchanged except for its credentials, and so does its answer except for its headers", async () => {
+  it("arrives unchanged except for its credentials, and its answer except for its headers", async () => {
     const minted = await mcp.mint("", { auth_header: "Basic of-the-server" });
     const body = randomBytes(300_000);
     const response = await mcp.call(minted, `/x/${minted.mark}/?a=1&b=%20`, {

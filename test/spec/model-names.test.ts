@@ -70,15 +70,15 @@ describe("another model beside the one that is checked", () => {
     expect(upstream.seen(minted.mark)[0]?.json).toEqual({ model: "upstream-name", metadata: { Model: "x" } });
   });
 
-  it("of the same name is, for the upstream, the one that was checked, however often and however it is written", async () => {
+  it("of the same name is, for the upstream, the one that was checked, however it is written", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const body = `{"model":"forbidden","\\u006dodel":"forbidden, too","mod\\u0065l":"${minted.model.model_name}"}`;
     const response = await post(minted, "/v1/chat/completions", body);
     await response.text();
     const [call] = upstream.seen(minted.mark);
-    expect({ status: response.status, call: call?.size }).toEqual({
+    expect({ status: response.status, size: call?.size }).toEqual({
       status: 200,
-      call: body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
+      size: body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
     });
     expect(call?.json).toEqual({ model: "upstream-name" });
   });
@@ -131,16 +131,16 @@ describe("another model beside the one that is checked", () => {
         headers: { authorization: `Bearer ${minted.secret}`, "content-type": type },
         body: bodyOf(named('"model"', minted.model.model_name)),
       });
-      expect({ path, status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      expect({ path, status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
         path,
         status: 400,
-        text: { error: { code: "invalid_multipart", message: "invalid multipart body" } },
+        body: { error: { code: "invalid_multipart", message: "invalid multipart body" } },
       });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form that an upstream would decompress is not sent: the form goes upstream as it was read", async () => {
+  it("in a form with a content encoding is not sent: the form goes upstream as it was read", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await rawRequest(fixture.gateway.proxyUrl, {
       method: "POST",

@@ -79,7 +79,10 @@ describe("a method", () => {
     ] as const) {
       const response = await fetch(url, { method, headers });
       const text = await response.text();
-      expect([response.status, method === "HEAD" && text !== ""]).toEqual([expected, false]);
+      expect({ status: response.status, hasHeadBody: method === "HEAD" && text !== "" }).toEqual({
+        status: expected,
+        hasHeadBody: false,
+      });
       expect(response.headers.get("x-gateway-request-id")).toEqual(expect.any(String));
     }
   });

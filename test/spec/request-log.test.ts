@@ -190,7 +190,7 @@ describe("no log", () => {
   });
 });
 
-it("no line of the stack's log holds a raw control character, and none is two, whatever a client names", async () => {
+it("no line of the stack's log is split or has a control character, whatever a client names", async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url);
   const model = `no\u2028{"level":60}\u2029\u009b31m\u007f\u202e\u001b]0;x\u0007\r\nsuch`;
   const line = await lineOf(await fixture.gateway.chat(minted, { body: { model } }));

@@ -95,7 +95,10 @@ describe("a JSON route", () => {
     const minted = await mint();
     const sent = { ...body, model: minted.model.model_name };
     const response = await send(minted, path, sent);
-    expect([response.status, (await response.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
+    expect({ status: response.status, hasBody: (await response.arrayBuffer()).byteLength > 0 }).toEqual({
+      status: 200,
+      hasBody: true,
+    });
     const [call] = upstream.seen(minted.mark);
     const streams = "stream" in body && path === "/v1/completions";
     expect({ method: call?.method, path: call?.path, json: call?.json }).toEqual({
@@ -123,7 +126,11 @@ describe("a JSON route", () => {
     expect(response.headers.get("content-type")).toContain("text/event-stream");
     expect(response.headers.get("x-accel-buffering")).toBe("no");
     const types = [...(await response.text()).matchAll(/^event: (.*)$/gm)].map((match) => match[1]);
-    expect([types[0], types.at(-1), types.length]).toEqual(["response.created", "response.completed", 5]);
+    expect({ first: types[0], last: types.at(-1), count: types.length }).toEqual({
+      first: "response.created",
+      last: "response.completed",
+      count: 5,
+    });
   });
 
   it("streams binary audio unchanged, under its own content type", async () => {

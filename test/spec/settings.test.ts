@@ -88,7 +88,7 @@ describe("energy (docs/rules/energy.md#formulas)", () => {
     expect(row.co2_g).toBeCloseTo(energyWh * 0.4, 12);
   }
 
-  it("is in the rows of models that take part, frozen, and goes by the last good reading while polls fail", {
+  it("is frozen in the rows of models that take part, by the last good reading while polls fail", {
     tags: ["check"],
   }, async () => {
     const { gateway, upstream } = fixture;

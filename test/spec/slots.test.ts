@@ -77,7 +77,7 @@ describe("a model with one slot", () => {
       status_code: 200,
     });
     // The held answer is named here so that it lives until now: a client releases an answer that has no reference left.
-    expect([held.status, reader === undefined]).toEqual([200, false]);
+    expect({ status: held.status, hasNoBody: reader === undefined }).toEqual({ status: 200, hasNoBody: false });
     controller.abort();
     expect(await waiting).toBeNull();
   });

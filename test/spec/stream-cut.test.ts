@@ -83,9 +83,9 @@ describe.each([
     expect(text.startsWith(sent)).toBe(true);
     const events = text.split(/\n\n+/).filter((event) => event !== "");
     const last = events.pop() ?? "";
-    expect({ last: last.slice(0, 6), JSONLast: JSON.parse(last.slice(6)) }).toEqual({
-      last: "data: ",
-      JSONLast: ERROR,
+    expect({ prefix: last.slice(0, 6), event: JSON.parse(last.slice(6)) }).toEqual({
+      prefix: "data: ",
+      event: ERROR,
     });
     // Bytes that are sent cannot be taken back, but they never become a part of another event.
     const between = events.slice(many + 2);

@@ -86,7 +86,7 @@ const shortened = (content: unknown): unknown =>
   typeof content === "string" && content.length > 1_000 ? `${content.length} characters` : content;
 
 describe("hostile tool servers", () => {
-  it("get arguments and their credential only, and what they answer is bounded, checked and scanned", {
+  it("get arguments and their credential only; their answers are bounded, checked and scanned", {
     tags: ["check"],
   }, async () => {
     const minted = await loop.mint([{ url: hostile.url, auth_header: CREDENTIAL }, { url: second.url }]);

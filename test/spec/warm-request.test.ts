@@ -97,7 +97,7 @@ function askedOf(objectCalls: Operations["objectCalls"]): Record<string, number>
   return Object.fromEntries(Object.entries(objectCalls).filter(([name]) => ASKED_OF_CELL.includes(name)));
 }
 
-it("warm requests use exchanges with their Cell: no call, no permit and no read of the store for any of them", async () => {
+it("warm requests use exchanges with their Cell, without calls, permits or store reads", async () => {
   await start();
   await send(AT_ONCE);
   const readsBefore = reads;

@@ -117,7 +117,7 @@ for (const [how, leave] of [
   });
 }
 
-it("breaks the client's connection off, instead of ending it, when the inner one breaks in the middle", async () => {
+it("resets the client's connection when the inner one breaks in the middle", async () => {
   const { connect } = await setUp();
   const { client, inner } = await connect();
   const answer = collect(client);

@@ -70,7 +70,11 @@ async function streams(minted: Minted, names = NAMES): Promise<readonly string[]
   const ids: string[] = [];
   for (const name of names) {
     const answer = await through(name).chat(minted, { stream: true });
-    expect([name, answer.status, (await answer.text()).trimEnd().endsWith("[DONE]")]).toEqual([name, 200, true]);
+    expect({ name, status: answer.status, isComplete: (await answer.text()).trimEnd().endsWith("[DONE]") }).toEqual({
+      name,
+      status: 200,
+      isComplete: true,
+    });
     ids.push(answer.headers.get("x-gateway-request-id") ?? "");
   }
   return ids;
