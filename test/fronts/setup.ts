@@ -2,7 +2,7 @@
 import type { TestProject } from "vitest/node";
 import { setupWith } from "../harness/global-setup.ts";
 
-/** Starts it; returns the function that stops it. */
+/** Starts it; returns the function that stops it. @exported Vitest calls it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   return await setupWith(project, {
     GATEWAY_TRUSTED_PROXIES: "127.0.0.1",

@@ -49,7 +49,7 @@ export const AUTO_ROUTER_SETTINGS = {
   classifier_timeout_ms: 5_000,
 } as const satisfies AutoRouterValue;
 
-/** Starts the stack; returns the function that stops it and removes its folder. */
+/** Starts the stack; returns the function that stops it and removes its folder. @exported Vitest calls it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   return await setupWith(project, {});
 }
