@@ -51,7 +51,7 @@ export const AUTO_ROUTER_SETTINGS = {
 
 /**
  * Starts the stack, with as many Worker processes as TEST_WORKERS says (docs/rules/local-stack.md#several-processes); returns the
- * function that stops it and removes its folder.
+ * function that stops it and removes its folder. @exported Vitest calls it.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   return await setupWith(project, { GATEWAY_WORKERS: process.env["TEST_WORKERS"] ?? "1" });
