@@ -61,7 +61,7 @@ it("is held by one process at a time, also when many take over a stale lock", as
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("waits for its holder, names the holder, and goes on when the holder is killed", async () => {
+it("waits for its holder, names the holder, and continues when the holder is killed", async () => {
   const script = `
     import { lockInstall } from ${JSON.stringify(new URL("install-lock.mjs", import.meta.url).href)};
     lockInstall(process.argv[1], (holder) => console.log("waits for " + holder));

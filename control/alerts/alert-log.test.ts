@@ -114,7 +114,7 @@ describe("alerts", () => {
 });
 
 describe("rows of the log", () => {
-  it("count every time once, and begin no sooner than a cooldown after the one before", () => {
+  it("count every time once, and start no sooner than a cooldown after the previous one", () => {
     const event = fc.record({ afterMs: fc.nat(40 * MINUTE_MS), count: fc.integer({ min: 1, max: 9 }) });
     fc.assert(
       fc.property(fc.array(event), fc.constantFrom(0, 5 * MINUTE_MS), (events, cooldownMs) => {

@@ -58,7 +58,7 @@ describe("the audit log", () => {
     expect(second?.id).toBeGreaterThan(first?.id ?? Number.POSITIVE_INFINITY);
   });
 
-  it("refuses an address that is none", async () => {
+  it("refuses an invalid address", async () => {
     const refused = await control.request("GET", "/api/v1/audit", undefined, { "x-gateway-audit-address": "a\tb" });
     expect({ status: refused.status, body: await refused.json() }).toMatchObject({
       status: 400,

@@ -138,7 +138,7 @@ it("of a killed process is called lost, and its tenant is removed", async () => 
   await db.delete(benchmarks).where(eq(benchmarks.state, "lost"));
 });
 
-it("that is called lost ends by itself, stays lost, and had its whole time from its row on", async () => {
+it("that is called lost stops on its own, stays lost, and had its whole time from its row on", async () => {
   const { db } = control.connection;
   let seconds = 0;
   const beganMs = Date.now();

@@ -127,7 +127,7 @@ describe("the reference at /docs", () => {
   });
 });
 
-it("clamps a limit of any size, and refuses what is none", async () => {
+it("clamps a limit of any size, and refuses what is not a limit", async () => {
   for (const limit of ["1", "1000", "1001", "9".repeat(400)])
     expect({ limit, status: (await control.request("GET", `/api/v1/tenants?limit=${limit}`)).status }).toEqual({
       limit,

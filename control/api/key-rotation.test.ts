@@ -195,7 +195,7 @@ describe("a rotation", () => {
 });
 
 describe("a secret whose grace has ended", () => {
-  it("is forgotten with its copy, and the key goes on with the secret that it has", async () => {
+  it("is forgotten with its copy, and the key keeps its current secret", async () => {
     const { key, secret } = await create();
     const rotated = await rotate(key.id, { grace_secs: 60 });
     const begun = nowMs;

@@ -53,7 +53,7 @@ it("are kept, changed and removed, and named in the audit log without their scri
   expect(JSON.stringify(audit)).not.toContain("planted");
 });
 
-it("hold the fields of a body to the rules of a spec, each by itself", async () => {
+it("hold each field of a body to the rules of a spec", async () => {
   const { error } = await send<{ error: { details: { path: string }[] } }>(
     "POST",
     "",

@@ -153,7 +153,7 @@ it("is missed when nobody makes it for two intervals", async () => {
   expect(item?.detail).toContain(`${folder}: no control service makes it; the last is of `);
 });
 
-it("goes on after a process that died at any line", async () => {
+it("resumes after a process that died at any line", async () => {
   const schedule = scheduled(folder, { keep: 1 });
   // right after it had taken the turn: the next one begins when that time is over
   await schedule.declare();
@@ -180,7 +180,7 @@ it("goes on after a process that died at any line", async () => {
   expect(await schedule.run()).toEqual({ backups: 1, removed: 2 });
 });
 
-it("is given up when the service ends, for another one to begin at once", async () => {
+it("is given up when the service stops, so that another one can start at once", async () => {
   const ending = new AbortController();
   ending.abort();
   await expect(scheduled(folder, { ending: ending.signal }).run()).rejects.toThrow();
@@ -225,7 +225,7 @@ it("starts over when its place changes, and is forgotten when it is switched off
   });
 });
 
-it("goes on at a place that is chosen again: nothing is made early, and nothing late", async () => {
+it("resumes at a place that is chosen again, neither early nor late", async () => {
   const other = join(folder, "other");
   const [here, there] = [scheduled(), scheduled(other)];
   expect(await here.run()).toEqual({ backups: 1, removed: 0 });

@@ -123,7 +123,7 @@ it("are removed when the time is over before they are read back", async () => {
   expect(await stored()).toEqual([]);
 });
 
-it("that can be neither read nor removed are told plainly, and are few", async () => {
+it("that can be neither read nor removed are reported plainly, and are few", async () => {
   instead.set("GET", denied).set("DELETE", denied);
   const reason = `what was stored cannot be read back: ${DENIED}; it stays there unverified, because it cannot be removed: ${DENIED}`;
   await expect(scheduled().run()).rejects.toThrow(reason);

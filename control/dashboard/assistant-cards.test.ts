@@ -181,7 +181,7 @@ describe("a click", () => {
     expect((await run(shown)).outdated.object).not.toBe(shown.object);
   });
 
-  it("goes on where something else of the object has changed", async () => {
+  it("runs although something else of the object has changed", async () => {
     const tenant = await newTenant("still-itself");
     const shown = await assistant.proposed("patch_tenants_id_weight", { id: tenant.id }, { weight: 7 });
     await assistant.api("PATCH", `/tenants/${tenant.id}/status`, { status: "suspended" });

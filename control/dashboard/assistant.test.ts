@@ -91,7 +91,7 @@ describe("a question", () => {
     expect({ ready: state.ready, reason: state.reason }).toEqual({ ready: true, reason: null });
   });
 
-  it("goes on from the history of the answer before", async () => {
+  it("continues from the history of the answer before", async () => {
     const events = await ask("first-of-two");
     const done = events.at(-1);
     await ask("second-of-two", done?.kind === "done" ? done.history : []);
@@ -219,7 +219,7 @@ describe("a change", () => {
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ name: "kept" });
   });
 
-  it("is told of later: not run, running, answered, or begun by a server that has ended", async () => {
+  it("is reported later: not run, running, answered, or started by a server that has ended", async () => {
     const outcomeOf = async (token: string, browser = admin): Promise<AssistantOutcome> =>
       (await (await browser.send("POST", "/api/assistant/outcome", { token })).json()) as AssistantOutcome;
     const tenant = await api<Tenant>("POST", "/tenants", { name: "told-of" });
@@ -280,7 +280,7 @@ describe("a change", () => {
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
   });
 
-  it("is told of as unknown when the Management API was lost while it ran", async () => {
+  it("is reported as unknown when the Management API was lost while it ran", async () => {
     const tenant = await api<Tenant>("POST", "/tenants", { name: "lost" });
     const { token } = await proposed("patch_tenants_id_status", { id: tenant.id }, { status: "suspended" });
     const direct = testing.management;

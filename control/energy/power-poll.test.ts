@@ -120,7 +120,7 @@ it("queries again at the next run when the store did not take the reading", asyn
   expect(scene.reading).toMatchObject({ cluster_watts: 900, read_at_ms: START_MS + 1000 });
 });
 
-it("queries at once when the clock was set back, and goes on by the new time", async () => {
+it("queries at once when the clock was set back, and continues on the new time", async () => {
   const scene = new Scene();
   answerWatts(900);
   await scene.poll.run(START_MS);

@@ -101,7 +101,7 @@ describe("stored secrets", () => {
     expect(await send("GET", "/settings/jobsched/resolved")).toMatchObject({ token: SECRETS.scheduler });
   });
 
-  it("are plaintext without a key, and shown nowhere all the same", async () => {
+  it("are plaintext without a key, but still shown nowhere", async () => {
     control = await startControl({ encryptionKey: null });
     const { answers, ids } = await saveAll();
     const [tables, reads, inStore] = [await everyTable(), await everyRead(ids), (await copies()).join()];

@@ -41,7 +41,7 @@ describe("the configuration of Envoy", () => {
     ]);
   });
 
-  it("speaks HTTP/2 outside, ends no answer by itself, and says who connected", () => {
+  it("speaks HTTP/2 outside, ends no answer on its own, and says who connected", () => {
     const tls = chain.transport_socket.typed_config.common_tls_context;
     expect({ alpn_protocols: tls.alpn_protocols, codec_type: manager.codec_type }).toEqual({
       alpn_protocols: ["h2", "http/1.1"],

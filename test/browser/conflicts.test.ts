@@ -283,7 +283,7 @@ describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
 });
 
 describe("what is typed over one value", () => {
-  it("replaces no number of replicas that another admin has set, before that was told", async () => {
+  it("does not replace another admin's number of replicas before the user was told", async () => {
     const { id, model_name } = await newModel();
     await must("PUT", `/models/${id}/managed`, { ...SPEC, enabled: false });
     const { page } = await fixture.open({ as: "admin" });
@@ -307,7 +307,7 @@ describe("what is typed over one value", () => {
     await must("DELETE", `/models/${id}/managed`);
   });
 
-  it("replaces no number of slots of a cell that another admin has set, before that was told", async () => {
+  it("does not replace another admin's number of slots of a cell before the user was told", async () => {
     const { page } = await fixture.open({ as: "admin" });
     await page.goto("/fairshare");
     const { cell, max_in_flight: before } = await must<{ cell: string; max_in_flight: number }>(

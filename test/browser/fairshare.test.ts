@@ -108,7 +108,7 @@ describe("weights", () => {
     expect(problems()).toEqual([]);
   });
 
-  it("are told as set, also when the part that tells it comes late", async () => {
+  it("are shown as set, even when the part that reports it comes late", async () => {
     const { gateway } = fixture;
     const name = `group-${randomUUID()}`;
     await gateway.must("POST", "/fairshare/groups", { name, weight: 120 });

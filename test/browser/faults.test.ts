@@ -111,7 +111,7 @@ it("pages of load lead to Grafana where there is one", async () => {
   await link.waitFor();
 });
 
-it("a cell that is down is told by the list of what needs attention", async () => {
+it("a cell that is down is in the list of what needs attention", async () => {
   const page = await opened("/logs");
   await testing.control.places.close();
   const items = await page.evaluate(
@@ -120,7 +120,7 @@ it("a cell that is down is told by the list of what needs attention", async () =
   expect(items.map(({ kind }) => kind)).toContain("cell_unreachable");
 });
 
-it("a console that is away leaves what is open, says so, and goes on when it is back", async () => {
+it("a console that is down leaves what is open, says so, and continues when it is back", async () => {
   const page = await opened("/logs");
   isAway = true;
   server.closeAllConnections();
@@ -252,7 +252,7 @@ it("every page whose answers do not come shows that it waits, and then what has 
   expect(without).toEqual([]);
 });
 
-it("every page says what is missing, and goes on, while what it reads is refused with 502", async () => {
+it("every page says what is missing, and still works, while its reads are refused with 502", async () => {
   const paths = [...PAGES, ...(await pagesOfObjects())];
   const page = await opened("/logs");
   const { management } = testing;

@@ -37,7 +37,7 @@ const rowsIn = (page: Page) =>
 const totals = (page: Page) => page.getByRole("region", { name: "Totals" });
 
 describe("the list of requests", () => {
-  it("holds the rows in sight alone, goes on as it is scrolled, and follows traffic at its top", async () => {
+  it("holds the rows in sight alone, continues as it is scrolled, and follows traffic at its top", async () => {
     const minted = await mint();
     await send(minted, MANY, true);
     const visit = await fixture.open({ as: "admin" });

@@ -60,7 +60,7 @@ async function scrollTo(page: Page, table: string, row: number): Promise<void> {
 }
 
 describe("over ten thousand tenants and a million requests", () => {
-  it("the list of tenants opens with few reads, goes on as it is scrolled, and finds one", async () => {
+  it("the list of tenants opens with few reads, continues as it is scrolled, and finds one", async () => {
     const { page, reads } = await open();
     await page.goto("/tenants");
     await rowsIn(page, "Tenants").first().waitFor();
@@ -75,7 +75,7 @@ describe("over ten thousand tenants and a million requests", () => {
     await page.getByRole("link", { name: "tenant 9876" }).waitFor();
   });
 
-  it("the list of requests sums all of them, and goes on as it is scrolled", async () => {
+  it("the list of requests sums all of them, and continues as it is scrolled", async () => {
     const { page, reads } = await open();
     await page.goto("/logs?period=30d&paused=true");
     const list = "Requests, newest first";

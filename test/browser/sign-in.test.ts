@@ -58,7 +58,7 @@ describe("signing in", () => {
     await page.waitForURL(`${url}/tenants?q=x`);
   });
 
-  it("at a provider waits for approval, and goes on when it comes", async () => {
+  it("at a provider waits for approval, and continues when it comes", async () => {
     const { page, context, problems } = await fixture.open();
     const person = newPerson();
     await context.setExtraHTTPHeaders(as(person));

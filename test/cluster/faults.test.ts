@@ -44,7 +44,7 @@ const leaves = ({ lines }: Instance): number => lines.filter((line) => line.incl
 
 type Answered = (count: number) => Promise<void>;
 
-it("goes on with a slow bucket", async () => {
+it("works with a slow bucket", async () => {
   const slow = one("owner");
   const how = async (answered: Answered): Promise<void> => {
     slow.bucket.slowBy(100);

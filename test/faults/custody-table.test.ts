@@ -188,7 +188,7 @@ it("each completed request has one row while the disk of the ledger or its rollu
   await diskFull("usage_daily", "store: disk full for the rollup only");
 });
 
-it("every promised row is there once, when the runtime is killed while the store is away", async () => {
+it("every promised row is there once when the runtime is killed while the store is down", async () => {
   const gateway = gatewayOf("local");
   const minted = await gateway.mint(upstream.url, "delay=20");
   store.set("local", "away");

@@ -84,7 +84,7 @@ describe("a deployment", () => {
     ]);
   });
 
-  it("stops at the part of the traffic that was asked for, and says how to go on and back", async () => {
+  it("stops at the part of the traffic that was asked for, and says how to continue and go back", async () => {
     const outcome = await run(["--gradual", "10"]);
     expect(outcome.ok).toBe(true);
     expect(scene.traffic()).toEqual({ after: 10, before: 90 });

@@ -75,7 +75,7 @@ const disabledUnderLoad = (workers: number): void => {
     expect(statuses).not.toContain(200);
   });
 
-  it("is pending while the Cell is stopped, and the key is refused when the Cell goes on", async () => {
+  it("is pending while the Cell is stopped, and the key is refused when the Cell resumes", async () => {
     const minted = await bridged.gateway.mint(upstream.url);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
     const pid = runtime();

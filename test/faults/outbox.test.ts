@@ -84,7 +84,7 @@ describe("a cell that was killed", () => {
   });
 });
 
-describe("a store that is away", () => {
+describe("a store that is down", () => {
   it("gets the newest of several changes of one record, never an earlier one", async () => {
     const minted = await gateway.mint(upstream.url);
     expect(await statusOf(minted)).toBe(200);

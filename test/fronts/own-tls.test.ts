@@ -85,7 +85,7 @@ describe("the gateway's own TLS", () => {
     });
   });
 
-  it("serves a renewed certificate, and streams that are open go on", async () => {
+  it("serves a renewed certificate, and keeps streams that are open", async () => {
     const minted = await gateway.mint(upstream.url, "chunks=100000,pace=20");
     const chat: HttpsRequest = {
       host: HOST,

@@ -100,7 +100,7 @@ describe("the alerts of a Ledger", () => {
     expect({ id: alerts[0]?.id, dropped }).toEqual({ id: "a4", dropped: 4 });
   });
 
-  it("report once that rows are being lost, whichever shard loses them, while the loss goes on", async () => {
+  it("report once that rows are being lost, whichever shard loses them, while the loss lasts", async () => {
     const cell = nameCell();
     const [first, second] = [namespace.getByName(`${cell}:0`), namespace.getByName(`${cell}:1`)];
     await fill(second);

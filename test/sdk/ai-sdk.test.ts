@@ -46,7 +46,7 @@ describe("the AI SDK", () => {
     expect(object).toEqual({ city: "Oslo", degrees: 7 });
   });
 
-  it.each(["generated", "streamed"])("calls a tool and goes on with its result, %s", async (how) => {
+  it.each(["generated", "streamed"])("calls a tool and continues with its result, %s", async (how) => {
     const minted = await mint();
     const asked: string[] = [];
     const request = {

@@ -143,7 +143,7 @@ describe.concurrent("a managed model", { timeout: LONG_MS }, () => {
     expect(lost?.last_message).toContain("TIMEOUT");
   });
 
-  it("is restarted when its server answers no more while its job runs", async (test) => {
+  it("is restarted when its server stops answering while its job runs", async (test) => {
     const scenario = new ManagedScenario(gateway, test);
     const model = await scenario.manage();
     const [first] = await scenario.healthy(model, 1);

@@ -283,7 +283,7 @@ describe("the text of a speech", { tags: ["check"] }, () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("is counted whole in a long body, whatever it begins with", async () => {
+  it("is counted whole in a long body, whatever it starts with", async () => {
     const minted = await mint();
     const padding = "\\u0041".repeat(20_000);
     const input = `\ue000cut:0;${"x".repeat(50_000)}`;

@@ -106,7 +106,7 @@ describe("a detail probe", () => {
     large.destroy();
   });
 
-  it("of a name that is not registered goes to the default upstream, which is away here", async () => {
+  it("of a name that is not registered goes to the default upstream, which is down here", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await get(minted, "/v1/models/absent");
     expect({ status: answer.status, body: answer.body }).toMatchObject({

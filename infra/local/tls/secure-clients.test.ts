@@ -128,7 +128,7 @@ it("resets the client's connection when the inner one breaks in the middle", asy
   expect((await broken).code).toBe("ECONNRESET");
 });
 
-it("gives a new certificate to new connections, and an open one goes on", async () => {
+it("gives a new certificate to new connections, and keeps an open one", async () => {
   const { connect, served, write } = await setUp();
   const old = await connect();
   const answer = collect(old.client);

@@ -149,7 +149,7 @@ describe("three instances by compose", () => {
     expect(await ask("query?query=gateway_cell_up")).toMatch(/"job":"gateway".*"1"\]/);
   });
 
-  it.each(["owner", "another"] as const)("go on when %s is killed under a hundred streams", async (who) => {
+  it.each(["owner", "another"] as const)("continue when %s is killed under a hundred streams", async (who) => {
     const first = owner();
     const name = who === "owner" ? first : (NAMES.find((each) => each !== first) as InstanceName);
     const instances = NAMES.map((each) => ({
