@@ -43,6 +43,8 @@ const database = vitest("database", ["postgres", "neon"]);
 const properties = vitest("properties", ["properties"]);
 const saturation = vitest("saturation", ["saturation"]);
 const soak = (minutes: number): Step => ({ name: "soak", run: ["test/soak/main.ts", "--minutes", `${minutes}`] });
+const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts", WHERE_POSSIBLE] };
+const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check"] };
 const long: Phase = [
   [tagged("release", "long: units", ["unit", "objects"])],
   [tagged("release", "long: specification, faults", ["spec", "faults"])],
@@ -70,7 +72,7 @@ const CHECK: readonly Phase[] = [
 
 const RELEASE: readonly Phase[] = [
   long,
-  [[properties], [upgrades, fronts]],
+  [[properties], [upgrades, fronts, workflows, chart]],
   only(browser),
   only(cluster),
   only(slurm),
