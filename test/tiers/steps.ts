@@ -44,7 +44,7 @@ const properties = vitest("properties", ["properties"]);
 const saturation = vitest("saturation", ["saturation"]);
 const soak = (minutes: number): Step => ({ name: "soak", run: ["test/soak/main.ts", "--minutes", `${minutes}`] });
 const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts", WHERE_POSSIBLE] };
-const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check"] };
+const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check", WHERE_POSSIBLE] };
 const long: Phase = [
   [tagged("release", "long: units", ["unit", "objects"])],
   [tagged("release", "long: specification, faults", ["spec", "faults"])],
