@@ -99,7 +99,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     const { code, errors } = await service.ended;
     expect([code, errors.includes("secrets_in_plaintext")]).toEqual([0, true]);
   };
-  it("makes its database, serves although every other store is unavailable, and ends in order on SIGTERM", async () => {
+  it("makes its database, serves although every other store is unavailable, and ends in order on SIGTERM", {
+    tags: ["check"],
+  }, async () => {
     await servesUntil("SIGTERM");
   });
   it("serves although every other store is unavailable, and ends in order on SIGINT", { tags: ["long"] }, async () => {
@@ -127,7 +129,7 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     });
     await new Promise((resolve) => other.close(resolve));
   };
-  it("names a port of the API that another process has", async () => {
+  it("names a port of the API that another process has", { tags: ["check"] }, async () => {
     await namesTheTakenPort("GATEWAY_ADMIN_LISTEN");
   });
   it("names a port of the metrics that another process has", { tags: ["long"] }, async () => {

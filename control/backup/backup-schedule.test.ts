@@ -270,7 +270,9 @@ it("writes down a backup at its own place, whichever place another service has d
   expect(await scheduled().run()).toEqual({ backups: 0, removed: 0 });
 });
 
-it("shares a place with another gateway, with a copy of this one and with older backups, and removes none of theirs", async () => {
+it("shares a place with another gateway, with a copy of this one and with older backups, and removes none of theirs", {
+  tags: ["check"],
+}, async () => {
   const second = await startControl({ now: () => new Date(nowMs) });
   const exported = backupName(new Date(0));
   const whose = (name: string): string => gatewayOf(name) ?? "nobody";
