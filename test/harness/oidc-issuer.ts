@@ -29,6 +29,22 @@ export interface OidcIssuer {
   close(): Promise<void>;
 }
 
+/** A key pair of a provider. */
+export async function newIssuerKey(kid: string, alg: string): Promise<IssuerKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
+}
+
+/** A signed token; claims that are null are left out. */
+export async function signToken(
+  key: IssuerKey,
+  claims: Readonly<Record<string, unknown>>,
+  header: object = {},
+): Promise<string> {
+  const payload = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null)) as JWTPayload;
+  return await new SignJWT(payload).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey);
+}
+
 /** Starts it on a free loopback port. It publishes nothing at first. */
 export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
   const published: JWK[] = [];
@@ -52,17 +68,12 @@ export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
     reads: () => reads,
     newKey: async (alg = "RS256") => {
       kids += 1;
-      const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-      const kid = `key-${kids}`;
-      return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
+      return await newIssuerKey(`key-${kids}`, alg);
     },
     sign: async (key, claims = {}, header = {}) => {
       const nowSecs = Math.floor(Date.now() / 1000);
       const stated = { iss: url, aud: audience, iat: nowSecs, exp: nowSecs + 600, ...claims };
-      const payload = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== null)) as JWTPayload;
-      return await new SignJWT(payload)
-        .setProtectedHeader({ alg: key.alg, kid: key.kid, ...header })
-        .sign(key.privateKey);
+      return await signToken(key, stated, header);
     },
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
