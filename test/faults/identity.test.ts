@@ -13,7 +13,8 @@ import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
-import { type IssuerKey, type OidcIssuer, startOidcIssuer } from "../harness/oidc-issuer.ts";
+import type { IssuerKey } from "../harness/issuer-key.ts";
+import { type OidcIssuer, startOidcIssuer } from "../harness/oidc-issuer.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -73,7 +73,9 @@ describe("the key-value store", () => {
     }
   });
 
-  it("that is away does not hold back a revocation: the write says that it is pending, yet nothing that starts after it is served", async () => {
+  it("that is away does not hold back a revocation: the write says that it is pending, yet nothing that starts after it is served", {
+    tags: ["check"],
+  }, async () => {
     const backend = memoryBackend();
     let bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
     const port = Number(new URL(bridge.url).port);

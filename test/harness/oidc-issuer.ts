@@ -4,15 +4,8 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
-
-/** A key of the provider; published or not. */
-export interface IssuerKey {
-  readonly kid: string;
-  readonly alg: string;
-  readonly privateKey: CryptoKey;
-  readonly publicJwk: JWK;
-}
+import type { JWK } from "jose";
+import { type IssuerKey, newIssuerKey, signToken } from "./issuer-key.ts";
 
 export interface OidcIssuer {
   /** Its `iss`; below it is `/.well-known/jwks.json`. */
@@ -27,22 +20,6 @@ export interface OidcIssuer {
   /** A token that is valid for ten minutes unless claims or header say otherwise; null removes a claim. */
   sign(key: IssuerKey, claims?: Readonly<Record<string, unknown>>, header?: object): Promise<string>;
   close(): Promise<void>;
-}
-
-/** A key pair of a provider. */
-export async function newIssuerKey(kid: string, alg: string): Promise<IssuerKey> {
-  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-  return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
-}
-
-/** A signed token; claims that are null are left out. */
-export async function signToken(
-  key: IssuerKey,
-  claims: Readonly<Record<string, unknown>>,
-  header: object = {},
-): Promise<string> {
-  const payload = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null)) as JWTPayload;
-  return await new SignJWT(payload).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey);
 }
 
 /** Starts it on a free loopback port. It publishes nothing at first. */
