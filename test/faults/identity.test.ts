@@ -1,6 +1,7 @@
 /**
  * Identity tokens of OIDC providers on the data plane (docs/rules/identities.md#checks), on a stack that is configured
  * for two of them.
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

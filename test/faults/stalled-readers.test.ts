@@ -2,6 +2,7 @@
  * Readers that take nothing of their answer (docs/rules/streams.md#stalled-readers), on a stack of its own whose limit
  * for stalled readers is two seconds: through every relay they are cut off like clients that left, and a client that
  * reads slowly is not.
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

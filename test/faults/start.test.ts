@@ -1,6 +1,7 @@
 /**
  * A failure at the start is reported in one clear line with exit code 1, and an end leaves no process behind
  * (docs/rules/local-stack.md#start-and-stop).
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
