@@ -1,8 +1,8 @@
 /** Whatever the numbers are: no path and no bar holds NaN, all lie within their box, and parts add up to their whole. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { anyNumber } from "../../test/harness/hostile-numbers.ts";
 import { type ChartSeries, chartData, movedCursor, seriesWithRest, valueTicks } from "./chart-data.ts";
-import { anyNumber } from "./hostile-numbers.test-helper.ts";
 import { drawn, drawnPart } from "./numbers.ts";
 import { barOf, largestAndRest } from "./parts.ts";
 import { keptColors, REST_ID } from "./series-color.ts";

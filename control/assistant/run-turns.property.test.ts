@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { AssistantEvent, AssistantProposal } from "../../shared/assistant.ts";
+import { OPERATIONS, ROUTES } from "../../test/harness/control/assistant-operations.ts";
 import { BrainAnswer } from "./brain-answer.ts";
 import type { ApiCall } from "./model-tools.ts";
 import { runTurns, TURNS_MAX } from "./run-turns.ts";
-import { OPERATIONS, ROUTES } from "./testing/operations.ts";
 
 const names = fc.oneof(
   fc.constantFrom(...OPERATIONS.map(({ name }) => name), "describe_change", "propose_change", "get_backup_export", ""),

@@ -3,11 +3,16 @@
  * give when each concurrency runs for long.
  */
 import { describe, expect, it } from "vitest";
+import {
+  inSimulatedTime,
+  SimulatedUpstream,
+  speedOf,
+  type UpstreamModel,
+} from "../../test/harness/control/simulated-upstream.ts";
 import { type Random, seededRandom } from "../../test/simulate/random.ts";
 import { ladderOf, recommend } from "./knee.ts";
 import { type KneeFindings, searchKnee } from "./search.ts";
 import type { LoadOutcome, LoadStep } from "./step.ts";
-import { inSimulatedTime, SimulatedUpstream, speedOf, type UpstreamModel } from "./testing/simulated-upstream.ts";
 
 const KINDS = ["servers", "shared", "batching"] as const;
 const SEEDS = 100;

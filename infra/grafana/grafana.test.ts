@@ -12,11 +12,11 @@ import { parse } from "yaml";
 import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
 import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
 import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
+import { dashboardSchema, type Panel } from "../../test/harness/infra/dashboard-schema.ts";
+import { type Named, readPromql } from "../../test/harness/infra/promql.ts";
+import { ruleFileSchema, scrapeFileSchema } from "../../test/harness/infra/rules-schema.ts";
 import { programPath } from "../../test/harness/program-path.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
-import { dashboardSchema, type Panel } from "./testing/dashboard-schema.ts";
-import { type Named, readPromql } from "./testing/promql.ts";
-import { ruleFileSchema, scrapeFileSchema } from "./testing/rules-schema.ts";
 
 const text = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 const rules = ruleFileSchema.parse(parse(text("alerts.yml"))).groups.flatMap((group) => group.rules);

@@ -21,9 +21,9 @@ import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
 import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";
 import { run } from "../../edge/pipeline/run.ts";
-import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
-import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
 import type { Admission, Directory, Ports } from "../../edge/ports.ts";
+import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../harness/edge/pipeline/world.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor } from "./admission-messages.ts";
 

@@ -13,10 +13,10 @@ import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { run } from "../../edge/pipeline/run.ts";
-import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
-import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
 import type { Admission } from "../../edge/ports.ts";
 import type { CellStats } from "../../shared/internal.ts";
+import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../harness/edge/pipeline/world.ts";
 
 interface Namespaces {
   readonly CELL: DurableObjectNamespace<CellObject>;

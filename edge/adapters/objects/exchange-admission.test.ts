@@ -3,8 +3,8 @@
  * when the session fails.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { admissionRequestOf } from "../../objects/cell/testing/admission-requests.ts";
-import { end, GRANTED, IsolateHarness, never, pass } from "./testing/isolate-harness.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import { end, GRANTED, IsolateHarness, never, pass } from "../../../test/harness/edge/isolate-harness.ts";
 
 /** The request lost its place, and got another one by a call of its own. */
 const ANEW = { verdict: "granted", placeLost: true };

@@ -3,10 +3,15 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BudgetSimulation, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import type { PendingCall } from "../../../test/harness/edge/budget/simulation-parts.ts";
+import {
+  applyStep,
+  drain,
+  REQUEST_STEPS,
+  type SimulationOptions,
+} from "../../../test/harness/edge/budget/simulation-steps.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
-import type { PendingCall } from "./testing/simulation-parts.ts";
-import { applyStep, drain, REQUEST_STEPS, type SimulationOptions } from "./testing/simulation-steps.ts";
 
 const ORDERLY: SimulationOptions = { overuse: false, scale: 1 };
 

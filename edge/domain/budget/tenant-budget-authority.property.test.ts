@@ -6,10 +6,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
-import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { clamped, covers, isNothing } from "./amounts.ts";
-import { type BudgetLimits, needsLease } from "./limits.ts";
-import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
+import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import {
   applyStep,
   CLOCK_STEPS,
@@ -17,8 +14,11 @@ import {
   passedCap,
   REQUEST_STEPS,
   type SimulationOptions,
-} from "./testing/simulation-steps.ts";
-import { amountsOf } from "./testing/totals.ts";
+} from "../../../test/harness/edge/budget/simulation-steps.ts";
+import { amountsOf } from "../../../test/harness/edge/budget/totals.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
+import { clamped, covers, isNothing } from "./amounts.ts";
+import { type BudgetLimits, needsLease } from "./limits.ts";
 
 const TPM = 300;
 const ORDERLY: SimulationOptions = { overuse: false, scale: 1 };

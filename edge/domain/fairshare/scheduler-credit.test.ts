@@ -4,7 +4,7 @@
  * docs/rules/fairshare.md#required-behaviour).
  */
 import { describe, expect, it } from "vitest";
-import { LoopCell } from "./loops.test-helper.ts";
+import { LoopCell } from "../../../test/harness/edge/loops.ts";
 
 const ALGORITHMS = ["weighted", "hierarchical"] as const;
 const LIGHT = { model: "light", admissionWeight: 5 } as const;

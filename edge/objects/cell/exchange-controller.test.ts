@@ -1,8 +1,13 @@
 /** The Cell's side of a session of exchanges: the result of each exchange, and what it reports. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import {
+  EMPTY_MESSAGE,
+  ExchangeControllerHarness,
+  endOf,
+  verdicts,
+} from "../../../test/harness/edge/cell/exchange-controller-harness.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import { admissionRequestOf } from "./testing/admission-requests.ts";
-import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./testing/exchange-controller-harness.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

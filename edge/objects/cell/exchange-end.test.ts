@@ -3,8 +3,13 @@
  * it.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { admissionRequestOf } from "./testing/admission-requests.ts";
-import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./testing/exchange-controller-harness.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import {
+  EMPTY_MESSAGE,
+  ExchangeControllerHarness,
+  endOf,
+  verdicts,
+} from "../../../test/harness/edge/cell/exchange-controller-harness.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { conformance } from "../../../test/harness/infra/redis-conformance.ts";
 import { memoryBackend } from "./memory-backend.ts";
 import { realBackend } from "./real-backend.ts";
-import { conformance } from "./testing/conformance.ts";
 
 describe("embedded store", () => {
   conformance(async () => ({ backend: memoryBackend(), stop: async () => undefined }));
