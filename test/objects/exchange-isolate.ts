@@ -63,8 +63,6 @@ export class ObjectIsolate {
   readonly sessions: Promise<unknown>[] = [];
   /** The ids of all requests that got a slot or a place in the queue. */
   readonly admitted: string[] = [];
-  /** By how many milliseconds the isolate's clock is ahead. */
-  aheadMs = 0;
 
   constructor(cell: string) {
     this.cell = cell;
@@ -72,7 +70,7 @@ export class ObjectIsolate {
     this.direct = new BreakableAdmission(new ObjectStubs(bindings, []), cell, 1, { raise: () => undefined }, log);
     this.admission = new ExchangeAdmission({
       direct: this.direct,
-      clock: () => Date.now() + this.aheadMs,
+      clock: Date.now,
       keepAlive: (work) => void this.sessions.push(work),
       log,
     });
