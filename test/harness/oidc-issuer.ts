@@ -3,8 +3,8 @@
  * it never published.
  */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
+import { listen } from "../../infra/local/http/listen.ts";
 
 /** A key of the provider; published or not. */
 export interface IssuerKey {
@@ -43,8 +43,8 @@ export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
     });
     response.end(JSON.stringify({ keys: published }));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listening = await listen(server, "127.0.0.1", 0);
+  const url = listening.url;
   const issuer: OidcIssuer = {
     url,
     published,
@@ -64,11 +64,7 @@ export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
         .setProtectedHeader({ alg: key.alg, kid: key.kid, ...header })
         .sign(key.privateKey);
     },
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: async () => await listening.close(),
   };
   return issuer;
 }

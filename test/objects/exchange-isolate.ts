@@ -10,17 +10,13 @@ import type { ExchangeSession } from "../../edge/domain/admission/exchange-messa
 import type { AdmissionRequest, PermitHandle, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
-import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { AdmissionOutcome } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
+import { rowsOnDisk } from "./ledger-world.ts";
 
-interface Namespaces {
-  readonly CELL: DurableObjectNamespace<CellObject>;
-  readonly LEDGER: DurableObjectNamespace<LedgerObject>;
-}
 const bindings = env as unknown as Bindings;
-const { CELL, LEDGER } = env as unknown as Namespaces;
+const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
@@ -146,12 +142,7 @@ export class ObjectIsolate {
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await Promise.all(this.sessions);
     await this.stub.record(rowFor(MARKER));
-    const commits = await runInDurableObject(LEDGER.getByName(`${this.cell}:0`), (_ledger, state) =>
-      state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
-    );
-    return commits
-      .flatMap((entry) => entry.lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>))
-      .filter((row) => row["request_id"] !== MARKER);
+    return (await rowsOnDisk(this.cell)).filter((row) => row["request_id"] !== MARKER);
   }
 
   /** The ids of the requests that have rows; an id appears once for each of its rows. */

@@ -34,16 +34,7 @@ export function guardedWorldOf(
   world.key = keyOf({ tenant: tenantOf({ guardrails_policy, tracing_enabled: true, ...tenant }) });
   world.model = modelOf({
     upstream_model: "tiny",
-    prices: {
-      input: 0.001,
-      output: 0.001,
-      image: 0,
-      character: 0,
-      audio_second: 0,
-      cached_input: null,
-      reasoning_output: null,
-      input_second: 0,
-    },
+    prices: { ...modelOf().prices, input: 0.001, output: 0.001 },
   });
   return world;
 }

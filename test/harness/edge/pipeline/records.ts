@@ -75,19 +75,10 @@ export function refusalOf(thrown: unknown): string {
 
 /** An enabled, healthy chat model at a price of one dollar per token, in and out, that does not see. */
 export function modelOf(changes: Partial<ModelRecord> = {}): ModelRecord {
-  const { supports } = modelNamed("tiny");
+  const { prices, supports } = modelNamed("tiny");
   return modelNamed("tiny", {
     upstream_model: "tiny-upstream",
-    prices: {
-      input: 1,
-      output: 1,
-      image: 0,
-      character: 0,
-      audio_second: 0,
-      cached_input: null,
-      reasoning_output: null,
-      input_second: 0,
-    },
+    prices: { ...prices, input: 1, output: 1 },
     context_window: 8192,
     supports: { ...supports, vision: false },
     health_status: "healthy",
