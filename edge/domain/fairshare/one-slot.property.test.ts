@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { createScheduler } from "./scheduler.ts";
-import type { SchedulerEvent } from "./types.ts";
+import type { Scheduler, SchedulerEvent } from "./types.ts";
 
 /** What competes: the tenants of one group, or groups of one tenant each. */
 const PARTIES = {
@@ -96,13 +96,14 @@ describe("one slot", () => {
 });
 
 /** What the parties compete for: the only slot of a cell, or that of a model in a cell with room. */
-const PLACES = { cell: { slots: 1, modelCap: null }, model: { slots: 100, modelCap: 1 } } as const;
+const PLACES = { cell: { slots: 1, modelCap: null }, model: { slots: 200, modelCap: 1 } } as const;
 const ROUNDS = 100;
 const past = fc.record({
   weights: fc.array(fc.constantFrom(50, 100, 300), { minLength: 5, maxLength: 5 }),
   turns: fc.array(turn, { maxLength: 100, size: "max" }),
-  /** This party then leaves for a while in which all others wait. */
+  /** While all others wait, this party then gets nothing: it leaves, or holds as many slots elsewhere as it may. */
   away: party,
+  leaves: fc.boolean(),
 });
 type Past = typeof past extends fc.Arbitrary<infer T> ? T : never;
 
@@ -111,7 +112,7 @@ function servedAfter(
   algorithm: FairshareAlgorithm,
   as: keyof typeof PARTIES,
   place: keyof typeof PLACES,
-  { weights, turns, away }: Past,
+  { weights, turns, away, leaves }: Past,
 ): readonly { readonly weight: number; readonly served: number }[] {
   const { slots, modelCap } = PLACES[place];
   const scheduler = createScheduler({ algorithm, maxInFlight: slots });
@@ -150,33 +151,112 @@ function servedAfter(
   }
   const others = [...parties.keys()].filter((at) => at !== away);
   for (let count = 0; count < ROUNDS; count += 1) for (const at of others) arrive(at, 100);
-  while (waiting.some((id) => of(id).at === away)) leave(waiting.findIndex((id) => of(id).at === away));
-  for (let round = 0; round < ROUNDS; round += 1) release(0);
-  for (let count = 0; count < ROUNDS; count += 1) for (const at of parties.keys()) arrive(at, 100);
+  if (place === "cell" || leaves)
+    while (waiting.some((id) => of(id).at === away)) leave(waiting.findIndex((id) => of(id).at === away));
+  else {
+    arrive(away, 100);
+    arrive(away, 100, true);
+    const held = running.filter((id) => of(id).at === away && of(id).elsewhere).length;
+    apply({ type: "tenant", id: `p${away}`, maxInFlight: held });
+  }
+  for (let round = 0; round < ROUNDS; round += 1)
+    release(running.findIndex((id) => place === "cell" || !of(id).elsewhere));
   if (place === "model")
     while (running.some((id) => of(id).elsewhere)) release(running.findIndex((id) => of(id).elsewhere));
+  for (let count = 0; count < ROUNDS; count += 1) for (const at of parties.keys()) arrive(at, 100);
   for (const party of parties) party.served = 0;
   for (let round = 0; round < ROUNDS; round += 1) release(0);
   return parties;
 }
 
+const CONTESTS = [
+  ["weighted", "tenants", "cell"],
+  ["weighted", "tenants", "model"],
+  ["hierarchical", "tenants", "cell"],
+  ["hierarchical", "tenants", "model"],
+  ["hierarchical", "groups", "cell"],
+  ["hierarchical", "groups", "model"],
+] as const;
+
 describe("competitors that wait for the same", () => {
-  it.each([
-    ["weighted", "tenants", "cell"],
-    ["weighted", "tenants", "model"],
-    ["hierarchical", "tenants", "cell"],
-    ["hierarchical", "tenants", "model"],
-    ["hierarchical", "groups", "cell"],
-    ["hierarchical", "groups", "model"],
-  ] as const)("are served by weight, whatever happened before: %s, %s, the slot of a %s", (algorithm, as, place) => {
-    fc.assert(
-      fc.property(past, (given) => {
-        const parties = servedAfter(algorithm, as, place, given);
-        for (const one of parties)
-          for (const other of parties)
-            expect(one.served - other.served).toBeLessThanOrEqual(LARGEST * (1 / one.weight + 1 / other.weight));
-      }),
-      { numRuns: propertyRuns(100), endOnFailure: true },
-    );
+  it.each(CONTESTS)(
+    "are served by weight, whatever happened before: %s, %s, the slot of a %s",
+    (algorithm, as, place) => {
+      fc.assert(
+        fc.property(past, (given) => {
+          const parties = servedAfter(algorithm, as, place, given);
+          for (const one of parties)
+            for (const other of parties)
+              expect(one.served - other.served).toBeLessThanOrEqual(LARGEST * (1 / one.weight + 1 / other.weight));
+        }),
+        { numRuns: propertyRuns(100), endOnFailure: true },
+      );
+    },
+  );
+});
+
+/** Tenants that each keep 200 requests waiting for a place. */
+class Contest {
+  readonly #scheduler: Scheduler;
+  readonly #modelCap: number | null;
+  #running = "";
+
+  constructor(algorithm: FairshareAlgorithm, place: keyof typeof PLACES) {
+    this.#scheduler = createScheduler({ algorithm, maxInFlight: PLACES[place].slots });
+    this.#modelCap = PLACES[place].modelCap;
+  }
+
+  joins({ tenant, group }: ReturnType<(typeof PARTIES)["tenants"]>): void {
+    const model = { name: "m", admissionWeight: 100, maxInFlight: this.#modelCap };
+    for (let at = 0; at < 200; at += 1) {
+      const owner = { ...tenant, name: tenant.id, maxInFlight: null };
+      const arrival = { requestId: `${tenant.id}/${at}`, tenant: owner, group, model, costTokens: 100 };
+      this.apply({ type: "arrive", arrival });
+    }
+  }
+
+  apply(event: SchedulerEvent): void {
+    for (const { requestId } of this.#scheduler.apply(event, 0)) this.#running = requestId;
+  }
+
+  /** The tenants of the next grants. */
+  next(grants: number): readonly string[] {
+    return Array.from({ length: grants }, () => {
+      this.apply({ type: "release", requestId: this.#running, actualTokens: 100 });
+      return this.#running.split("/")[0] ?? "";
+    });
+  }
+}
+
+const countOf = (granted: readonly string[], who: string): number => granted.filter((name) => name === who).length;
+
+describe("a lead over the others", () => {
+  it.each(CONTESTS)("is rescaled by a new weight: %s, %s, the slot of a %s", (algorithm, as, place) => {
+    const contest = new Contest(algorithm, place);
+    contest.joins(PARTIES[as]("heavy", 100));
+    contest.joins(PARTIES[as]("light", 1));
+    // One request of the light one counts as much as a hundred of the heavy one.
+    while (contest.next(1)[0] !== "light");
+    const { tenant, group } = PARTIES[as]("light", 100);
+    contest.apply({ type: "tenant", ...tenant, group });
+    expect(Math.abs(countOf(contest.next(40), "light") - 20)).toBeLessThanOrEqual(2);
+  });
+
+  it.each(["cell", "model"] as const)("is taken along to another group: the slot of a %s", (place) => {
+    const contest = new Contest("hierarchical", place);
+    const inGroup = (id: string, weight: number, name: string) => ({
+      tenant: { id, weight },
+      group: { name, weight: 100 },
+    });
+    contest.joins(inGroup("heavy", 100, "g"));
+    contest.joins(inGroup("light", 1, "g"));
+    contest.joins(inGroup("other", 100, "h"));
+    while (contest.next(1)[0] !== "light");
+    contest.apply({ type: "tenant", id: "light", group: { name: "h", weight: 100 } });
+    const granted = contest.next(100);
+    expect({ light: countOf(granted, "light"), heavy: Math.abs(countOf(granted, "heavy") - 50) <= 1 }).toEqual({
+      light: 0,
+      heavy: true,
+    });
   });
 });

@@ -274,6 +274,38 @@ describe("credit", () => {
     expect(Math.abs(order.filter((who) => who === "late").length - 10)).toBeLessThanOrEqual(1);
   });
 
+  it.each(ALGORITHMS)(
+    "is not banked by those who wait for a full model until it has room, nor kept from who comes then (%s)",
+    (algorithm) => {
+      const scheduler = createScheduler({ algorithm, maxInFlight: 2 });
+      const running: string[] = [];
+      const take = (grants: readonly SchedulerGrant[]) => running.push(...grants.map(({ requestId }) => requestId));
+      const release = (at: number) => {
+        for (const requestId of running.splice(at, 1))
+          take(scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0));
+        return running.at(-1)?.slice(0, 2);
+      };
+      const arrive = (id: string, model: string, cap: number | null, at: number) =>
+        take(
+          scheduler.apply({ type: "arrive", arrival: arrivalOf(`${id}/${at}`, spec(id, 100, id), model, cap, 100) }, 0),
+        );
+      for (let at = 0; at < 200; at += 1) {
+        for (const id of ["s1", "s2"]) arrive(id, "scarce", 1, at);
+        for (const id of ["p1", "p2"]) arrive(id, "plenty", null, at);
+      }
+      // The first request for the scarce model is never released, so the others have the second slot to themselves.
+      for (let round = 0; round < 100; round += 1) release(1);
+      take(scheduler.apply({ type: "model", name: "scarce", maxInFlight: null }, 0));
+      const expectTurns = (ids: readonly string[]): void => {
+        const granted = Array.from({ length: 20 * ids.length }, () => release(0));
+        for (const id of ids) expect(Math.abs(granted.filter((who) => who === id).length - 20)).toBeLessThanOrEqual(2);
+      };
+      expectTurns(["s1", "s2", "p1", "p2"]);
+      for (let at = 0; at < 100; at += 1) arrive("s3", "scarce", null, at);
+      expectTurns(["s1", "s2", "s3", "p1", "p2"]);
+    },
+  );
+
   it("does not let a tenant starve: with weight w of W, every request waits at most W / w grants and one round more", () => {
     const weights = [1, 10, 100, 1000];
     const total = weights.reduce((sum, weight) => sum + weight, 0);
