@@ -2,23 +2,41 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { programPath } from "./test/harness/program-path.ts";
 import { withRuntimeMemory } from "./test/harness/runtime-memory.ts";
 import { storeSink } from "./test/objects/store-sink.ts";
+import { ReportToFile } from "./test/tiers/report.ts";
 
-/** `npm run test:all` alone runs tests with this tag: tests that wait for long, or compute for long. */
-const LONG = "long";
+/**
+ * Which of the tests of `unit`, `objects`, `spec` and `faults` run (test/tiers/steps.ts): those without a tag are for every
+ * `npm test`, `check` and `processes` are for CI as well, `long` is for releases. Without a tier all of them run.
+ */
+const TIER = process.env["TEST_TIER"];
+const TAGS = [
+  { name: "check", description: "Repeats a rule that `npm test` shows, or takes long: runs in `npm run check`." },
+  { name: "processes", description: "Runs in `npm test`, and in `npm run check` on two Worker processes." },
+  { name: "long", description: "Waits or computes for long: runs in `npm run test:release`." },
+];
+const TAG_FILTERS: Readonly<Record<string, string>> = {
+  test: "!check && !long",
+  check: "(check || processes) && !long",
+  release: "long",
+};
 
 const UNIT = [
   "{edge,control,shared,browser,infra}/**/*.test.{ts,tsx}",
-  "test/{lint,harness,simulate,bench,compression,guardrails}/**/*.test.ts",
+  "test/{lint,harness,tiers,simulate,bench,compression,guardrails}/**/*.test.ts",
 ];
 const SPEC = ["test/spec/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const FAULTS = ["test/faults/**/*.test.ts"];
 /** Measures throughput, so it needs the machine for itself, which it does not have within `npm test`. */
 const SATURATION = "test/faults/saturation.test.ts";
 
-/** Needs a program that neither npm nor Debian brings: `npm run test:envoy`. */
+/** Needs a program that neither npm nor Debian has. */
 const ENVOY = "test/fronts/envoy.test.ts";
+
+/** Where the runs of vitest leave what each file took. */
+const REPORT = process.env["TEST_REPORT"];
 
 /** Test files whose text matches. */
 function filesWith(text: RegExp, patterns: readonly string[]): string[] {
@@ -32,22 +50,23 @@ function filesWith(text: RegExp, patterns: readonly string[]): string[] {
  */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled-modules");
 
-/** Test files at a time, for two cores; each process may take more than a gigabyte. */
+/** Test files at a time, in each of the two lanes that share two cores (test/tiers/steps.ts); each process may take a gigabyte. */
 const WORKERS = 3;
-/** The same of `spec`, whose tests wait more than they compute: three at a time leave a third of two cores idle. */
-const SPEC_WORKERS = 4;
 
-/** Unit tests that replace something global, such as clocks and timers: each file needs a process of its own. */
-const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
+/** These bound only what never comes, also beside other work (test/harness/wait-for.ts). */
+const polls = { poll: { timeout: 150_000 } };
+const HUNG_MS = 300_000;
 
-/**
- * What is polled comes as soon as it can, so the deadline is only for what never comes: that of vitest, a second, is less than a
- * process needs to start on a busy machine. As in test/harness/wait-for.ts.
- */
-const polls = { poll: { timeout: 20_000 } };
-
-/** Files that have a test with the tag. */
-const WITH_LONG_TESTS = filesWith(/tags: \["long"\]|@module-tag long/, [...UNIT, ...SPEC, ...FAULTS]);
+/** The files that have tests for the tier; reading the others would take as long as running them. */
+function inTier(patterns: readonly string[]): string[] {
+  const files = globSync(patterns, { cwd: import.meta.dirname });
+  const text = (file: string): string => readFileSync(join(import.meta.dirname, file), "utf8");
+  if (TIER === "test") return files.filter((file) => !/@module-tag (check|long)/.test(text(file)));
+  if (TIER === "check")
+    return files.filter((file) => /tags: \[[^\]]*"(check|processes)"|@module-tag (check|processes)/.test(text(file)));
+  if (TIER === "release") return files.filter((file) => /tags: \[[^\]]*"long"|@module-tag long/.test(text(file)));
+  return files;
+}
 
 /** The test files with these names in a room. Throws for a name that no file has, so that a renamed test is not lost. */
 function filesNamed(room: string, names: readonly string[]): string[] {
@@ -61,17 +80,16 @@ function filesNamed(room: string, names: readonly string[]): string[] {
 /** Properties that `npm test` tries only in part: test/harness/property-runs.ts. */
 const SIZED_PROPERTIES = filesWith(/\bpropertyRuns\(/, UNIT);
 
-/**
- * Selects the tests of a project by their tags. Each project has its own expression, although vitest's type only knows this
- * option for the command line.
- */
-const only = (expression: string): object => ({ tagsFilter: [expression] });
+/** Selects the tests of the tier, although vitest's type only knows this option for the command line. */
+const ofTier: object = TIER === undefined ? {} : { tagsFilter: [TAG_FILTERS[TIER]] };
+
+/** What CI opens of the console; releases open all of it. */
+const MAIN_WALKS = filesNamed("test/browser", ["sign-in", "isolation", "operator-walk", "tenants", "portal"]);
 
 const node = {
   environment: "node" as const,
-  testTimeout: 60_000,
-  // where tests have longer because they start stacks, hooks do that as well
-  hookTimeout: 60_000,
+  testTimeout: HUNG_MS,
+  hookTimeout: HUNG_MS,
   expect: polls,
   // as the control service is started
   execArgv: ["--import", join(import.meta.dirname, "infra/local/quick-imports.mjs")],
@@ -121,25 +139,30 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 });
 
 /**
- * `npm test` runs `unit`, `clocks`, `objects`, `spec` and `faults`. `unit` and `clocks` are beside the code. `objects` runs
- * inside workerd. `spec` then sends HTTP requests to one whole stack. `faults` then starts and kills stacks of its own, two
- * files at a time, one fault of each kind.
- * `npm run test:all` runs the rest. `long` has the tests of these projects with the tag `long`. `properties` tries
- * properties at length. `workers` repeats what must be exact, on a stack with several Worker processes. `postgres` and
- * `neon` run what depends on the database driver. `cluster` starts several instances over one bucket. `fronts` puts Caddy and
- * nginx before a stack. `upgrades` starts this version on the data of released ones. `browser` opens the console in Chromium.
- * `slurm` needs a machine that can bring a Slurm up: `npm run test:slurm`. `containers` needs images that
- * `npm run test:containers` builds; `compose` an engine that `npm run test:compose` starts, and `envoy` an Envoy on the path.
+ * Which projects and tags each tier runs is in test/tiers/steps.ts. `unit` is beside the code. `objects` runs inside workerd.
+ * `spec` sends HTTP requests to one whole stack. `faults` starts and kills stacks of its own. `properties` tries properties at
+ * length. `postgres` and `neon` run what depends on the database driver. `browser` opens the console in Chromium. `cluster`
+ * starts several instances over one bucket. `fronts` puts Caddy, nginx and Envoy before a stack. `upgrades` starts this version on
+ * the data of released ones. `slurm`, `containers` and `compose` need a machine that their own scripts make.
  */
 export default defineConfig({
   test: {
     maxWorkers: WORKERS,
-    tags: [{ name: LONG, description: "Waits or computes for long: `npm run test:all`." }],
+    tags: TAGS,
+    reporters: REPORT === undefined ? ["default"] : ["default", new ReportToFile(REPORT)],
     projects: [
       // all files share one process: for hundreds of small files, starting a process and importing the same modules took
       // most of the time
-      { test: { ...node, ...only(`!${LONG}`), name: "unit", include: UNIT, exclude: CLOCKS, isolate: false } },
-      { test: { ...node, ...only(`!${LONG}`), name: "clocks", include: CLOCKS } },
+      {
+        test: {
+          ...node,
+          ...ofTier,
+          name: "unit",
+          include: inTier(UNIT),
+          setupFiles: ["./test/harness/leave-nothing.ts"],
+          isolate: false,
+        },
+      },
       {
         plugins: [
           cloudflareTest({
@@ -153,8 +176,9 @@ export default defineConfig({
         // all files of a worker share one runtime and one bundle of the Worker
         test: {
           name: "objects",
-          include: ["test/objects/**/*.test.ts"],
-          testTimeout: 60_000,
+          include: inTier(["test/objects/**/*.test.ts"]),
+          ...ofTier,
+          testTimeout: HUNG_MS,
           expect: polls,
           isolate: false,
         },
@@ -162,31 +186,23 @@ export default defineConfig({
       {
         test: {
           ...node,
-          ...only(`!${LONG}`),
+          ...ofTier,
           name: "spec",
-          include: SPEC,
+          include: inTier(SPEC),
           isolate: false, // as above
           maxConcurrency: 10,
           globalSetup: ["./test/harness/global-setup.ts"],
-          // after the others, because projects with different numbers of workers do not run at once
-          sequence: { groupOrder: 1 },
-          maxWorkers: SPEC_WORKERS,
         },
       },
       {
         test: {
           ...node,
-          ...only(`!${LONG}`),
+          ...ofTier,
           name: "faults",
-          include: FAULTS,
+          include: inTier(FAULTS),
           exclude: [SATURATION],
           globalSetup: ["./test/harness/fault-table.ts"],
-          // after the others, because a stack that starts beside three other test files takes too long to wait for
-          sequence: { groupOrder: 2 },
-          maxWorkers: 2,
           isolate: false, // as above
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
         },
       },
       onRealDatabase("postgres", "*"),
@@ -194,37 +210,12 @@ export default defineConfig({
       {
         test: {
           ...node,
-          name: "workers",
-          include: ["test/spec/{budgets,custody,freshness,request-log}.test.ts"],
-          globalSetup: ["./test/harness/workers-setup.ts"],
-        },
-      },
-      {
-        test: {
-          ...node,
-          ...only(LONG),
-          name: "long",
-          include: WITH_LONG_TESTS,
-          exclude: [SATURATION],
-          maxConcurrency: 10,
-          globalSetup: ["./test/harness/global-setup.ts", "./test/harness/fault-table.ts"],
-          fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-        },
-      },
-      {
-        test: {
-          ...node,
           name: "browser",
-          include: ["test/browser/**/*.test.ts"],
+          include: TIER === "check" ? MAIN_WALKS : ["test/browser/**/*.test.ts"],
           globalSetup: ["./test/harness/browser/browser-setup.ts"],
-          // after the others and one file at a time: a browser uses both cores
-          sequence: { groupOrder: 2 },
+          // a browser uses both cores
           fileParallelism: false,
           isolate: false, // as above
-          // some walk through thirty pages
-          testTimeout: 180_000,
         },
       },
       {
@@ -235,8 +226,6 @@ export default defineConfig({
           globalSetup: ["./test/slurm/setup.ts"],
           // they share one node
           fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -246,8 +235,6 @@ export default defineConfig({
           include: ["test/cluster/**/*.test.ts"],
           globalSetup: ["./test/harness/fault-table.ts"],
           fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
         },
       },
       {
@@ -255,20 +242,9 @@ export default defineConfig({
           ...node,
           name: "fronts",
           include: ["test/fronts/**/*.test.ts"],
-          exclude: [ENVOY],
+          exclude: programPath("envoy") === undefined ? [ENVOY] : [],
           globalSetup: ["./test/fronts/setup.ts"],
           fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-        },
-      },
-      {
-        test: {
-          ...node,
-          name: "envoy",
-          include: [ENVOY],
-          globalSetup: ["./test/fronts/setup.ts"],
-          testTimeout: 180_000,
         },
       },
       {
@@ -277,7 +253,6 @@ export default defineConfig({
           name: "containers",
           include: ["test/containers/*.test.ts"],
           fileParallelism: false,
-          testTimeout: 180_000,
         },
       },
       {
@@ -285,8 +260,6 @@ export default defineConfig({
           ...node,
           name: "compose",
           include: ["test/containers/compose/*.test.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
         },
       },
       {
@@ -295,8 +268,6 @@ export default defineConfig({
           name: "upgrades",
           include: ["test/upgrades/**/*.test.ts"],
           fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
         },
       },
       { test: { ...node, name: "properties", include: SIZED_PROPERTIES, env: { PROPERTY_RUNS: "full" } } },
@@ -307,8 +278,6 @@ export default defineConfig({
           include: [SATURATION],
           globalSetup: ["./test/harness/fault-table.ts"],
           fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
         },
       },
     ],

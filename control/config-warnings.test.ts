@@ -10,7 +10,7 @@ const strong = {
 };
 const events = (env: Parameters<typeof configWarnings>[0]) => configWarnings(env).map(({ event }) => event);
 
-it("warns of a short admin token, of an internal token that is the same, and of secrets in plaintext", () => {
+it("warns of a short admin token, an equal internal token and secrets in plaintext", () => {
   expect(events(strong)).toEqual([]);
   expect(events({ ...strong, adminToken: "a".repeat(31) })).toEqual(["admin_token_short"]);
   expect(events({ ...strong, internalToken: strong.adminToken })).toEqual(["internal_token_is_admin_token"]);

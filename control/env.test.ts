@@ -88,7 +88,12 @@ describe("the control service's configuration", () => {
   it("keeps raw rows for at least a day", () => {
     const days = (text: string): number =>
       parseEnv({ ...token, GATEWAY_USAGE_RETENTION_DAYS: text }).usageRetentionDays;
-    expect([days("0"), days("1"), days(" 5 "), days("")]).toEqual([1, 1, 5, 180]);
+    expect({ zero: days("0"), one: days("1"), padded: days(" 5 "), empty: days("") }).toEqual({
+      zero: 1,
+      one: 1,
+      padded: 5,
+      empty: 180,
+    });
   });
 
   const WHOLE = [

@@ -97,12 +97,15 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     expect(await (await fetch(`${metrics}/metrics`)).text()).toContain('gateway_cell_up{cell="local"} 0');
     service.child.kill(signal);
     const { code, errors } = await service.ended;
-    expect([code, errors.includes("secrets_in_plaintext")]).toEqual([0, true]);
+    expect({ code, warnsOfPlaintext: errors.includes("secrets_in_plaintext") }).toEqual({
+      code: 0,
+      warnsOfPlaintext: true,
+    });
   };
-  it("makes its database, serves although every other store is unavailable, and ends in order on SIGTERM", async () => {
+  it("creates its database, serves while all other stores are down and stops cleanly on SIGTERM", async () => {
     await servesUntil("SIGTERM");
   });
-  it("serves although every other store is unavailable, and ends in order on SIGINT", { tags: ["long"] }, async () => {
+  it("serves while all other stores are down and stops cleanly on SIGINT", { tags: ["long"] }, async () => {
     layDatabase(`${folder}/database`);
     await servesUntil("SIGINT");
   });
@@ -121,9 +124,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
     const { code, errors } = await start({ [variable]: address }).ended;
-    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+    expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
-      errors: `${variable} ${address} is in use by another process`,
+      lastLine: `${variable} ${address} is in use by another process`,
     });
     await new Promise((resolve) => other.close(resolve));
   };
@@ -138,13 +141,13 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     layDatabase(`${folder}/database`);
     await listening(start());
     const { code, errors } = await start().ended;
-    expect({ code, errors: errors.trimEnd().split("\n") }).toEqual({
+    expect({ code, lines: errors.trimEnd().split("\n") }).toEqual({
       code: 1,
-      errors: [expect.stringContaining(folder)],
+      lines: [expect.stringContaining(folder)],
     });
   });
 
-  it("takes alert settings from the environment once, and reports an encryption key that is wrong or missing", {
+  it("takes alert settings from the environment once; a wrong or missing encryption key stops it", {
     tags: ["long"],
   }, async () => {
     layDatabase(`${folder}/database`);
@@ -160,15 +163,15 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
       [{}, /^GATEWAY_ENCRYPTION_KEY is not set, but .*$/],
     ] as const) {
       const { code, errors } = await start(change).ended;
-      expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+      expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
         code: 1,
-        errors: expect.stringMatching(said),
+        lastLine: expect.stringMatching(said),
       });
     }
     await listening(start(key(1)));
   });
 
-  it("refuses, in a cluster, another secret than that of the first instance, until it is told that it is new", {
+  it("refuses a secret that differs from its cluster's until it is declared as new", {
     tags: ["long"],
   }, async () => {
     layDatabase(`${folder}/database`);
@@ -181,18 +184,18 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     };
     await starts(pepper("a"));
     const { code, errors } = await start(pepper("b")).ended;
-    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+    expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
-      errors: expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
+      lastLine: expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
     });
     await starts({ ...pepper("b"), GATEWAY_NEW_SHARED_SECRETS: "1" });
   });
 
   it("refuses a variable in one line", async () => {
     const { code, errors } = await start({ GATEWAY_ADMIN_TOKEN: "" }).ended;
-    expect({ code, errors: errors.trimEnd().split("\n") }).toEqual({
+    expect({ code, lines: errors.trimEnd().split("\n") }).toEqual({
       code: 1,
-      errors: [expect.stringContaining("GATEWAY_ADMIN_TOKEN")],
+      lines: [expect.stringContaining("GATEWAY_ADMIN_TOKEN")],
     });
   });
 
@@ -204,9 +207,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     await connection.db.execute("ALTER TABLE schema_migrations RENAME COLUMN version TO odd");
     await connection.close();
     const { code, errors } = await start().ended;
-    expect({ code, errors: errors.trimEnd().split("\n").at(-1) }).toEqual({
+    expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
-      errors: 'control service cannot start: column "version" does not exist',
+      lastLine: 'control service cannot start: column "version" does not exist',
     });
     expect(errors).not.toContain("SELECT");
   });

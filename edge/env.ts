@@ -144,7 +144,10 @@ const schema = z.object({
   ),
 });
 
-/** The names of the variables that the Worker reads. */
+/**
+ * The names of the variables that the Worker reads.
+ * @exported infra/deploy/worker-rules.ts imports it by a computed name, because its compiler does not know the Worker's globals.
+ */
 export const VARIABLE_NAMES: readonly string[] = Object.keys(schema.shape);
 
 /** The validated configuration of one isolate. */

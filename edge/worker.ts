@@ -7,6 +7,7 @@ import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { serve } from "./app.ts";
 import { type Bindings, type ObjectKind, parseEnv, type RemoteObjects } from "./env.ts";
 
+/** @exported The Workers runtime finds them by name. */
 export { Cell, Ledger, TenantBudget } from "./durable-objects.ts";
 
 let stubs: ObjectStubs | null = null;
@@ -15,6 +16,7 @@ let stubs: ObjectStubs | null = null;
  * What other Worker processes call at the process that has the objects (docs/rules/local-stack.md#several-processes):
  * methods of objects, which it only forwards, and the internal routes. The caller holds the capabilities in an answer:
  * when the caller's process dies, the runtime disposes them here and thereby at the object.
+ * @exported The service binding of the other processes names it (infra/local/workerd).
  */
 export class Objects extends WorkerEntrypoint<Bindings> implements RemoteObjects {
   async call(kind: ObjectKind, name: string, method: string, args: readonly unknown[]): Promise<unknown> {
@@ -28,4 +30,5 @@ export class Objects extends WorkerEntrypoint<Bindings> implements RemoteObjects
   }
 }
 
+/** @exported The Workers runtime calls it. */
 export default { fetch: serve };

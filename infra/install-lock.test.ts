@@ -25,7 +25,7 @@ it("lies in the folder, names its holder, and is gone afterwards", () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("is taken over from a process that has ended, from another process that now has its pid, and from invalid content", () => {
+it("is taken over from a process that has ended, from a reused pid and from invalid content", () => {
   for (const content of ["", "rubbish", "999999999 1", `${process.pid} another-start`, `${process.pid}`]) {
     writeFileSync(join(folder, ".install-lock"), content);
     lockInstall(folder, never)();
@@ -41,7 +41,7 @@ it("follows no link that another user has put at the place of the lock", () => {
   expect(readFileSync(victim, "utf8")).toBe("untouched");
 });
 
-it("is held by one of many processes at a time, also when they find a lock without a living holder", async () => {
+it("is held by one process at a time, also when many take over a stale lock", async () => {
   writeFileSync(join(folder, ".install-lock"), "999999999 1");
   const script = `
     import { mkdirSync, rmdirSync } from "node:fs";
@@ -61,7 +61,7 @@ it("is held by one of many processes at a time, also when they find a lock witho
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("waits for its holder, names the holder, and goes on when the holder is killed", async () => {
+it("waits for its holder, names the holder, and continues when the holder is killed", async () => {
   const script = `
     import { lockInstall } from ${JSON.stringify(new URL("install-lock.mjs", import.meta.url).href)};
     lockInstall(process.argv[1], (holder) => console.log("waits for " + holder));

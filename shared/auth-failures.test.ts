@@ -27,7 +27,7 @@ describe("wrong tokens", () => {
     ]);
   });
 
-  it("raise an alert from twenty in a minute, once a minute while they go on", () => {
+  it("raise an alert from twenty in a minute, once a minute while they continue", () => {
     expect(play(every(19, 10)).alerts).toEqual([]);
     expect(play(every(1_000, 100)).alerts).toEqual([
       [1_001_900, 20, 3],
@@ -35,7 +35,7 @@ describe("wrong tokens", () => {
     ]);
   });
 
-  it("raise no alert when they come slowly, for however long", () => {
+  it("raise no alert when they come slowly, however long that lasts", () => {
     expect(play(every(1_000, 3_200)).alerts).toEqual([]);
   });
 
@@ -45,7 +45,7 @@ describe("wrong tokens", () => {
     expect(alerts[1]).toEqual([1_060_019, 59_020, 1_000]);
   });
 
-  it("raise at most one alert and one line in any such time, and each alert counts at least twenty", () => {
+  it("raise at most one alert a minute and one line a second, each alert for twenty or more", () => {
     const token = fc.record({ waitMs: fc.integer({ min: 0, max: 9_000 }), address: fc.constantFrom("a", "b", "c") });
     fc.assert(
       fc.property(fc.array(token, { maxLength: 300 }), (tokens) => {

@@ -32,7 +32,7 @@ describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => 
   it("has no rounding errors of binary fractions", () => {
     const cost = (inputTokens: number) =>
       costUsd({ ...prices, input: 0.1 }, { kind: "input-tokens" }, { ...NO_PARTS, inputTokens, outputTokens: 0 });
-    expect([cost(3), 0.1 * 3]).toEqual([0.3, 0.300_000_000_000_000_04]);
+    expect({ cost: cost(3), floatProduct: 0.1 * 3 }).toEqual({ cost: 0.3, floatProduct: 0.300_000_000_000_000_04 });
   });
 
   it("is a number from 0 to the largest amount of a budget, whatever prices and counts are", () => {
@@ -55,7 +55,7 @@ describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => 
       }),
     );
     const at = (input: number) => costUsd({ ...prices, input }, { kind: "input-tokens" }, tokens);
-    expect([at(1e308), at(5e-324)]).toEqual([MAX_COST_USD, 0]);
+    expect({ huge: at(1e308), tiny: at(5e-324) }).toEqual({ huge: MAX_COST_USD, tiny: 0 });
   });
 
   it("of a sum of tokens is the sum of the costs", () => {
@@ -108,7 +108,7 @@ describe("parts of tokens (docs/rules/settlement-and-rows.md#parts-of-tokens)", 
     );
   });
 
-  it("never cost more than as many tokens at the dearest prices, and as much when nothing is a part", () => {
+  it("never cost more than those tokens at the dearest prices, and cost the same without parts", () => {
     fc.assert(
       fc.property(at, used, (of, by) => {
         const plain = { ...by, cachedTokens: 0, reasoningTokens: 0 };

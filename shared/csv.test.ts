@@ -51,7 +51,7 @@ describe("a line of CSV", () => {
     [1e-9, "1e-9"],
     [true, "true"],
     [{ a: [1, "="] }, '"{""a"":[1,""=""]}"'],
-  ])("has the cell %j as %j", (value, cell) => {
+  ])("writes the cell %j as %j", (value, cell) => {
     expect(csvLine([value])).toBe(`${cell}\r\n`);
   });
 

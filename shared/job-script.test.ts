@@ -19,7 +19,7 @@ const run = (script: string): string => {
   return `${stdout}${stderr}`.trim();
 };
 
-it("passes over a port that somebody has, and says when there is none", async () => {
+it("skips a port in use, and reports when none is free", async () => {
   const { port, close } = await listen();
   expect(run(jobScript({ ...blank, launch_command: PORTS }, port, 8))).toMatch(new RegExp(`^port (?!${port}$)\\d+$`));
   expect(run(jobScript({ ...blank, launch_command: PORTS }, port, 1))).toBe(`no free port from ${port} to ${port}`);

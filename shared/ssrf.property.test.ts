@@ -169,7 +169,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("agrees with a network configuration: the carried ranges contain exactly the addresses that lead to a range", () => {
+  it("agrees with a network configuration: carried ranges hold exactly what leads to a range", () => {
     fc.assert(
       fc.property(carrying, (bits) => {
         if (bits.value >> 32n === 0xffffn) return;
@@ -182,7 +182,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("never reopens an address that is always blocked, whatever is listed", () => {
+  it("never reopens an address that is always blocked, whatever the list says", () => {
     const cidr = fc
       .tuple(address, fc.integer({ min: 0, max: 128 }))
       .map(([bits, length]) => `${textOf(bits)}/${Math.min(length, bits.family === 4 ? 32 : 128)}`);

@@ -73,7 +73,7 @@ describe("a point in time", () => {
         const writable = epochMs >= -EPOCH_DAYS * 86_400_000 && epochMs < Date.UTC(10_000, 0, 1);
         const expected = exists && writable ? epochMs : null;
         if (expected !== null) accepted += 1;
-        expect({ text, parseTimestamp: parseTimestamp(text) }).toEqual({ text, parseTimestamp: expected });
+        expect({ text, timestamp: parseTimestamp(text) }).toEqual({ text, timestamp: expected });
       }),
       { numRuns: 20_000 },
     );

@@ -27,7 +27,7 @@ const shownIn = (name: string, epochMs: number): string =>
   new Intl.DateTimeFormat("sv-SE", { timeZone: name, dateStyle: "short" }).format(epochMs);
 
 describe("days of a zone", () => {
-  it("begin when the calendar shows them, at a full quarter of an hour", () => {
+  it("start when the calendar shows them, at a full quarter of an hour", () => {
     fc.assert(
       fc.property(zone, instant, (name, epochMs) => {
         const day = dayIn(name, epochMs);
@@ -42,7 +42,7 @@ describe("days of a zone", () => {
     );
   });
 
-  it("follow each other without gap or overlap, and every instant lies in the day that its clock shows", () => {
+  it("have no gap and no overlap, and each instant lies in the day that its clock shows", () => {
     fc.assert(
       fc.property(
         zone,
@@ -80,7 +80,7 @@ describe("days of a zone", () => {
     ["Pacific/Chatham", "2026-09-27", "2026-09-26T11:15:00", 23],
     // clocks go from midnight to one o'clock
     ["America/Havana", "2026-03-08", "2026-03-08T05:00:00", 23],
-  ])("%s: %s begins at %s and has %d hours", (name, day, start, hours) => {
+  ])("%s: %s starts at %s and has %d hours", (name, day, start, hours) => {
     const startMs = dayStartMs(name, day);
     expect(new Date(startMs).toISOString()).toBe(new Date(utc(start)).toISOString());
     expect((dayStartMs(name, dayAfter(day)) - startMs) / HOUR_MS).toBe(hours);

@@ -99,7 +99,7 @@ describe("spanBars", () => {
     expect(spanBars(ROW, [span({ span_name: "a", parent_span: "a" })]).bars[0]?.depth).toBe(0);
     const chain = Array.from({ length: 10_000 }, (_, at) => span({ span_name: `s${at}`, parent_span: `s${at + 1}` }));
     const { bars, hiddenCount } = spanBars(ROW, chain);
-    expect({ bars: bars.length, hiddenCount }).toEqual({ bars: 200, hiddenCount: 9800 });
+    expect({ barCount: bars.length, hiddenCount }).toEqual({ barCount: 200, hiddenCount: 9800 });
   });
 
   it("shows the longest spans when there are too many", () => {

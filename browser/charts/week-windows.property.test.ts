@@ -63,7 +63,7 @@ describe("withPart", () => {
     expect(withPart([day(3)], day(3), false)).toBeNull();
   });
 
-  it("takes no window that is none", () => {
+  it("ignores a window that is not valid", () => {
     const list = [{ day: 1, start_min: 60, end_min: 120 }];
     for (const part of [
       { day: 7, start_min: 0, end_min: 60 },
@@ -119,7 +119,7 @@ describe("windows", () => {
 });
 
 describe("withoutSpell", () => {
-  it("takes one open time away and leaves the others", () => {
+  it("removes one open time and leaves the others", () => {
     fc.assert(
       fc.property(windows, fc.nat(20), (list, which) => {
         const spells = openSpells(list);

@@ -6,7 +6,7 @@ import { ApiError, errorOf } from "./api-error.ts";
 const refusal = (status: number, headers: Record<string, string> = {}) => new Response(null, { status, headers });
 
 describe("errorOf", () => {
-  it("tells what the error body tells", () => {
+  it("reads the error body", () => {
     const body = { error: { message: "name is taken", type: "conflict_error", code: "name_taken", param: "name" } };
     const { status, code, message, param, retryAfterSecs } = errorOf(refusal(409, { "retry-after": "7" }), body);
     expect({ status, code, message, param, retryAfterSecs }).toEqual({
@@ -18,7 +18,7 @@ describe("errorOf", () => {
     });
   });
 
-  it("tells of a refused field what it may be", () => {
+  it("reports what a refused field has to be", () => {
     const details = [
       { path: "other", message: "must not be blank" },
       { path: "name", message: "must be short" },
@@ -27,17 +27,17 @@ describe("errorOf", () => {
     expect(errorOf(refusal(400), body)).toMatchObject({ message: "must be short", param: "name" });
   });
 
-  it("tells the status where the body is something else, whatever it is", () => {
+  it("reports the status for any other body", () => {
     fc.assert(
       fc.property(fc.anything(), (body) => {
         const error = errorOf(refusal(502, { "retry-after": "soon" }), body);
         expect(error).toBeInstanceOf(ApiError);
-        expect([error.status, typeof error.code, typeof error.message, error.retryAfterSecs]).toEqual([
-          502,
-          "string",
-          "string",
-          null,
-        ]);
+        expect({
+          status: error.status,
+          codeType: typeof error.code,
+          messageType: typeof error.message,
+          retryAfterSecs: error.retryAfterSecs,
+        }).toEqual({ status: 502, codeType: "string", messageType: "string", retryAfterSecs: null });
       }),
     );
   });

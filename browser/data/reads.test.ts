@@ -5,6 +5,7 @@ import { read } from "./reads.ts";
 
 // the client of the API takes its origin from the page when it is loaded
 vi.hoisted(() => vi.stubGlobal("location", { origin: "http://console.test" }));
+vi.unstubAllGlobals();
 
 const PATH = "/api/v1/usage/daily";
 const days = (day: string, keepsOld?: boolean) =>

@@ -31,7 +31,7 @@ it.each([
   ["status", "ACTIVE"],
   ["id", 1],
   ["email", null],
-])("takes nobody for a user with %s %s", (field, value) => {
+])("accepts no user with %s %s", (field, value) => {
   expect(userOf({ ...ANN, [field]: value })).toBeNull();
   expect(() => sessionOf({ user: { ...ANN, [field]: value }, providers: [] })).toThrow("not a session");
 });

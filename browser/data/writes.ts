@@ -6,7 +6,7 @@ import type { ReadPath } from "./reads.ts";
 
 interface Written<T> {
   readonly value: T;
-  /** True: stored, and still on its way to the cells (docs/rules/management-api.md#synchronization). */
+  /** True: stored, and still on its way to the cells (docs/rules/freshness.md#write-path). */
   readonly isPending: boolean;
 }
 

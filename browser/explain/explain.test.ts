@@ -250,7 +250,7 @@ describe("budgets", () => {
     state: "exhausted",
   };
 
-  it("say what is used beyond the cap, small amounts of money, and the reset by the tenant's clock", () => {
+  it("show overuse, tiny costs and the reset time in the tenant's time zone", () => {
     expect(explainBudget(usage, "Asia/Kolkata", NOW)).toEqual({
       tone: "bad",
       title: "Used up: requests are refused",

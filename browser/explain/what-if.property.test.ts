@@ -84,7 +84,7 @@ const live = fc
   });
 
 describe("whatIf", () => {
-  it("says with unchanged weights exactly what the live view says, equals that take turns included", () => {
+  it("matches the live view when no weight is changed, including ties that take turns", () => {
     fc.assert(
       fc.property(live, (view) => {
         const answer = whatIf(view, view.groups, NO_EDITS);

@@ -32,7 +32,10 @@ describe("texts", () => {
   it("takes a language's text, and the English one where it has none", () => {
     const text = texts("room", { a: "one", b: "two {x}" });
     setLanguage("de", { room: { a: "eins" } });
-    expect([text("a"), text("b", { x: 2 })]).toEqual(["eins", "two 2"]);
+    expect({ translated: text("a"), untranslated: text("b", { x: 2 }) }).toEqual({
+      translated: "eins",
+      untranslated: "two 2",
+    });
     setLanguage("en", {});
     expect(text("a")).toBe("one");
   });

@@ -37,7 +37,11 @@ describe("the next change of access", () => {
         const isServed = (atMs: number): boolean => accessRefusal(tenant, atMs) === null;
         const changeMs = nextAccessChangeMs(tenant, nowMs);
         const endMs = changeMs ?? nowMs + 7 * DAY_MS;
-        if (changeMs !== null) expect([changeMs > nowMs, isServed(changeMs)]).toEqual([true, !isServed(nowMs)]);
+        if (changeMs !== null)
+          expect({ isLater: changeMs > nowMs, isServedAfter: isServed(changeMs) }).toEqual({
+            isLater: true,
+            isServedAfter: !isServed(nowMs),
+          });
         // Every edge of a window and of the term before it, and a time at random, are as the present is.
         const edges = [tenant.active_from_ms, tenant.active_until_ms, nowMs + Math.floor(part * (endMs - nowMs))];
         for (let atMs = Math.ceil(nowMs / MINUTE_MS) * MINUTE_MS; atMs < endMs; atMs += 60 * MINUTE_MS)

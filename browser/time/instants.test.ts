@@ -45,11 +45,15 @@ describe("instants", () => {
 
   it("that are not known are a dash", () => {
     expect({
-      formatInstant: formatInstant("UTC", null),
-      formatAge: formatAge(AT, null),
-      formatDay: formatDay("2026-13-01"),
-    }).toEqual({ formatInstant: "–", formatAge: "–", formatDay: "–" });
-    expect([instantOf(null), instantOf("yesterday"), instantOf("1970-01-01T00:00:00.000Z")]).toEqual([null, null, 0]);
+      instant: formatInstant("UTC", null),
+      age: formatAge(AT, null),
+      day: formatDay("2026-13-01"),
+    }).toEqual({ instant: "–", age: "–", day: "–" });
+    expect({
+      missing: instantOf(null),
+      unreadable: instantOf("yesterday"),
+      epoch: instantOf("1970-01-01T00:00:00.000Z"),
+    }).toEqual({ missing: null, unreadable: null, epoch: 0 });
   });
 });
 

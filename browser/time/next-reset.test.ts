@@ -13,7 +13,7 @@ describe("resetSentence", () => {
     expect(resetSentence(usage, "Asia/Kolkata", Date.UTC(2026, 11, 1))).toBe("Begins anew now.");
   });
 
-  it("says of a term that it ends", () => {
+  it("says that a term ends", () => {
     const usage = { budget_period: "term", period_end: "2026-11-23T20:00:00.000Z" } as const;
     expect(resetSentence(usage, "UTC", NOW)).toBe("Ends on 23 Nov 2026, 20:00, UTC (in 24 hr).");
     expect(resetSentence(usage, "UTC", NOW + 2 * 86_400_000)).toBe("Has ended.");

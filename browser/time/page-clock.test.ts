@@ -35,7 +35,10 @@ describe("PageClock", () => {
     expect(ticks).toBe(3);
     for (const end of leave) end();
     for (const end of leave) end();
-    expect({ timers: state.timers.size, watchers: state.watchers.size }).toEqual({ timers: 0, watchers: 0 });
+    expect({ timerCount: state.timers.size, watcherCount: state.watchers.size }).toEqual({
+      timerCount: 0,
+      watcherCount: 0,
+    });
   });
 
   it("counts a listener that is given twice as two", () => {
@@ -48,7 +51,7 @@ describe("PageClock", () => {
     expect(state.timers.size).toBe(0);
   });
 
-  it("stands still between ticks, and tells the true time when nobody listens", () => {
+  it("stands still between ticks, and shows the true time when nobody listens", () => {
     const { state, clock, pass } = world();
     const leave = clock.subscribe(() => undefined);
     state.nowMs = 1500;
@@ -69,12 +72,19 @@ describe("PageClock", () => {
     expect(state.timers.size).toBe(0);
     state.nowMs = 90_000;
     show(false);
-    expect({ ticks, timers: state.timers.size, nowMs: clock.nowMs() }).toEqual({ ticks: 1, timers: 1, nowMs: 90_000 });
+    expect({ ticks, timerCount: state.timers.size, nowMs: clock.nowMs() }).toEqual({
+      ticks: 1,
+      timerCount: 1,
+      nowMs: 90_000,
+    });
     leave();
-    expect({ timers: state.timers.size, watchers: state.watchers.size }).toEqual({ timers: 0, watchers: 0 });
+    expect({ timerCount: state.timers.size, watcherCount: state.watchers.size }).toEqual({
+      timerCount: 0,
+      watcherCount: 0,
+    });
   });
 
-  it("begins without a timer on a page that is hidden", () => {
+  it("starts without a timer on a hidden page", () => {
     const { state, clock, show } = world();
     state.isHidden = true;
     clock.subscribe(() => undefined);

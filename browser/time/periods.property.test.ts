@@ -32,8 +32,14 @@ describe("periods", () => {
           return;
         }
         const inZone = (ms: number): string => dayIn(counted(name), ms);
-        expect([inZone(fromMs), inZone(toMs - 1)]).toEqual([days.first, days.last]);
-        expect([inZone(fromMs - 1) < days.first, inZone(toMs)]).toEqual([true, dayAfter(days.last)]);
+        expect({ firstDay: inZone(fromMs), lastDay: inZone(toMs - 1) }).toEqual({
+          firstDay: days.first,
+          lastDay: days.last,
+        });
+        expect({ isDayBeforeEarlier: inZone(fromMs - 1) < days.first, dayAfterEnd: inZone(toMs) }).toEqual({
+          isDayBeforeEarlier: true,
+          dayAfterEnd: dayAfter(days.last),
+        });
         expect(fromMs <= nowMs && nowMs < toMs).toBe(true);
       }),
     );
@@ -47,7 +53,7 @@ describe("periods", () => {
     for (const name of ["UTC", "Etc/UTC", "Atlantis/Nowhere"]) expect(keptFrom(name, "1970-01-01", nowMs)).toBeNull();
   });
 
-  it("of a month are the days with its name, and the next one begins at their end", () => {
+  it("of a month are its days, and the next month starts at their end", () => {
     fc.assert(
       fc.property(zone, instant, (name, nowMs) => {
         const { toMs, days } = periodBounds({ kind: "month" }, name, nowMs);
@@ -57,7 +63,7 @@ describe("periods", () => {
     );
   });
 
-  it("of seven days follow each other without gap or overlap when they are chosen one after the other", () => {
+  it("of seven days that are chosen in sequence have no gap and no overlap", () => {
     fc.assert(
       fc.property(zone, instant, (name, nowMs) => {
         const week = periodBounds({ kind: "7d" }, name, nowMs);

@@ -32,7 +32,7 @@ describe("timeTicks", () => {
     );
   });
 
-  it("marks hours of the clock on the day that it is set forward, in Los Angeles and on Lord Howe", () => {
+  it("marks clock hours on the day clocks go forward, in Los Angeles and on Lord Howe", () => {
     const dayOf = (name: string, at: string): readonly string[] =>
       timeTicks(name, Date.parse(at), Date.parse(at) + 6 * 3_600_000, 6).labels;
     expect(dayOf("America/Los_Angeles", "2026-03-08T08:00Z")).toEqual([

@@ -69,9 +69,12 @@ it.each([
 
 describe("usdDecimals", () => {
   it("writes every amount of a column to its last decimal, so that the column adds up", () => {
-    expect([usdDecimals([]), usdDecimals([1, null]), usdDecimals([0.1, 0.25, 0.451]), usdDecimals([1e-9])]).toEqual([
-      2, 2, 3, 9,
-    ]);
+    expect({
+      empty: usdDecimals([]),
+      whole: usdDecimals([1, null]),
+      thousandths: usdDecimals([0.1, 0.25, 0.451]),
+      billionths: usdDecimals([1e-9]),
+    }).toEqual({ empty: 2, whole: 2, thousandths: 3, billionths: 9 });
     fc.assert(
       fc.property(fc.array(fc.option(fc.integer({ min: -1e12, max: 1e12 })), { maxLength: 30 }), (nanos) => {
         const amounts = nanos.map((nano) => (nano === null ? null : nano / 1e9));
@@ -92,7 +95,11 @@ it("writes a price to its last decimal", () => {
 });
 
 it("shows a text, or the dash", () => {
-  expect([formatText("acme"), formatText(""), formatText(null)]).toEqual(["acme", "–", "–"]);
+  expect({ text: formatText("acme"), empty: formatText(""), missing: formatText(null) }).toEqual({
+    text: "acme",
+    empty: "–",
+    missing: "–",
+  });
 });
 
 it("shows numbers that no figure has in a few characters", () => {

@@ -102,10 +102,10 @@ describe("alerts", () => {
   it("are at most 200, and forgotten after 30 days", async () => {
     await sender.take(Array.from({ length: 210 }, (_, at) => raised(`many:${at}`, nowMs)));
     const { firing, recent } = await read();
-    expect({ firing: firing.length, recent: recent.length, key: recent[0]?.key }).toEqual({
-      firing: 200,
-      recent: 200,
-      key: "many:209",
+    expect({ firingCount: firing.length, recentCount: recent.length, firstKey: recent[0]?.key }).toEqual({
+      firingCount: 200,
+      recentCount: 200,
+      firstKey: "many:209",
     });
     nowMs += 30 * 86_400_000 + MINUTE_MS;
     expect((await sender.prune()).forgotten).toBeGreaterThan(210);
@@ -114,7 +114,7 @@ describe("alerts", () => {
 });
 
 describe("rows of the log", () => {
-  it("count every time once, and begin no sooner than a cooldown after the one before", () => {
+  it("count every time once, and start no sooner than a cooldown after the previous one", () => {
     const event = fc.record({ afterMs: fc.nat(40 * MINUTE_MS), count: fc.integer({ min: 1, max: 9 }) });
     fc.assert(
       fc.property(fc.array(event), fc.constantFrom(0, 5 * MINUTE_MS), (events, cooldownMs) => {

@@ -159,10 +159,10 @@ describe("a test alert", () => {
           { channel: "email", ok: false, detail: "the server refused the credentials" },
         ],
       });
-      expect({ asked: sink.asked.length, users: mail.users.length, mails: mail.mails.length }).toEqual({
-        asked: 2,
-        users: 2,
-        mails: 0,
+      expect({ webhookCalls: sink.asked.length, mailLogins: mail.users.length, mailCount: mail.mails.length }).toEqual({
+        webhookCalls: 2,
+        mailLogins: 2,
+        mailCount: 0,
       });
       await put({ email: { starttls: true } });
       expect((await test()).results[1]).toEqual({ channel: "email", ok: false, detail: "the server offers no TLS" });

@@ -75,10 +75,10 @@ it("is delivered within TLS, after a login within TLS", async () => {
 it("says that the server refused the credentials, without the password", async () => {
   const result = await sendMail(email(), "wrong-secret", MESSAGE);
   expect(result).toEqual({ channel: "email", ok: false, detail: "the server refused the credentials" });
-  expect({ logins: logins.length, mails: mails.length }).toEqual({ logins: 2, mails: 0 });
+  expect({ loginCount: logins.length, mailCount: mails.length }).toEqual({ loginCount: 2, mailCount: 0 });
 });
 
-it("sends neither password nor message to a server whose certificate is not trusted, and says why", async () => {
+it("sends nothing to a mail server whose certificate is not trusted, and gives the reason", async () => {
   tls.setDefaultCACertificates(trusted);
   const result = await sendMail(email(), "right", MESSAGE);
   expect(result).toEqual({ channel: "email", ok: false, detail: "the server's certificate is not trusted" });

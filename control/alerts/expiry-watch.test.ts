@@ -24,7 +24,7 @@ async function tenant(name: string, hours: number): Promise<string> {
   return id;
 }
 
-it("raises an alert once a day for every tenant whose access ends within three days, whichever replica looks", async () => {
+it("alerts once a day, across replicas, for each tenant whose access ends within three days", async () => {
   const [last, first] = [await tenant("last", 72), await tenant("first", 1)];
   await tenant("too far", 72.1);
   await tenant("over", 0);

@@ -21,7 +21,7 @@ afterAll(async () => {
 const answer = async (method: string, path: string, body?: unknown): Promise<unknown> =>
   (await control.request(method, `/api/v1${path}`, body)).json();
 
-it("uses the current setting but at least one day, drops whole days, keeps the rollup, and writes an audit entry", async () => {
+it("drops whole days beyond the current retention, keeps the rollup and writes an audit entry", async () => {
   const nowMs = Date.now();
   const ages = [0, 1, 2, 3, 40];
   await ledger.insert(ages.map((age) => ledgerRow(nowMs - age * DAY_MS)));

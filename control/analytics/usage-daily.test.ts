@@ -101,7 +101,7 @@ describe("retention", () => {
     expect(await dropExpired(ledger.store, 1, NOW)).toBe(0);
     const left = async (table: string) =>
       (await ledger.store.rows<{ n: number }>(`SELECT count() AS n FROM ${ledger.db}.${table}`, {}))[0]?.n;
-    expect([await left("usage_raw"), await left("spans")]).toEqual([2, 2]);
+    expect({ usageRaw: await left("usage_raw"), spans: await left("spans") }).toEqual({ usageRaw: 2, spans: 2 });
     expect(await readDaily(ledger.store, usageDailyQuerySchema.parse({}), NOW)).toHaveLength(4);
   });
 });

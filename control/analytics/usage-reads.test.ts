@@ -33,7 +33,7 @@ describe("usage by tenant, key or model", () => {
   const totals = async (query: Record<string, string> = {}) =>
     await readTotals(ledger.store, usageTotalsQuerySchema.parse(query), NOW);
 
-  it("sums the scope that was requested, most tokens first, without internal traffic and refusals of unknown callers", async () => {
+  it("sums the requested scope, most tokens first, without internal traffic and unknown callers", async () => {
     await ledger.insert(someTraffic(NOW));
     expect(await totals()).toEqual([
       { tenant_id: OTHER_TENANT, requests: 1, errors: 0, ...used(100, 200, 0.05) },
@@ -84,7 +84,7 @@ describe("recent activity of keys", () => {
     ]);
   });
 
-  it("one key: the window bounds its sums, not its last request; without traffic everything is zero", async () => {
+  it("one key: the window limits its sums but not its last request; no traffic gives zeros", async () => {
     await ledger.insert([row({ ...used(1000, 0, 1), ts_ms: NOW - 2 * DAY_MS, energy_wh: 3 })]);
     const key = { id: KEY, tenant_id: TENANT };
     expect(await readKeySummary(ledger.store, key, { include_internal: false }, NOW)).toEqual({
@@ -135,7 +135,7 @@ describe("usage over time", () => {
     ]);
   });
 
-  it("widens a bucket that is too narrow, less so with a filter, and refuses a series that is too long", async () => {
+  it("widens too narrow a bucket, less with a filter, and refuses too long a series", async () => {
     await ledger.insert([row({ ts_ms: NOW - 61_000 }), row({ ts_ms: NOW - 15_000 }), row({ ts_ms: NOW - 1000 })]);
     expect(await readSeries(ledger.store, series({ bucket_ms: "1" }), NOW)).toHaveLength(2);
     expect(

@@ -51,7 +51,7 @@ describe("the tables", () => {
     ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
   });
 
-  it("get the columns that they lack in a folder of an older version; rows from before have none of it", async () => {
+  it("get missing columns in a folder of an older version; its rows have empty values there", async () => {
     const { request_id: old } = row();
     const newer = {
       error_code: "",
@@ -101,7 +101,7 @@ describe("the tables", () => {
     expect(windows).toEqual(["10000", "10000", "10000", "10000"]);
   });
 
-  it("fold names that are not registered into one row of the rollup, also in a folder of an older version", async () => {
+  it("fold unregistered names into one rollup row, also after an upgrade", async () => {
     const columns = "toDate(ts) AS day, tenant_id, key_id, model, count() AS requests";
     await ledger.run(
       `ALTER TABLE ${ledger.db}.usage_daily_mv MODIFY QUERY SELECT ${columns} FROM ${ledger.db}.usage_raw GROUP BY day, tenant_id, key_id, model`,
@@ -149,7 +149,7 @@ describe("single requests", () => {
     expect(await logs()).toEqual([{ ...written, has_trace: false }]);
   });
 
-  it("are paged newest first by the cursor, without losing or repeating requests of the same millisecond", async () => {
+  it("are paged newest first, and none in the same millisecond is skipped or repeated", async () => {
     const all = Array.from({ length: 25 }, (_, i) => row({ ts_ms: NOW - 5000 + Math.floor(i / 10) }));
     await insert(all);
     const expected = [...all]

@@ -63,7 +63,7 @@ it("of one request with more decimals than are shown", async () => {
   ];
   for (const path of paths) {
     const { input_cost, output_cost, energy_cost_usd, ...frozen } = usdOf(await get(path));
-    expect([path, new Set(Object.values(frozen))]).toEqual([path, new Set([0.000001235])]);
+    expect({ path, costs: new Set(Object.values(frozen)) }).toEqual({ path, costs: new Set([0.000001235]) });
     if (energy_cost_usd !== undefined)
       expect({ path, energy_cost_usd }).toEqual({ path, energy_cost_usd: 0.000000046 });
     if (path.startsWith("/costs"))

@@ -109,7 +109,7 @@ const PARTNERS: Readonly<Record<string, readonly string[]>> = {
 async function judge(path: string, value: unknown, response: Response): Promise<Body | null> {
   const answer = (await response.json()) as { readonly error?: Refusal } & Body;
   const about = `${path} = ${jsonText(value).slice(0, 100)}: ${response.status}`;
-  expect([about, response.status < 500]).toEqual([about, true]);
+  expect({ about, isHandled: response.status < 500 }).toEqual({ about, isHandled: true });
   const steps = path.split(".");
   const [top = ""] = steps;
   const last = steps.at(-1) ?? "";

@@ -22,7 +22,7 @@ async function list(query: string): Promise<AuditEntry[]> {
 async function send<T>(method: string, path: string, body?: object): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body);
   const text = await response.text();
-  expect([method, path, response.ok || text]).toEqual([method, path, true]);
+  expect({ method, path, outcome: response.ok || text }).toEqual({ method, path, outcome: true });
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
@@ -58,7 +58,7 @@ describe("the audit log", () => {
     expect(second?.id).toBeGreaterThan(first?.id ?? Number.POSITIVE_INFINITY);
   });
 
-  it("refuses an address that is none", async () => {
+  it("refuses an invalid address", async () => {
     const refused = await control.request("GET", "/api/v1/audit", undefined, { "x-gateway-audit-address": "a\tb" });
     expect({ status: refused.status, body: await refused.json() }).toMatchObject({
       status: 400,
@@ -107,7 +107,7 @@ describe("the audit log", () => {
       seen.push(...((await response.json()) as AuditEntry[]).map((entry) => entry.id));
       path = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("link") ?? "")?.[1];
     }
-    expect([seen.length, seen]).toEqual([7, all]);
+    expect({ count: seen.length, seen }).toEqual({ count: 7, seen: all });
   });
 
   it("finds the history of an object by its id, also after it was deleted", async () => {
@@ -142,10 +142,10 @@ describe("the audit log", () => {
       await send("DELETE", path);
       const entries = await list(`entity_type=${kind}&entity_id=${id}`);
       const expected = actions.map((action) => (action.includes("_") ? action : `${action}_${kind}`));
-      expect({ kind, entries: entries.map(({ action }) => action) }).toEqual({ kind, entries: expected });
-      expect({ kind, object: Object.keys(Object(entries[1]?.detail["changed"])) }).toEqual({
+      expect({ kind, actions: entries.map(({ action }) => action) }).toEqual({ kind, actions: expected });
+      expect({ kind, changedFields: Object.keys(Object(entries[1]?.detail["changed"])) }).toEqual({
         kind,
-        object: Object.keys(change),
+        changedFields: Object.keys(change),
       });
     }
   });
@@ -163,10 +163,10 @@ describe("the audit log", () => {
     for (const [name, body] of Object.entries(changes)) {
       await send("PUT", `/settings/${name.replace("_", "-")}`, body);
       const entries = await list(`entity_type=settings&entity_id=${name}`);
-      expect({ name, entries: entries.length }).toEqual({ name, entries: 1 });
-      expect({ name, object: Object.keys(Object(entries[0]?.detail["changed"])) }).toEqual({
+      expect({ name, entryCount: entries.length }).toEqual({ name, entryCount: 1 });
+      expect({ name, changedFields: Object.keys(Object(entries[0]?.detail["changed"])) }).toEqual({
         name,
-        object: Object.keys(body),
+        changedFields: Object.keys(body),
       });
     }
   });

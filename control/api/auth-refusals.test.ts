@@ -46,7 +46,11 @@ describe("a wrong token", () => {
   it("is answered when its time is over, and counted; no token at all is neither", async () => {
     const { refusals, request, sleeping, lines } = refusing();
     expect((await request(null)).status).toBe(401);
-    expect({ total: refusals.total, sleeping: sleeping.length, lines }).toEqual({ total: 0, sleeping: 0, lines: [] });
+    expect({ refusalCount: refusals.total, sleepingCount: sleeping.length, lines }).toEqual({
+      refusalCount: 0,
+      sleepingCount: 0,
+      lines: [],
+    });
     const answer = request("Bearer wrong", "::ffff:192.0.2.7");
     await expect.poll(() => sleeping.length).toBe(1);
     expect(lines).toMatchObject([{ event: "auth_failed", plane: "admin", address: "192.0.2.7", failures: 1 }]);

@@ -42,7 +42,7 @@ const tenants = async () =>
     ({ name }) => name.startsWith("gateway-benchmark-"),
   );
 
-it("sends the requests of its plan as a tenant of its own, keeps the figures, and leaves no tenant", async () => {
+it("sends its planned requests as a temporary tenant, keeps the figures and removes the tenant", async () => {
   const started = await start({ max_requests: 20, concurrency: 4, max_tokens: 7 });
   expect(started).toMatchObject({ state: "running", started_by: "admin", result: null });
   const { state, result, points } = await ended(started.id);
@@ -138,7 +138,7 @@ it("of a killed process is called lost, and its tenant is removed", async () => 
   await db.delete(benchmarks).where(eq(benchmarks.state, "lost"));
 });
 
-it("that is called lost ends by itself, stays lost, and had its whole time from its row on", async () => {
+it("that is called lost stops on its own, stays lost, and had its whole time from its row on", async () => {
   const { db } = control.connection;
   let seconds = 0;
   const beganMs = Date.now();

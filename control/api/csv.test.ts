@@ -76,7 +76,7 @@ describe("a list as CSV", () => {
       "/usage/breakdown?timezone=Pacific/Chatham&limit=2",
     ]) {
       const json = (await (await get(path)).json()) as readonly object[];
-      expect([path, json.length > 0]).toEqual([path, true]);
+      expect({ path, hasRows: json.length > 0 }).toEqual({ path, hasRows: true });
       const csv = json.map(written);
       expect(await rowsOf(await get(path, { accept: "text/csv" }))).toEqual(csv);
       expect(await rowsOf(await get(`${path}&format=csv`.replace("breakdown&", "breakdown?")))).toEqual(csv);
@@ -113,9 +113,9 @@ describe("a list as CSV", () => {
         const query = `since_ms=${fromMs}&until_ms=${endMs - 1}${filter}`;
         const csv = await rowsOf(await get(`/usage/logs?${query}&format=csv`));
         const sum = (name: string): number => csv.reduce((total, row) => total + Number(row[name]), 0);
-        expect({ filter, csv: csv.length }).toEqual({
+        expect({ filter, rowCount: csv.length }).toEqual({
           filter,
-          csv: filter === "" ? 4 : filter === "&error_code=none" ? 0 : 2,
+          rowCount: filter === "" ? 4 : filter === "&error_code=none" ? 0 : 2,
         });
         expect(await (await get(`/usage/logs/totals?${query}`)).json()).toEqual({
           requests: csv.length,
@@ -203,7 +203,10 @@ describe("a list as CSV", () => {
       const columns = text.slice(0, text.indexOf("\r\n")).split(",");
       expect({ path, columns: columns.toSorted() }).toEqual({ path, columns: Object.keys(rows[0] ?? {}).toSorted() });
       expect({ path, text }).toEqual({ path, text: csvLine(columns) + csvLines(columns, rows) });
-      expect([path, /(^|,)[=+@]|(^|,)-(?!\d)/m.test(text.replaceAll(/"([^"]|"")*"/g, ""))]).toEqual([path, false]);
+      expect({ path, hasFormula: /(^|,)[=+@]|(^|,)-(?!\d)/m.test(text.replaceAll(/"([^"]|"")*"/g, "")) }).toEqual({
+        path,
+        hasFormula: false,
+      });
       const file = `attachment; filename="${path.split("/").at(-1)}.csv"`;
       expect(answer.headers.get("content-disposition")).toBe(file);
     }

@@ -35,7 +35,7 @@ async function tenantWithKeys(body: object, keys: number): Promise<string> {
 }
 
 describe("fairshare groups", () => {
-  it("begin with the default group, and are created with its weight", async () => {
+  it("start with the default group, and are created with its weight", async () => {
     expect(JSON.parse(await allGroups())).toMatchObject([{ name: "default", weight: 100 }]);
     const group = await send("POST", groups, { name: "  plain  " });
     expect(group).toEqual({

@@ -99,8 +99,8 @@ describe("an identity", () => {
     control.cell.items.length = 0;
     await provision(identity("dave", "lost"));
     // Nothing has changed: cells that got an item with a newer revision would call the copy stale for good.
-    expect({ get: await control.store.get([storeKeys.key(hash)]), items: control.cell.items }).toEqual({
-      get: [copy],
+    expect({ copies: await control.store.get([storeKeys.key(hash)]), items: control.cell.items }).toEqual({
+      copies: [copy],
       items: [],
     });
     const [before] = await keysOf("lost");

@@ -57,7 +57,7 @@ describe("a model's credential", () => {
     }
   });
 
-  it("is kept in silence when the origin is the same, and when nothing else of the address changes", async () => {
+  it("is kept without a warning when neither origin nor address changes", async () => {
     const { id } = await model({ api_base: A, api_key: "k" });
     for (const api_base of SAME) expect(await put(id, { api_base })).not.toHaveProperty("warnings");
     expect(await audited()).toBeUndefined();
@@ -113,7 +113,7 @@ describe("an endpoint's credential", () => {
     expect(await put({ weight: 6 })).not.toHaveProperty("warnings");
   });
 
-  it("that is the model's is warned about when it goes to another origin than the model's", async () => {
+  it("inherited from the model is warned about when it goes to another origin than the model's", async () => {
     const { record, put } = await created({ api_base: A, api_key: "k" }, { api_base: B });
     expect(record.warnings).toEqual([inherited("https://b.example")]);
     expect(await put({ weight: 5 })).not.toHaveProperty("warnings");
@@ -125,7 +125,7 @@ describe("an endpoint's credential", () => {
     expect((await put({ enabled: true })).warnings).toEqual([inherited("https://b.example")]);
   });
 
-  it("that is the model's is warned about when the endpoint moves, also where the model has no address", async () => {
+  it("inherited from a model without an address is warned about when the endpoint moves", async () => {
     const { record, put } = await created({ api_key: "k" }, { api_base: A });
     expect(record).not.toHaveProperty("warnings");
     expect((await put({ api_base: B })).warnings).toEqual([inherited("https://b.example")]);
@@ -138,7 +138,7 @@ describe("an endpoint's credential", () => {
   });
 });
 
-it("an MCP server's credential is kept with a warning when upstream_url leads to another origin", async () => {
+it("an MCP server's credential is kept with a warning when upstream_url changes origin", async () => {
   const fields = { upstream_url: "https://a.example/mcp", auth_header: "Bearer k" };
   const { id } = await send<McpServer>("POST", "/mcp-servers", { name: "s", ...fields });
   const put = async (body: object) => await send<McpServer>("PUT", `/mcp-servers/${id}`, body);

@@ -53,7 +53,7 @@ describe("a key", () => {
     expect(Object.keys(read).filter((name) => name.includes("hash"))).toEqual([]);
   });
 
-  it("never ends and has its tenant's models unless it is said; null clears, what is omitted stays", async () => {
+  it("never expires and has its tenant's models by default; null clears, an omitted field stays", async () => {
     const { key, secret } = await create();
     expect(key).toMatchObject({ expires_at: null, allowed_models: null, previous_secret_until: null });
     const limits = { expires_at: "2027-01-01T00:00:00.000Z", allowed_models: ["a"] };
@@ -100,9 +100,9 @@ describe("a rotation", () => {
       key_prefix: rotated.secret.slice(0, 18),
       updated_at: rotated.key.updated_at,
     });
-    expect({ copy: await copy(secret), key_id: (await copy(rotated.secret))?.key_id }).toEqual({
-      copy: null,
-      key_id: key.id,
+    expect({ oldCopy: await copy(secret), newKeyId: (await copy(rotated.secret))?.key_id }).toEqual({
+      oldCopy: null,
+      newKeyId: key.id,
     });
     expect(new Set(told())).toEqual(new Set([hashOf(secret), hashOf(rotated.secret)]));
   });
@@ -155,9 +155,9 @@ describe("a rotation", () => {
     const rotated = await rotate(key.id, { grace_secs: 9 });
     expect(rotated.key.disabled).toBe(true);
     await control.request("DELETE", `/api/v1/tenants/${other.id}`);
-    expect({ secretCopy: await copy(secret), rotatedCopy: await copy(rotated.secret) }).toEqual({
-      secretCopy: null,
-      rotatedCopy: null,
+    expect({ oldCopy: await copy(secret), newCopy: await copy(rotated.secret) }).toEqual({
+      oldCopy: null,
+      newCopy: null,
     });
   });
 
@@ -195,7 +195,7 @@ describe("a rotation", () => {
 });
 
 describe("a secret whose grace has ended", () => {
-  it("is forgotten with its copy, and the key goes on with the secret that it has", async () => {
+  it("is forgotten with its copy, and the key keeps its current secret", async () => {
     const { key, secret } = await create();
     const rotated = await rotate(key.id, { grace_secs: 60 });
     const begun = nowMs;
@@ -206,9 +206,9 @@ describe("a secret whose grace has ended", () => {
     control.cell.items.length = 0;
     const before = await copy(rotated.secret);
     expect(await forgetEndedSecrets(control.ctx)).toEqual({ forgotten: 1 });
-    expect({ secretCopy: await copy(secret), rotatedCopy: await copy(rotated.secret) }).toEqual({
-      secretCopy: null,
-      rotatedCopy: before,
+    expect({ oldCopy: await copy(secret), newCopy: await copy(rotated.secret) }).toEqual({
+      oldCopy: null,
+      newCopy: before,
     });
     expect(told()).toContain(hashOf(secret));
     expect(told()).not.toContain(hashOf(rotated.secret));
@@ -218,7 +218,7 @@ describe("a secret whose grace has ended", () => {
 });
 
 describe("a restored backup", () => {
-  it("brings a key back with the secrets of the file: those that are not in it have no copy any more", async () => {
+  it("restores a key with the secrets of the file and drops the copies of all others", async () => {
     const { key, secret } = await create();
     const second = await rotate(key.id, { grace_secs: 3600 });
     const file = await send<Backup>("GET", "/backup/export");
@@ -227,18 +227,18 @@ describe("a restored backup", () => {
     await send("POST", "/backup/restore", file);
     expect({
       thirdCopy: await copy(third.secret),
-      secretCopy: await copy(secret),
+      firstCopy: await copy(secret),
       secondCopy: await copy(second.secret),
     }).toMatchObject({
       thirdCopy: null,
-      secretCopy: { key_id: key.id, secret_until_ms: nowMs + 3_600_000 },
+      firstCopy: { key_id: key.id, secret_until_ms: nowMs + 3_600_000 },
       secondCopy: { key_id: key.id, secret_until_ms: null },
     });
     expect(told()).toContain(hashOf(third.secret));
     expect(control.cell.items.map(({ kind }) => kind)).toContain("all");
   });
 
-  it("ends a secret before a rotation that the file does not have, though the current one is the same", async () => {
+  it("ends the previous secret when the file lacks it, even if the current one is the same", async () => {
     const { key, secret } = await create();
     const rotated = await rotate(key.id, { grace_secs: 3600 });
     const file = await send<Backup>("GET", "/backup/export");
@@ -246,9 +246,9 @@ describe("a restored backup", () => {
       row.id === key.id ? { ...row, previous_key_hash: null, previous_secret_until: null } : row,
     );
     await send("POST", "/backup/restore", { ...file, data: { ...file.data, api_keys } });
-    expect({ copy: await copy(secret), key_id: (await copy(rotated.secret))?.key_id }).toEqual({
-      copy: null,
-      key_id: key.id,
+    expect({ oldCopy: await copy(secret), newKeyId: (await copy(rotated.secret))?.key_id }).toEqual({
+      oldCopy: null,
+      newKeyId: key.id,
     });
     expect(told()).toContain(hashOf(secret));
   });

@@ -23,7 +23,12 @@ afterAll(async () => {
 async function send<T>(method: string, path: string, body?: object, status = 200): Promise<T> {
   const response = await control.request(method, `/api/v1${path}`, body);
   const text = await response.text();
-  expect([method, path, response.status, response.status === status ? "" : text]).toEqual([method, path, status, ""]);
+  expect({ method, path, status: response.status, problem: response.status === status ? "" : text }).toEqual({
+    method,
+    path,
+    status,
+    problem: "",
+  });
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
@@ -128,9 +133,9 @@ describe("the spec of a managed model", () => {
   ])("is refused for its %s in %j", async (field, wrong) => {
     const { id } = await model();
     const { code, details } = await refused("PUT", `/models/${id}/managed`, { ...SPEC, ...wrong });
-    expect({ code, details: details?.map(({ path }) => path) }).toEqual({
+    expect({ code, paths: details?.map(({ path }) => path) }).toEqual({
       code: "validation_failed",
-      details: [field],
+      paths: [field],
     });
     await send("GET", `/models/${id}/managed`, undefined, 404);
   });
@@ -207,7 +212,7 @@ describe("a replica", () => {
       expect((await refused("POST", `/models/${owner.id}/replicas`, body)).code).toBe("validation_failed");
   });
 
-  it("may get the job of a lost replica, since a scheduler that lost its state gives numbers again", async () => {
+  it("can get the job ID of a lost replica, because a reset scheduler reuses IDs", async () => {
     const owner = await managed();
     const job_id = randomUUID();
     const first = await send<ModelReplica>("POST", `/models/${owner.id}/replicas`, { job_id });
@@ -292,7 +297,10 @@ describe("a replica", () => {
     const plain = await endpointOf(owner);
     const { data } = await send<{ data: { model_endpoints: { id: string }[] } }>("GET", "/backup/export");
     const exported = data.model_endpoints.map((row) => row.id);
-    expect([exported.includes(plain.id), exported.includes(endpoint.id)]).toEqual([true, false]);
+    expect({
+      hasPlainEndpoint: exported.includes(plain.id),
+      hasReplicaEndpoint: exported.includes(endpoint.id),
+    }).toEqual({ hasPlainEndpoint: true, hasReplicaEndpoint: false });
     expect(Object.keys(data).filter((name) => /managed|replica|recipe|provisioner/.test(name))).toEqual([]);
     await send("DELETE", `/models/${owner.id}`, undefined, 204);
     const rows = await send<ModelReplica[]>("GET", "/replicas?state=healthy&limit=1000");
@@ -326,12 +334,12 @@ describe("several provisioners", () => {
     const read = async (query: string): Promise<boolean> =>
       (await send<{ may_act: boolean }>("GET", `/settings/jobsched/resolved${query}`)).may_act;
     expect(await read("")).toBe(true);
-    expect([await read("?holder=one"), await read("?holder=two"), await read(""), await read("?holder=one")]).toEqual([
-      true,
-      false,
-      false,
-      true,
-    ]);
+    expect({
+      one: await read("?holder=one"),
+      two: await read("?holder=two"),
+      nobody: await read(""),
+      oneAgain: await read("?holder=one"),
+    }).toEqual({ one: true, two: false, nobody: false, oneAgain: true });
   });
 
   it("count their ticks by outcome", async () => {

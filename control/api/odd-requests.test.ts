@@ -111,7 +111,10 @@ describe("an idempotency key", () => {
 
   it("is refused when it is too long, or blank", async () => {
     for (const key of ["x".repeat(256), ""])
-      expect({ key: key.length, status: (await make(key, "n")).status }).toEqual({ key: key.length, status: 400 });
+      expect({ keyLength: key.length, status: (await make(key, "n")).status }).toEqual({
+        keyLength: key.length,
+        status: 400,
+      });
   });
 });
 

@@ -26,7 +26,12 @@ afterAll(async () => {
 async function send<T>(method: string, path: string, body?: object, status = 200): Promise<T> {
   const response = await control.request(method, `/api/v1/recipes${path}`, body);
   const text = await response.text();
-  expect([method, path, response.status, response.status === status ? "" : text]).toEqual([method, path, status, ""]);
+  expect({ method, path, status: response.status, problem: response.status === status ? "" : text }).toEqual({
+    method,
+    path,
+    status,
+    problem: "",
+  });
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
@@ -48,7 +53,7 @@ it("are kept, changed and removed, and named in the audit log without their scri
   expect(JSON.stringify(audit)).not.toContain("planted");
 });
 
-it("hold the fields of a body to the rules of a spec, each by itself", async () => {
+it("hold each field of a body to the rules of a spec", async () => {
   const { error } = await send<{ error: { details: { path: string }[] } }>(
     "POST",
     "",

@@ -42,7 +42,10 @@ describe("tenants", () => {
     expect(Object.keys(tenant)).not.toContain("rev");
     expect(await json(await control.request("GET", `/api/v1/tenants/${String(tenant["id"])}`))).toEqual(tenant);
     const copy = await control.request("POST", "/api/v1/tenants", { ...tenant, name: "copy of defaults" });
-    expect([copy.status, (await json(copy))["id"] === tenant["id"]]).toEqual([200, false]);
+    expect({ status: copy.status, isSameTenant: (await json(copy))["id"] === tenant["id"] }).toEqual({
+      status: 200,
+      isSameTenant: false,
+    });
   });
 
   it("refuse a limit that has its own route, and name the route", async () => {
@@ -95,7 +98,10 @@ describe("tenants", () => {
     const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
     for (const status of ["Suspended", "ARCHIVED", "active", "active"]) {
       const response = await control.request("PATCH", `/api/v1/tenants/${String(id)}/status`, { status });
-      expect([response.status, (await json(response))["status"]]).toEqual([200, status.toLowerCase()]);
+      expect({ status: response.status, tenantStatus: (await json(response))["status"] }).toEqual({
+        status: 200,
+        tenantStatus: status.toLowerCase(),
+      });
     }
     const wrong = await control.request("PATCH", `/api/v1/tenants/${String(id)}/status`, { status: "gone" });
     expect(await json(wrong)).toMatchObject({
@@ -237,9 +243,9 @@ describe("an idempotency key", () => {
     const again = await control.request("POST", path, { name: "k" }, headers);
     expect(await again.json()).toEqual(await first.json());
     expect({
-      firstIdempotencyReplayed: first.headers.get("idempotency-replayed"),
-      againIdempotencyReplayed: again.headers.get("idempotency-replayed"),
-    }).toEqual({ firstIdempotencyReplayed: null, againIdempotencyReplayed: "true" });
+      firstReplayed: first.headers.get("idempotency-replayed"),
+      againReplayed: again.headers.get("idempotency-replayed"),
+    }).toEqual({ firstReplayed: null, againReplayed: "true" });
     const other = await control.request("POST", path, { name: "other" }, headers);
     expect({ status: other.status, body: await json(other) }).toMatchObject({
       status: 409,

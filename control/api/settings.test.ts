@@ -61,7 +61,7 @@ const BOONS: Boons = {
 };
 
 describe("settings", () => {
-  it("begin with the documented defaults", async () => {
+  it("start with the documented defaults", async () => {
     expect(await get("usage-retention")).toEqual({ days: 180, configured: false });
     expect(await get("auto-router")).toEqual({
       classifier_enabled: false,

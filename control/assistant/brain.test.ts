@@ -57,7 +57,7 @@ it("makes one key for questions that come together, and one more when it is abou
 it("makes no other key when an upstream refuses its own", async () => {
   answerTo = () => ({ status: 401, headers: { "x-gateway-upstream-status": "401" } });
   for (let nth = 0; nth < 3; nth += 1) await expect(ask()).rejects.toMatchObject({ name: "BrainError" });
-  expect({ made, seen: seen.length }).toEqual({ made: ["key-1"], seen: 3 });
+  expect({ made, seenCount: seen.length }).toEqual({ made: ["key-1"], seenCount: 3 });
 });
 
 it("makes one other key when the gateway refuses the first, however many were asking with it", async () => {

@@ -46,10 +46,10 @@ describe("what the model streams", () => {
     for (let nth = 0; nth < 3; nth += 1)
       answer.take(JSON.stringify({ choices: [{ delta: { tool_calls: [call(0)] } }] }));
     const { text, calls } = answer.turn;
-    expect({ text: text.length, calls: calls.length, arguments: calls[0]?.arguments.length }).toEqual({
-      text: 32 * 1024,
-      calls: 8,
-      arguments: 100_000,
+    expect({ textLength: text.length, callCount: calls.length, argumentsLength: calls[0]?.arguments.length }).toEqual({
+      textLength: 32 * 1024,
+      callCount: 8,
+      argumentsLength: 100_000,
     });
   });
 });
@@ -162,7 +162,7 @@ describe("the effect of a proposal", () => {
     const written = { ...operation("delete_tenants_id"), method, path };
     const filled = { method, path: `${path.replaceAll(/\{\w+\}/g, "1")}?x=1`, body: null };
     const reads = recordReads(written, filled, gets);
-    expect([reads.own?.path ?? null, reads.parent?.path ?? null]).toEqual([own, parent]);
+    expect({ own: reads.own?.path ?? null, parent: reads.parent?.path ?? null }).toEqual({ own, parent });
   });
 });
 
@@ -199,7 +199,7 @@ describe("the history", () => {
     expect(recentHistory([said("1"), ...last])).toEqual(last);
   });
 
-  it("keeps of one exchange the newest calls that fit into 1 MiB, each with its result, and the question", () => {
+  it("keeps the question and the newest calls of one exchange that fit into 1 MiB, with results", () => {
     const called = (nth: number): HistoryMessage => ({
       role: "assistant",
       content: "",
@@ -211,7 +211,7 @@ describe("the history", () => {
     ];
     const kept = recentHistory(long);
     expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(1024 * 1024 + 1000);
-    expect([kept[0], kept.length]).toEqual([said("q"), 17]);
+    expect({ first: kept[0], count: kept.length }).toEqual({ first: said("q"), count: 17 });
     expect(kept.slice(1)).toEqual(long.slice(-16));
   });
 });

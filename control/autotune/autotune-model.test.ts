@@ -51,7 +51,7 @@ describe("auto-tune", () => {
     ["chat", "/v1/chat/completions", { messages: [{ role: "user", content: "ping" }], max_tokens: 8, stream: false }],
     ["embedding", "/v1/embeddings", { input: "ping" }],
   ])(
-    "calls %s models in their own way, with their credential, and reports an upstream that fails",
+    "calls %s models at their own path with their credential and reports a failing upstream",
     async (modality, path, asked) => {
       const probed = await model({ model_type: modality, api_key: "sk-upstream" });
       const response = await autotune(probed);
@@ -124,9 +124,9 @@ describe("auto-tune", () => {
     const probed = await model({ api_key: "sk-upstream" });
     await control.connection.db.update(models).set({ api_key: "enc:v1:AAAA" }).where(eq(models.id, probed.id));
     expect(await refusal(await autotune(probed))).toMatchObject([400, { code: "validation_failed", param: "api_key" }]);
-    expect({ asked: upstream.asked, from: await control.connection.db.select().from(jobs) }).toEqual({
+    expect({ asked: upstream.asked, jobs: await control.connection.db.select().from(jobs) }).toEqual({
       asked: [],
-      from: [],
+      jobs: [],
     });
   });
 

@@ -91,7 +91,7 @@ const attention = async (): Promise<readonly AttentionItem[]> => {
   return ((await answer.json()) as AttentionItem[]).filter(({ kind }) => kind === "backup_failed");
 };
 
-it("stores the whole configuration at once, then when the interval is over, for its owner alone", async () => {
+it("stores the whole configuration at once and after each interval, readable by its owner only", async () => {
   const schedule = scheduled();
   expect(await schedule.run()).toEqual({ backups: 1, removed: 0 });
   expect(await schedule.run()).toEqual({ backups: 0, removed: 0 });
@@ -153,7 +153,7 @@ it("is missed when nobody makes it for two intervals", async () => {
   expect(item?.detail).toContain(`${folder}: no control service makes it; the last is of `);
 });
 
-it("goes on after a process that died at any line", async () => {
+it("resumes after a process that died at any line", async () => {
   const schedule = scheduled(folder, { keep: 1 });
   // right after it had taken the turn: the next one begins when that time is over
   await schedule.declare();
@@ -180,7 +180,7 @@ it("goes on after a process that died at any line", async () => {
   expect(await schedule.run()).toEqual({ backups: 1, removed: 2 });
 });
 
-it("is given up when the service ends, for another one to begin at once", async () => {
+it("is given up when the service stops, so that another one can start at once", async () => {
   const ending = new AbortController();
   ending.abort();
   await expect(scheduled(folder, { ending: ending.signal }).run()).rejects.toThrow();
@@ -201,7 +201,7 @@ it("does not wait for a time that a clock which was set back has left", async ()
   expect(await schedule.run()).toEqual({ backups: 1, removed: 0 });
 });
 
-it("begins anew with another place, and is forgotten when it is switched off", async () => {
+it("starts over when its place changes, and is forgotten when it is switched off", async () => {
   await scheduled().run();
   const other = join(folder, "deeper/other");
   mkdirSync(join(folder, "deeper"));
@@ -219,10 +219,13 @@ it("begins anew with another place, and is forgotten when it is switched off", a
     log,
   });
   await off.declare();
-  expect({ run: await off.run(), state: await state() }).toEqual({ run: { backups: 0, removed: 0 }, state: undefined });
+  expect({ result: await off.run(), state: await state() }).toEqual({
+    result: { backups: 0, removed: 0 },
+    state: undefined,
+  });
 });
 
-it("goes on at a place that is chosen again: nothing is made early, and nothing late", async () => {
+it("resumes at a place that is chosen again, neither early nor late", async () => {
   const other = join(folder, "other");
   const [here, there] = [scheduled(), scheduled(other)];
   expect(await here.run()).toEqual({ backups: 1, removed: 0 });
@@ -241,7 +244,7 @@ it("goes on at a place that is chosen again: nothing is made early, and nothing 
   });
 });
 
-it("writes down a backup at its own place, whichever place another service has declared meanwhile", async () => {
+it("records a backup under its own place, even if another service declares another meanwhile", async () => {
   const other = join(folder, "other");
   const place = folderPlace(folder);
   const slow = new BackupSchedule({
@@ -270,7 +273,7 @@ it("writes down a backup at its own place, whichever place another service has d
   expect(await scheduled().run()).toEqual({ backups: 0, removed: 0 });
 });
 
-it("shares a place with another gateway, with a copy of this one and with older backups, and removes none of theirs", async () => {
+it("removes only its own backups from a place shared with another gateway and a copy", async () => {
   const second = await startControl({ now: () => new Date(nowMs) });
   const exported = backupName(new Date(0));
   const whose = (name: string): string => gatewayOf(name) ?? "nobody";

@@ -168,7 +168,7 @@ describe("a dry run", () => {
     const differences = await differencesOf(file);
     for (const entity of BACKUP_ENTITIES) {
       const { added, changed, unchanged, objects } = differences[entity];
-      expect([entity, added + changed + unchanged]).toEqual([entity, file.data[entity].length]);
+      expect({ entity, count: added + changed + unchanged }).toEqual({ entity, count: file.data[entity].length });
       expect(objects).toHaveLength(added + changed);
     }
     expect(differences.tenants).toMatchObject({
@@ -327,7 +327,7 @@ it("refuses a blocked address of the alerts' webhook", async () => {
   });
 });
 
-it("refuses what is no such file, a malformed row, a row twice and a reference to nothing, and writes nothing", async () => {
+it("refuses other formats, malformed or duplicate rows and dangling references; writes nothing", async () => {
   await restore(file);
   const before = await contents(to);
   const { data } = file;

@@ -36,7 +36,10 @@ it.each([ASSISTANT_TENANT_ID, ASSISTANT_TENANT_ID.toUpperCase()])(
   "rows of the tenant %s are left out, with a warning, and its own stay as they are",
   async (id) => {
     const before = await stored();
-    expect({ tenants: before.tenants.length, keys: before.keys.length }).toEqual({ tenants: 1, keys: 1 });
+    expect({ tenantCount: before.tenants.length, keyCount: before.keys.length }).toEqual({
+      tenantCount: 1,
+      keyCount: 1,
+    });
     const file = await send<Backup>("GET", "/backup/export");
     const [tenant, key] = [file.data.tenants[0], file.data.api_keys[0]];
     if (tenant === undefined || key === undefined) throw new Error("a tenant and a key expected");
@@ -55,7 +58,7 @@ it.each([ASSISTANT_TENANT_ID, ASSISTANT_TENANT_ID.toUpperCase()])(
   },
 );
 
-it("its name goes to a tenant of the file that has it, in words, and the assistant keeps its tenant", async () => {
+it("the assistant's tenant is renamed, with a warning, when a tenant of the file has its name", async () => {
   const before = await stored();
   const file = await send<Backup>("GET", "/backup/export");
   const [tenant] = file.data.tenants;
@@ -74,7 +77,10 @@ it("its name goes to a tenant of the file that has it, in words, and the assista
   expect(await send("POST", "/backup/restore", file)).toMatchObject({ tenants: { inserted: 0 }, warnings: [] });
   await send("POST", "/assistant/key");
   const after = await stored();
-  expect({ name: after.tenants[0]?.name, keys: after.keys.length }).toEqual({ name: "gateway-assistant-3", keys: 2 });
+  expect({ name: after.tenants[0]?.name, keyCount: after.keys.length }).toEqual({
+    name: "gateway-assistant-3",
+    keyCount: 2,
+  });
 });
 
 it("another tenant that has its name first does not keep the assistant from being made", async () => {

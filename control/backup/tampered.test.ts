@@ -183,7 +183,7 @@ it.each(ATTACKS)("where %s, keeps that secret from it and restores the rest", as
   expect(await scene.held()).toEqual({ ...ALL, ...lost });
 });
 
-it("where another secret stands in place of the webhook, which it is no address of, nothing is restored", async () => {
+it("another secret in place of the webhook URL fails as an address, and nothing is restored", async () => {
   scene.setting("alerts")["slack_webhook_url"] = scene.model("single").api_key;
   const response = await scene.to.request("POST", "/api/v1/backup/restore", scene.file);
   const text = await response.text();

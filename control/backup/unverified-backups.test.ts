@@ -123,7 +123,7 @@ it("are removed when the time is over before they are read back", async () => {
   expect(await stored()).toEqual([]);
 });
 
-it("that can be neither read nor removed are told plainly, and are few", async () => {
+it("that can be neither read nor removed are reported plainly, and are few", async () => {
   instead.set("GET", denied).set("DELETE", denied);
   const reason = `what was stored cannot be read back: ${DENIED}; it stays there unverified, because it cannot be removed: ${DENIED}`;
   await expect(scheduled().run()).rejects.toThrow(reason);
@@ -149,7 +149,7 @@ it("that can be neither read nor removed are told plainly, and are few", async (
   expect((await scheduled().run()).backups).toBe(1);
 });
 
-it("are not presumed in a place that has refused to store them: it is tried again as soon as ever", async () => {
+it("are not assumed where storing was refused, so the next try is as soon as usual", async () => {
   instead.set("PUT", denied).set("DELETE", denied);
   for (let count = 1; count <= 20; count += 1) {
     await expect(scheduled().run()).rejects.toThrow(new RegExp(`^${DENIED}$`));

@@ -126,7 +126,7 @@ describe("what stands on a card", () => {
     expect(gone).toMatchObject({ object: null, object_id: away });
   });
 
-  it("says what a value means: that no name of a model is every model, and what a budget without a cap loses", async () => {
+  it("says that an empty list allows every model and what a budget without a cap loses", async () => {
     const tenant = await newTenant("to-the-letter");
     const list = (allowed_models: readonly string[]) => ({ allowed_models });
     await assistant.api("PATCH", `/tenants/${tenant.id}/allowlist`, list(["a"]));
@@ -181,7 +181,7 @@ describe("a click", () => {
     expect((await run(shown)).outdated.object).not.toBe(shown.object);
   });
 
-  it("goes on where something else of the object has changed", async () => {
+  it("runs although something else of the object has changed", async () => {
     const tenant = await newTenant("still-itself");
     const shown = await assistant.proposed("patch_tenants_id_weight", { id: tenant.id }, { weight: 7 });
     await assistant.api("PATCH", `/tenants/${tenant.id}/status`, { status: "suspended" });

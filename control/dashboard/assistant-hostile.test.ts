@@ -120,7 +120,10 @@ describe("what others have written", () => {
       for (const event of events) {
         if (event.kind !== "result") continue;
         const { status, data, ...rest } = JSON.parse(event.text) as Readonly<Record<string, unknown>>;
-        expect([status, JSON.stringify(data).includes("IGNORE")]).toEqual([200, true]);
+        expect({ status, hasIgnore: JSON.stringify(data).includes("IGNORE") }).toEqual({
+          status: 200,
+          hasIgnore: true,
+        });
         // Outside of the data nothing comes from others but where the next page is.
         expect(JSON.stringify({ ...rest, next_page: null })).not.toContain("IGNORE");
       }
@@ -221,9 +224,9 @@ describe("a hostile model", () => {
     const events = await assistant.ask("hello");
     expect(last(events)).toMatchObject({ kind: "done", stopped: "turns" });
     // Of 8 calls in a turn, the one that was written into again is none any more.
-    expect({ asked, events: events.filter(({ kind }) => kind === "call").length }).toEqual({
+    expect({ asked, callCount: events.filter(({ kind }) => kind === "call").length }).toEqual({
       asked: 12,
-      events: 12 * 7,
+      callCount: 12 * 7,
     });
     expect({ proposals: proposalsOf(events), writes }).toEqual({ proposals: [], writes: [] });
     expect(JSON.stringify(events).length).toBeLessThan(MIB);

@@ -69,7 +69,7 @@ describe("a question", () => {
     expect(attention.filter(({ kind }) => kind === "key_expires")).toEqual([]);
   });
 
-  it("is answered from the beginning of a read that is too long, and the model is told how to ask less", async () => {
+  it("gets the start of a read that is too long, and the model is told how to ask for less", async () => {
     const { db } = testing.control.connection;
     await db.execute(sql`INSERT INTO models SELECT (jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(),
       'model_name', 'brain-' || n, 'description', repeat('😀', 1000)))).* FROM models m, generate_series(1, 1000) n
@@ -91,7 +91,7 @@ describe("a question", () => {
     expect({ ready: state.ready, reason: state.reason }).toEqual({ ready: true, reason: null });
   });
 
-  it("goes on from the history of the answer before", async () => {
+  it("continues from the history of the answer before", async () => {
     const events = await ask("first-of-two");
     const done = events.at(-1);
     await ask("second-of-two", done?.kind === "done" ? done.history : []);
@@ -180,14 +180,17 @@ describe("a change", () => {
     });
     expect(await newestAudit()).toEqual(before);
     const ran = await run(shown.token);
-    expect([ran.status, ((await ran.json()) as AssistantRun).status]).toEqual([200, 200]);
+    expect({ status: ran.status, runStatus: ((await ran.json()) as AssistantRun).status }).toEqual({
+      status: 200,
+      runStatus: 200,
+    });
     expect(await newestAudit()).toMatchObject({ actor: ADMIN.email.toLowerCase(), entity_id: tenant.id });
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
     const again = await run(shown.token);
     expect({ status: again.status, code: await codeOf(again) }).toEqual({ status: 409, code: "proposal_unusable" });
   });
 
-  it("is shown with the record that its path names, or none, and apart from that with what it belongs to", async () => {
+  it("is shown with the record that its path names, if any, and separately with its parent", async () => {
     const model_name = "with-endpoint";
     const { id } = await api<{ id: string }>("POST", "/models", { model_name, api_base: "http://127.0.0.1:9" });
     const managed = await proposed("delete_models_id_managed", { id });
@@ -216,7 +219,7 @@ describe("a change", () => {
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ name: "kept" });
   });
 
-  it("is told of later: not run, running, answered, or begun by a server that has ended", async () => {
+  it("is reported later: not run, running, answered, or started by a server that has ended", async () => {
     const outcomeOf = async (token: string, browser = admin): Promise<AssistantOutcome> =>
       (await (await browser.send("POST", "/api/assistant/outcome", { token })).json()) as AssistantOutcome;
     const tenant = await api<Tenant>("POST", "/tenants", { name: "told-of" });
@@ -277,7 +280,7 @@ describe("a change", () => {
     expect(await api<Tenant>("GET", `/tenants/${tenant.id}`)).toMatchObject({ status: "suspended" });
   });
 
-  it("is told of as unknown when the Management API was lost while it ran", async () => {
+  it("is reported as unknown when the Management API was lost while it ran", async () => {
     const tenant = await api<Tenant>("POST", "/tenants", { name: "lost" });
     const { token } = await proposed("patch_tenants_id_status", { id: tenant.id }, { status: "suspended" });
     const direct = testing.management;

@@ -105,7 +105,7 @@ afterAll(async () => {
 });
 
 describe("the relay", () => {
-  it("passes a request and its answer on, with the key as it was pasted, and nothing of the session", async () => {
+  it("passes on a request with the pasted key and its answer, and nothing of the session", async () => {
     answerWith = (response) => {
       const answer = {
         "content-type": "application/json",
@@ -174,7 +174,10 @@ describe("the relay", () => {
     ];
     for (const path of paths) {
       const answer = await post("{}", {}, `/api/relay${path}`);
-      expect([path, answer.status >= 400 && answer.status < 500]).toEqual([path, true]);
+      expect({ path, isClientError: answer.status >= 400 && answer.status < 500 }).toEqual({
+        path,
+        isClientError: true,
+      });
     }
     for (const [method, path] of [
       ["GET", CHAT],
@@ -189,7 +192,7 @@ describe("the relay", () => {
     expect(asked).toHaveLength(before);
   });
 
-  it("is for people who have signed in and are approved, and for writes of the console's own pages", async () => {
+  it("serves only approved people who signed in, and only writes from the console's own pages", async () => {
     const before = asked.length;
     const ann = testing.browser();
     await testing.signIn(ann);
@@ -247,7 +250,7 @@ describe("the relay", () => {
     answerWith = hello;
   });
 
-  it("reads no faster than the browser, and ends the call when the browser leaves, before an answer or in it", async () => {
+  it("reads no faster than the browser, and stops the call when the browser leaves", async () => {
     answerWith = long;
     const { outgoing, incoming } = await begin();
     incoming.pause();

@@ -67,11 +67,11 @@ it("tells admins alone where Grafana is", async () => {
     ((await (await browser.get("/api/session")).json()) as { grafana_url: unknown }).grafana_url;
   const pending = testing.browser();
   await testing.signIn(pending);
-  expect([await grafana(testing.browser()), await grafana(pending), await grafana(await testing.admin())]).toEqual([
-    null,
-    null,
-    "https://grafana.example.org",
-  ]);
+  expect({
+    signedOut: await grafana(testing.browser()),
+    pending: await grafana(pending),
+    admin: await grafana(await testing.admin()),
+  }).toEqual({ signedOut: null, pending: null, admin: "https://grafana.example.org" });
 });
 
 describe("the break-glass admin", () => {
@@ -204,7 +204,10 @@ describe("a person from a provider", () => {
     expect((await patch(user?.id, { status: "active" })).status).toBe(200);
     expect(await codeOf(await browser.get("/api/live/keys"))).toBe("no_tenant");
     expect((await patch(user?.id, { tenant_id: tenant.id })).status).toBe(200);
-    expect([(await browser.get("/api/live/keys")).status, typeof (await address())]).toEqual([200, "string"]);
+    expect({ status: (await browser.get("/api/live/keys")).status, addressType: typeof (await address()) }).toEqual({
+      status: 200,
+      addressType: "string",
+    });
     const audit = (await (await testing.control.request("GET", "/api/v1/audit?entity_type=user")).json()) as object[];
     expect(audit).toMatchObject([
       { action: "update_user", detail: { changed: { tenant_id: [null, tenant.id] } } },
@@ -277,7 +280,7 @@ describe("a person from a provider", () => {
     expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=sign_in_failed"]);
   });
 
-  it("is refused with another state, without the cookie, with that of another provider, or too late", async () => {
+  it("is refused with a forged state, without the cookie, with a stranger's cookie, or too late", async () => {
     const begun = async () => {
       const browser = testing.browser();
       const departure = await browser.get("/auth/oidc/corp");
@@ -316,7 +319,7 @@ describe("a person from a provider", () => {
     expect(why(await replay.get(`${back.pathname}${back.search}`))).toEqual([302, "/sign-in?error=sign_in_failed"]);
   });
 
-  it("is told when the provider is away, and gets in when it is back", async () => {
+  it("is told when the provider is down, and gets in when it is back", async () => {
     testing.provider.away = true;
     const browser = testing.browser();
     expect(why(await browser.get("/auth/oidc/corp"))).toEqual([302, "/sign-in?error=provider_unavailable"]);

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-it("is for its owner alone, with everything in it, whatever it was; what is above and beside is left alone", () => {
+it("makes a folder and all in it private to its owner, and changes nothing outside it", () => {
   const part = join(folder, "part");
   mkdirSync(join(part, "deep/er"), { recursive: true });
   writeFileSync(join(part, "deep/er/file"), "content");
@@ -34,7 +34,7 @@ it("is for its owner alone, with everything in it, whatever it was; what is abov
   makePrivate(part);
   expect(["part", "part/deep", "part/deep/er"].map((name) => mode(join(folder, name)))).toEqual(["700", "700", "700"]);
   expect(["part/deep/er/file", "part/program"].map((name) => mode(join(folder, name)))).toEqual(["600", "600"]);
-  expect([mode(folder), mode(join(folder, "beside"))]).toEqual(["755", "644"]);
+  expect({ folder: mode(folder), beside: mode(join(folder, "beside")) }).toEqual({ folder: "755", beside: "644" });
   expect(readFileSync(join(part, "deep/er/file"), "utf8")).toBe("content");
 });
 

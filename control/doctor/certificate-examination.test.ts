@@ -76,7 +76,7 @@ it("of PostgreSQL are seen within its own protocol", async () => {
   expect(await looked(plain, "postgres")).toMatchObject({ state: "failure", detail: expect.stringContaining("TLS") });
 });
 
-it("of what does not speak TLS, listens no more or never answers are failures within their time", async () => {
+it("are failures within their time when the server speaks no TLS, is gone or never answers", async () => {
   const plain = await listening(createTcpServer((socket) => socket.once("data", () => socket.end("HTTP/1.1 400\r\n"))));
   expect(await looked(plain)).toMatchObject({ state: "failure", check: "certificate" });
   const gone = createTcpServer();

@@ -273,7 +273,7 @@ describe("one cause", () => {
   });
   const outbox = control.failure("lag", "cannot read", "", { symptomOf: ["database", "its database"] });
 
-  it("is told once, by what is nearest to it, with no more than a finding has", () => {
+  it("is reported once, by the nearest finding, with no more than a finding has", () => {
     const away = failure("reachable", "does not answer", "");
     expect(oneForEachCause([behind, outbox, away])).toEqual([away]);
     expect(oneForEachCause([behind, outbox]).map(({ detail }) => detail)).toEqual(["does not reach its database"]);

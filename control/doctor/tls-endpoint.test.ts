@@ -147,7 +147,7 @@ it("are not looked at where the driver uses none", () => {
     expect(tlsEndpointOf(urlOf(current, "localhost", query))).toBeNull();
 });
 
-it("of an authority whose file is missing are told once, by the database", async () => {
+it("of an authority whose file is missing are reported once, by the database", async () => {
   const url = urlOf(current, "localhost", "sslmode=verify-full&sslrootcert=/nowhere/ca.pem");
   expect(tlsEndpointOf(url)).toBeNull();
   const [examined] = await runExaminations([databaseExamination(url, WITHIN_MS)], WITHIN_MS);

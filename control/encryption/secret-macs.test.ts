@@ -116,7 +116,7 @@ describe("a restore", () => {
     });
   });
 
-  it("of an older file has the secrets at their addresses of then: the file is whole and its MACs match", async () => {
+  it("of an older file restores the secrets at their old addresses, because its MACs match", async () => {
     const older = structuredClone(scene.file);
     const one = `/api/v1/models/${scene.model("single").id}`;
     const moved = { upstream_model: "single", api_base: "https://two.example/v1", api_key: SECRETS.model };
@@ -162,7 +162,7 @@ describe("endpoints of a model that is here and not in the scene.file", () => {
     expect(await scene.held()).toMatchObject({ heir: { enabled: false }, own: { secret: null, enabled: false } });
   });
 
-  it("are restored disabled where they would send another model's credential, even to their old address", async () => {
+  it("are restored disabled with another model's credential, even at their old address", async () => {
     await scene.restored(scene.file);
     const { id } = scene.model("single");
     const { warnings } = await scene.restored(only({ ...scene.endpoint("heir"), model_id: id }));
@@ -199,7 +199,7 @@ it("a file without macs, foreign or old, is restored with one warning", async ()
   expect((await scene.restored({ ...scene.file, data: secretless })).warnings).toEqual([]);
 });
 
-it("secrets that cannot be opened are all refused, each named by its entry, and nothing is written", async () => {
+it("refuses all secrets that cannot be opened, names each by its entry and writes nothing", async () => {
   const another = await importSealKey(newEncryptionKey());
   scene.model("single").api_key = await seal("k", another);
   scene.mcp().auth_header = "enc:v1:AAAA";

@@ -66,7 +66,7 @@ it("queries when it is time, and at once when it is switched on or the server ch
   answerWatts(900);
   scene.settings = { ...scene.settings, enabled: false };
   await scene.poll.run(START_MS);
-  expect({ asked: server.asked.length, reading: scene.reading }).toEqual({ asked: 0, reading: null });
+  expect({ askedCount: server.asked.length, reading: scene.reading }).toEqual({ askedCount: 0, reading: null });
   scene.settings = { ...scene.settings, enabled: true };
   await scene.poll.run(START_MS);
   expect(scene.reading).toEqual({ cluster_watts: 900, node_count: 2, read_at_ms: START_MS, error: null });
@@ -120,7 +120,7 @@ it("queries again at the next run when the store did not take the reading", asyn
   expect(scene.reading).toMatchObject({ cluster_watts: 900, read_at_ms: START_MS + 1000 });
 });
 
-it("queries at once when the clock was set back, and goes on by the new time", async () => {
+it("queries at once when the clock was set back, and continues on the new time", async () => {
   const scene = new Scene();
   answerWatts(900);
   await scene.poll.run(START_MS);

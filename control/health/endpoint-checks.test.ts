@@ -15,7 +15,7 @@ afterAll(async () => {
   await scene.close();
 });
 
-it("every endpoint shows its last check, and the model's health lists the checks of all of them", async () => {
+it("every endpoint shows its last check, and the model's health lists all of them", async () => {
   const model = await scene.model({ api_base: "" });
   const good = await scene.endpoint(model, "good", `${scene.upstream.url}/v1`);
   const bad = await scene.endpoint(model, "bad");

@@ -106,7 +106,7 @@ describe("alerts of health", () => {
     );
   });
 
-  it("are not raised in maintenance or while they are off, and are raised when an outage lasts longer than that", () => {
+  it("are not raised in maintenance or while they are off, but once an outage outlasts that", () => {
     fc.assert(
       fc.property(state, outcome, rules, (before, found, each) => {
         if (each.alertsEnabled && !each.inMaintenance) return;
@@ -157,7 +157,7 @@ describe("configuration", () => {
     );
   });
 
-  it("that changes during an outage keeps one alert per outage, and one per recovery after a raised alert", () => {
+  it("raises one alert per outage and one recovery per alert, however it changes meanwhile", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), (events, failureThreshold) => {
         let now = UNKNOWN_HEALTH;

@@ -86,7 +86,7 @@ describe("the health of a model", () => {
     }));
     await control.connection.db.insert(modelHealthChecks).values(checks);
     const shown = (await send<ModelHealthDetail>("GET", `${path}/health`)).checks.map((check) => Number(check.message));
-    expect([shown.length, shown[0], shown.at(-1)]).toEqual([50, 59, 5]);
+    expect({ count: shown.length, first: shown[0], last: shown.at(-1) }).toEqual({ count: 50, first: 59, last: 5 });
     expect(shown.some((at) => at % 10 === 0)).toBe(false);
   });
 

@@ -76,7 +76,7 @@ describe("a request that was served", () => {
     expect(probes()).toBe(1);
   });
 
-  it("proves nothing when it began before the model was last found unwell, or when another upstream served it", async () => {
+  it("proves nothing when it started before the last failed check or another upstream served it", async () => {
     const model = await known();
     scene.answers = { completions: { status: 500 } };
     expect(await checked(model)).toMatchObject({ status: "degraded" });

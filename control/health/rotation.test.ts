@@ -115,7 +115,7 @@ describe("endpoints", () => {
     expect(scene.alerts(model)).toEqual([]);
   });
 
-  it("are checked at once when they get another credential or are switched on, and are in rotation when checks are off", async () => {
+  it("are checked at once after a new credential or enabling, and in rotation without checks", async () => {
     const model = await scene.model({ api_base: "", health: { failure_threshold: 1 } });
     const { id } = await scene.endpoint(model, "e", `${scene.upstream.url}/v1`);
     const path = `/models/${model.id}/endpoints/${id}`;

@@ -51,15 +51,18 @@ describe.each(PROTOCOLS)("the store over the %s protocol", (_, start) => {
     expect(await store.get(["key:1", "key:2", "model:m", "key:none"])).toEqual([odd, "12", "{}", null]);
     expect(await store.indexedModels()).toEqual(["m"]);
     await store.put([{ hotKey: "model:m", text: null }]);
-    expect({ get: await store.get(["model:m"]), indexedModels: await store.indexedModels() }).toEqual({
-      get: [null],
+    expect({ copies: await store.get(["model:m"]), indexedModels: await store.indexedModels() }).toEqual({
+      copies: [null],
       indexedModels: [],
     });
   });
 
   it("reserves a name once", async () => {
     const { store } = started;
-    expect([await store.claim("c", 60), await store.claim("c", 60)]).toEqual([true, false]);
+    expect({ first: await store.claim("c", 60), again: await store.claim("c", 60) }).toEqual({
+      first: true,
+      again: false,
+    });
   });
 
   it("lists names, announces changes, and reads what cells report", async () => {

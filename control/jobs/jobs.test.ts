@@ -84,7 +84,6 @@ it("runs an hourly job soon after the start, and again within a minute when it f
     expect(turns).toBe(3);
   } finally {
     await stop();
-    vi.useRealTimers();
   }
 });
 
@@ -112,6 +111,5 @@ it("runs a job of one replica only while it holds its lease, others always", asy
     expect(turns).toEqual({ one: 1, each: 3 });
   } finally {
     await stop();
-    vi.useRealTimers();
   }
 });

@@ -78,7 +78,7 @@ test("a process that ends after its write committed leaves the answer behind", a
   });
 });
 
-test("a process that ends before its write committed holds the key for a minute, and is too late after it", async () => {
+test("a process that stops before its write commits holds the key for a minute, then loses it", async () => {
   const wake = Promise.withResolvers<undefined>();
   const late = runOnce(control.ctx, k, scope, body, async (ctx) => {
     await wake.promise;

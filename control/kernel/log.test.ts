@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { SECRET_FIELDS } from "../../shared/redaction.ts";
 import { createLog } from "./log.ts";
 
-it("writes no field of the list of secrets, at the top or below, and no credential within a text", () => {
+it("redacts secret fields at any depth and credentials within texts", () => {
   const lines: string[] = [];
   const log = createLog({ write: (line) => void lines.push(line) });
   const fields = Object.fromEntries(SECRET_FIELDS.map((name) => [name, "planted"]));

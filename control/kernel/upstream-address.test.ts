@@ -109,7 +109,7 @@ async function statusOf(control: TestControl, url: string): Promise<number> {
     });
     expect(await records(control)).toBe(before);
   }
-  expect({ url, statuses: statuses.size }).toEqual({ url, statuses: 1 });
+  expect({ url, distinctStatuses: statuses.size }).toEqual({ url, distinctStatuses: 1 });
   return [...statuses][0] ?? 0;
 }
 

@@ -90,7 +90,10 @@ it("answers although the database does not", async () => {
   const app = await metricsOf([], async () => await Promise.reject(new Error("no database")));
   const response = await app.request("/metrics");
   const text = await response.text();
-  expect([response.status, /^gateway_outbox_pending NaN$/m.test(text)]).toEqual([200, true]);
+  expect({ status: response.status, showsNaN: /^gateway_outbox_pending NaN$/m.test(text) }).toEqual({
+    status: 200,
+    showsNaN: true,
+  });
   expect(text).toMatch(/^process_cpu_seconds_total \d/m);
   expect(text).not.toMatch(/ Nan$/m);
 });
@@ -103,17 +106,13 @@ it("is ready while the database answers, whatever else does not", async () => {
     async () => await Promise.reject(new Error("no database")),
     async () => await new Promise<number>(() => undefined),
   ];
-  try {
-    const asking = pendings.map(async (pending) => {
-      const response = await (await metricsOf(cells, pending)).request("/ready");
-      return [response.status, await response.text()];
-    });
-    await vi.advanceTimersByTimeAsync(1000);
-    const away = [503, "the database does not answer"];
-    expect(await Promise.all(asking)).toEqual([[200, "ready"], away, away]);
-  } finally {
-    vi.useRealTimers();
-  }
+  const asking = pendings.map(async (pending) => {
+    const response = await (await metricsOf(cells, pending)).request("/ready");
+    return [response.status, await response.text()];
+  });
+  await vi.advanceTimersByTimeAsync(1000);
+  const away = [503, "the database does not answer"];
+  expect(await Promise.all(asking)).toEqual([[200, "ready"], away, away]);
 });
 
 it("is ready while the runtime of its machine serves, and says what does not", async () => {

@@ -40,13 +40,13 @@ describe("a registered address", () => {
   it("is checked when the connection is made, by what its name resolves to then", async () => {
     const named = sink.url.replace("127.0.0.1", "localhost");
     for (const url of [sink.url, named]) {
-      expect({ url, fetchStatus: await fetchStatus({ url, timeoutMs: 5000, policy: OPEN }) }).toEqual({
+      expect({ url, status: await fetchStatus({ url, timeoutMs: 5000, policy: OPEN }) }).toEqual({
         url,
-        fetchStatus: 200,
+        status: 200,
       });
-      expect({ url, fetchStatus: await fetchStatus({ url, timeoutMs: 5000, policy: LOOPBACK_ALLOWED }) }).toEqual({
+      expect({ url, status: await fetchStatus({ url, timeoutMs: 5000, policy: LOOPBACK_ALLOWED }) }).toEqual({
         url,
-        fetchStatus: 200,
+        status: 200,
       });
       await expect(fetchStatus({ url, timeoutMs: 5000, policy: CLOSED })).rejects.toThrow(/^address blocked$/);
     }

@@ -24,7 +24,7 @@ it("asks for the four lists and nothing else while 1,000 replicas of 200 specs a
   expect(world.broken).toEqual([]);
 });
 
-it("submits a refused row again instead of making new ones, and says once what the scheduler said", async () => {
+it("resubmits a refused row instead of adding rows, and reports the scheduler's error once", async () => {
   const world = new ProvisionerWorld();
   world.addSpec(1, { target_replicas: 3 });
   world.refuses = true;
@@ -35,13 +35,13 @@ it("submits a refused row again instead of making new ones, and says once what t
   world.refuses = false;
   await world.tick();
   expect({
-    rows: world.rows.size,
-    jobs: world.jobs.length,
+    rowCount: world.rows.size,
+    jobCount: world.jobs.length,
     provision_error: [...world.specs.values()][0]?.provision_error,
-  }).toEqual({ rows: 3, jobs: 3, provision_error: null });
+  }).toEqual({ rowCount: 3, jobCount: 3, provision_error: null });
 });
 
-it("gives a job its row although the number was a lost job's, after the scheduler has lost its state", async () => {
+it("gives a job its row after a scheduler reset reused the ID of a lost job", async () => {
   const world = new ProvisionerWorld();
   for (const model of [1, 2]) world.addSpec(model, { target_replicas: 2 });
   await settle(world);
@@ -50,7 +50,7 @@ it("gives a job its row although the number was a lost job's, after the schedule
   const rows = [...world.rows.values()];
   expect(rows.filter(({ state }) => state === "lost").map(({ job_id }) => job_id)).toEqual(["1", "2", "3", "4"]);
   expect(rows.filter(({ state }) => state === "healthy").map(({ job_id }) => job_id)).toEqual(["1", "2", "3", "4"]);
-  expect({ jobs: world.jobs.length, broken: world.broken }).toEqual({ jobs: 4, broken: [] });
+  expect({ jobCount: world.jobs.length, broken: world.broken }).toEqual({ jobCount: 4, broken: [] });
 });
 
 it("cancels a job without a row although its number is a lost row's", async () => {
@@ -81,8 +81,8 @@ it("never submits beyond the failures that a spec allows, until lost rows are go
   expect([...world.specs.values()][0]?.provision_error).toBe("job failed 2 times; clear lost replicas to retry");
   for (const row of world.rows.values()) world.removeRow(row);
   await world.tick();
-  expect({ jobs: world.jobs.length, provision_error: [...world.specs.values()][0]?.provision_error }).toEqual({
-    jobs: 3,
+  expect({ jobCount: world.jobs.length, provision_error: [...world.specs.values()][0]?.provision_error }).toEqual({
+    jobCount: 3,
     provision_error: null,
   });
 });

@@ -61,7 +61,7 @@ it("lists its own jobs and those that are asked for, and nobody else's", async (
   expect((await client.jobs({ ...MINE, ids: new Set(["2"]) })).map(({ id }) => id)).toEqual(["1", "2"]);
 });
 
-it("passes over an entry of somebody else that cannot be read, and holds for one that may be its own", async () => {
+it("skips another owner's unreadable job, and fails on one that may be its own", async () => {
   const double = await startDouble();
   const client = clientOf(double);
   await client.submit({ ...SUBMISSION, job: { comment: "else" } });

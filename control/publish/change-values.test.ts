@@ -70,8 +70,8 @@ it("sends it the values as they are when the change reaches it at last", async (
 
 it("sends it nothing of what is gone", async () => {
   expect((await control.request("DELETE", `/api/v1/models/${model.id}`)).status).toBe(204);
-  expect({ received: received(), items: control.cell.items.at(-1) }).toMatchObject({
+  expect({ received: received(), lastItem: control.cell.items.at(-1) }).toMatchObject({
     received: [],
-    items: { kind: "model", id: "m" },
+    lastItem: { kind: "model", id: "m" },
   });
 });

@@ -104,7 +104,7 @@ describe("publishing", () => {
     expect(text).not.toContain("sk-upstream");
   });
 
-  it("says pending while a cell does not confirm, and goes on until it does", async () => {
+  it("says pending while a cell does not confirm, and retries until it does", async () => {
     control.cell.fail = true;
     const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
     expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({

@@ -34,7 +34,7 @@ async function copies(): Promise<ReadonlyMap<string, string | null>> {
 }
 
 describe("POST /resync", () => {
-  it("writes every copy again, removes what has no record, outdates everything, and says how much of each", async () => {
+  it("rewrites every copy, removes orphans, invalidates everything and returns the counts", async () => {
     const tenant = await send<Tenant>("POST", "/tenants", { name: "t" });
     await send("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 5 });
     await send<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { budget_cost_usd: 1 });
@@ -70,7 +70,7 @@ describe("POST /resync", () => {
     expect(audits.at(-1)).toMatchObject({ action: "resync", entity_type: "gateway", detail: { keys: 2, removed: 2 } });
   });
 
-  it("is 503 without a store, and says pending and counts no budgets without a cell that hears it later", async () => {
+  it("is 503 without a store, and pending with no budgets counted while a cell is unreachable", async () => {
     const tenant = await send<Tenant>("POST", "/tenants", { name: "t" });
     await send("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 5 });
     control.cell.fail = true;

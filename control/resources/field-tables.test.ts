@@ -152,7 +152,7 @@ describe.each(Object.entries(RESOURCES))("the fields of %s", (key, { fields, rec
     const [before, after] = [await rowsOf(from, table, id), await rowsOf(to, table, id)];
     expect(before.size).toBeGreaterThan(0);
     for (const [rowId, row] of before)
-      for (const name of kept) expect([name, after.get(rowId)?.[name]]).toEqual([name, row[name]]);
+      for (const name of kept) expect({ name, value: after.get(rowId)?.[name] }).toEqual({ name, value: row[name] });
   });
 
   it("are in the hot copy where the table says so, as they are stored", async () => {
@@ -166,7 +166,7 @@ describe.each(Object.entries(RESOURCES))("the fields of %s", (key, { fields, rec
       if (copy === null) continue;
       compared.push(row);
       for (const name of Object.keys(fields))
-        if (fields[name]?.hot === true) expect([name, copy[name]]).toEqual([name, row[name]]);
+        if (fields[name]?.hot === true) expect({ name, value: copy[name] }).toEqual({ name, value: row[name] });
     }
     expect(compared.length).toBeGreaterThan(0);
   });

@@ -18,7 +18,7 @@ afterAll(async () => {
   await control.close();
 });
 
-it("rewrites the files of an embedded database once, and again when it failed or something new was sealed", async () => {
+it("rewrites an embedded database once, and again after a failure or a newly sealed secret", async () => {
   const events: unknown[] = [];
   const log = pino({}, { write: (line: string) => void events.push((JSON.parse(line) as { event: string }).event) });
   let rewrites = 0;

@@ -57,7 +57,7 @@ describe("the environment's value of a setting", () => {
     expect(await read(name)).toMatchObject(expected);
   });
 
-  it("is refused with the setting's name like any other body, and does not keep other settings from being saved", async () => {
+  it("is refused by its setting's name like any other body, and other settings are still saved", async () => {
     expect(await seed({ ...ALL, GATEWAY_SLACK_WEBHOOK_URL: "http://169.254.169.254/" })).toEqual({
       saved: ["auto_router"],
       refused: [{ setting: "alerts", reason: "slack_webhook_url resolves to a blocked address" }],

@@ -55,7 +55,7 @@ describe("the secrets that all instances share", () => {
     expect(await known()).toEqual(FIRST);
   });
 
-  it("are changed by an instance that is told so, and those of before are then refused", async () => {
+  it("are replaced by an instance that declares new ones, and the old ones are then refused", async () => {
     await start({ ...FIRST, ...CONSOLE });
     const next = { ...FIRST, GATEWAY_ADMIN_TOKEN: "a2" };
     await start(next, true);

@@ -20,7 +20,11 @@ describe("the buffered log", () => {
     const { log, written, timers, kept } = logWith({ ms: 0 });
     log.event("a", {}, "info");
     log.event("b", {}, "info");
-    expect({ written, timers: timers.length, kept: kept.length }).toEqual({ written: [], timers: 1, kept: 1 });
+    expect({ written, timerCount: timers.length, keptCount: kept.length }).toEqual({
+      written: [],
+      timerCount: 1,
+      keptCount: 1,
+    });
     timers[0]?.();
     await Promise.all(kept);
     expect(written).toEqual([["a", "b"]]);

@@ -36,7 +36,7 @@ function hotIn(roomBytes: number) {
 }
 
 describe("answers in memory", () => {
-  it("make room for newer ones, the least recently used first, and for answers that are being captured", () => {
+  it("are evicted for newer ones and for captures, the least recently used first", () => {
     const { room, keep, names, hot } = hotIn(3 * 2000);
     for (const name of "abc") keep(name);
     expect(room.usedBytes).toBeGreaterThan(3 * BODY_BYTES);
@@ -49,7 +49,7 @@ describe("answers in memory", () => {
     expect(hold.grow(1700)).toBe(true);
     expect({ names: names("d"), usedBytes: room.usedBytes }).toEqual({ names: "", usedBytes: 6000 });
     keep("e");
-    expect({ names: names("e"), grow: hold.grow(1) }).toEqual({ names: "", grow: false });
+    expect({ names: names("e"), hasGrown: hold.grow(1) }).toEqual({ names: "", hasGrown: false });
     hold.close();
     expect(room.usedBytes).toBe(0);
   });
@@ -78,7 +78,7 @@ describe("answers in memory", () => {
     expect({ c: hot.get("c"), usedBytes: room.usedBytes }).toEqual({ c: null, usedBytes: oneBytes });
   });
 
-  it("are removed when the clock went back, and are not kept while the clock is behind the time at which they were stored", () => {
+  it("are removed when the clock goes back, and not kept if they were stored in its future", () => {
     const { state, keep, names, room, hot } = hotIn(1e6);
     keep("a");
     state.nowMs = 999;

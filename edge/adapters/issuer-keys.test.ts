@@ -102,7 +102,11 @@ describe("the keys of a provider", () => {
     const waiting = [keys.current(), keys.current(), keys.refresh(), keys.refresh()];
     gate.resolve({ keys: [] });
     const [one, two, ...renewed] = await Promise.all(waiting);
-    expect([one === two, one !== null, renewed]).toEqual([true, true, [true, true]]);
+    expect({ isShared: one === two, isKeySet: one !== null, renewed }).toEqual({
+      isShared: true,
+      isKeySet: true,
+      renewed: [true, true],
+    });
     expect(loads).toHaveLength(1);
   });
 

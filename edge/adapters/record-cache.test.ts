@@ -34,7 +34,7 @@ describe("a copy in memory", () => {
     expect(cache.staleIfError("a")).toBeNull();
   });
 
-  it("is not read again once it was used while the store was down, but is never used beyond its hour", async () => {
+  it("is not read again after it served an outage, and is never used beyond its hour", async () => {
     const { time, cache } = cacheAt(0);
     await cache.read("a", load("one"), false);
     time.nowMs = STALE_IF_ERROR_MS - 1;
@@ -44,7 +44,7 @@ describe("a copy in memory", () => {
     expect(cache.fresh("a")).toBeNull();
   });
 
-  it("is never kept of an absence", async () => {
+  it("is never kept for a missing record", async () => {
     const { cache } = cacheAt(0);
     expect(await cache.read("a", load(null), false)).toEqual({ record: null, joined: false });
     expect(await cache.read("a", load("made"), false)).toEqual({ record: { text: "made" }, joined: false });
@@ -55,7 +55,7 @@ describe("a copy in memory", () => {
   it("is removed for newer ones above the maximum of bytes", async () => {
     const { cache } = cacheAt(0, 300);
     for (const name of ["a", "b", "c"]) await cache.read(name, load("x".repeat(50)), false);
-    expect([cache.fresh("a"), cache.fresh("c")]).toEqual([null, { text: "x".repeat(50) }]);
+    expect({ a: cache.fresh("a"), c: cache.fresh("c") }).toEqual({ a: null, c: { text: "x".repeat(50) } });
   });
 });
 
@@ -112,7 +112,7 @@ describe("reads at the same time", () => {
     ["they were distrusted", (cache) => cache.distrust()],
     ["a clearing", (cache) => cache.clear()],
   ];
-  it.each(changes)("that began before %s are not joined, and keep nothing", async (_, change) => {
+  it.each(changes)("that started before %s are not joined, and keep nothing", async (_, change) => {
     const { cache } = cacheAt(0);
     const reply = Promise.withResolvers<Note>();
     const reading = cache.read("a", async () => await reply.promise, false);
@@ -141,7 +141,7 @@ describe("a drop", () => {
     expect(cache.drop("a", ({ text }) => text === "z")).toBe(false);
     expect(cache.dropWhere(({ text }) => text === "a")).toBe(true);
     expect(cache.dropWhere(({ text }) => text === "a")).toBe(false);
-    expect([cache.fresh("a"), cache.fresh("b")]).toEqual([null, { text: "b" }]);
+    expect({ a: cache.fresh("a"), b: cache.fresh("b") }).toEqual({ a: null, b: { text: "b" } });
   });
 });
 

@@ -73,7 +73,7 @@ describe("the directory", () => {
   it.each([
     ["nothing", null, ["2 store", "2 memory"], 2],
     ["a copy", keyOf({ disabled: true }), ["1 memory"], 1],
-  ])("does not refuse by %s that a reader found who began earlier", async (_, before, found, asked) => {
+  ])("does not refuse by %s from a read that started earlier", async (_, before, found, asked) => {
     const slow = Promise.withResolvers<string | null>();
     const answers = [slow.promise, Promise.resolve(JSON.stringify(keyOf({ rev: 2 })))];
     let reads = 0;
@@ -84,7 +84,7 @@ describe("the directory", () => {
     slow.resolve(before === null ? null : JSON.stringify(before));
     expect((await early)?.record ?? null).toEqual(before);
     const got = (await Promise.all(late)).map((one) => `${one?.record.rev} ${one?.source}`);
-    expect([new Set(got), reads]).toEqual([new Set(found), asked]);
+    expect({ got: new Set(got), reads }).toEqual({ got: new Set(found), reads: asked });
   });
 
   it("does not treat a failure as absence: copies in memory are used, other records are 503", async () => {
@@ -99,7 +99,7 @@ describe("the directory", () => {
     await expect(known.key("other")).rejects.toMatchObject({ code: "key_store_unavailable" });
   });
 
-  it("reads a second time before it refuses a request, but not when a copy in memory can still be used", async () => {
+  it("retries a failed read before it refuses a request, unless a copy in memory can serve", async () => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     failNext = 1;
@@ -187,7 +187,7 @@ describe("the directory", () => {
     ["tenant", tenantOf().id],
     ["group", "default"],
     ["all", "*"],
-  ] as const)("forgets for good what a newer %s made old", async (kind, id) => {
+  ] as const)("drops for good what a newer %s made outdated", async (kind, id) => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     await known.key("hash");

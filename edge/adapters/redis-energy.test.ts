@@ -38,7 +38,7 @@ class Store {
   }
 }
 
-it("answers terms with their revision, defaults for what was never saved, and null for what cannot be read", async () => {
+it("returns terms with their revision, defaults if never saved, and null if unreadable", async () => {
   const store = new Store();
   expect(await store.energy.terms()).toEqual({
     terms: { enabled: true, usdPerKwh: 0.25, co2GramsPerKwh: 0, pue: 1.2 },
@@ -71,7 +71,7 @@ it("looks for a new reading when five seconds have passed, and once for all conc
   expect(store.reads).toBe(2);
 });
 
-it("uses the last reading while the store is down or its value is invalid, and none before the first", async () => {
+it("keeps the last reading while the store is down or its value invalid, null before any", async () => {
   const store = new Store();
   store.down = true;
   expect(await store.energy.reading()).toBeNull();

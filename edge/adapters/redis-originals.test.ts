@@ -24,7 +24,7 @@ it("keeps nothing that a store would refuse: then no call fails that others need
   expect(store.calls).toEqual([[`set ref:t:aa ${2 ** 31 - 1}`]]);
 });
 
-it("says so when the store fails", async () => {
+it("reports a failure of the store", async () => {
   const store = new CacheStore(0);
   store.isDown = true;
   expect(await new RedisOriginals(store).keep("t", new Map([["aa", "x"]]), 60)).toBe(false);

@@ -2,7 +2,7 @@
  * The response cache over its store: what is sent in one call, what needs no call, and what happens when the store
  * fails (docs/rules/response-cache.md#hits, docs/rules/alerts.md#issues-and-texts).
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
 import { storeKeys } from "../../shared/records.ts";
 import { CacheStore } from "../../test/harness/edge/cache-store.ts";
@@ -65,7 +65,6 @@ beforeEach(() => {
   vi.useFakeTimers();
   store = new CacheStore(START_MS);
 });
-afterEach(() => vi.useRealTimers());
 
 describe("an answer that is stored", () => {
   it("is found unchanged by another isolate, with its time to live", async () => {
@@ -196,7 +195,7 @@ describe("an answer whose request is cut off", () => {
   it.each([
     ["before it has called the store", () => void vi.clearAllTimers()],
     ["while it waits for the store", () => undefined],
-  ])("%s gives its room back at a later lookup, once", async (_, cutOff) => {
+  ])("%s releases its memory once, at a later lookup", async (_, cutOff) => {
     store.answering = new Promise(() => undefined);
     const { put, look, state } = isolate(store);
     put("a");
@@ -215,7 +214,7 @@ describe("an answer whose request is cut off", () => {
 });
 
 describe("lookups", () => {
-  it("are sent at once after a quiet moment, and otherwise together a few ms later, eight in a call", async () => {
+  it("are sent at once after a quiet moment, else together a few ms later, eight per call", async () => {
     const { cache } = isolate(store);
     const first = cache.lookup("t", "first");
     const more = Array.from({ length: 10 }, async (_, at) => await cache.lookup("t", `${at}`));
@@ -224,7 +223,7 @@ describe("lookups", () => {
     expect(store.calls.map((call) => call.length)).toEqual([1, 8, 2]);
   });
 
-  it("are sent although their clock was set back", async () => {
+  it("are sent even if their clock was set back", async () => {
     const { cache } = isolate(store);
     await cache.lookup("t", "a");
     store.nowMs -= 60_000;
@@ -232,7 +231,7 @@ describe("lookups", () => {
     expect(store.calls).toHaveLength(2);
   });
 
-  it("in the call of a request that was cut off are misses, and reported; later ones are answered", async () => {
+  it("that joined a request that was cut off are reported misses; later ones are answered", async () => {
     const { cache, raised } = isolate(store);
     store.answering = new Promise(() => undefined);
     void cache.lookup("t", "lost");

@@ -6,7 +6,7 @@
  * and the store fails and recovers.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
 import { CacheStore } from "../../test/harness/edge/cache-store.ts";
@@ -236,7 +236,7 @@ class Stage {
     ]);
     if ((this.#keys[tenant] as ResolvedKey).disabled) {
       seen.refused += 1;
-      expect([response.status, cached === "hit"]).toEqual([403, false]);
+      expect({ status: response.status, isHit: cached === "hit" }).toEqual({ status: 403, isHit: false });
       return;
     }
     expect(response.status).toBe(200);
@@ -261,7 +261,6 @@ class Stage {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 });
-afterEach(() => vi.useRealTimers());
 
 it("never gives an answer that is another caller's, outdated or expired", async () => {
   await fc.assert(

@@ -1,10 +1,9 @@
 /** Timeouts that end, and that do not blame the other side for the time in which the isolate was busy. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { stallTolerantTimeout, withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 describe("a stall-tolerant timeout", () => {
   beforeEach(() => vi.useFakeTimers());
-  afterEach(() => vi.useRealTimers());
 
   it("ends after its time, unless it is cancelled", async () => {
     const ended: string[] = [];

@@ -10,7 +10,7 @@ describe("months in zones", () => {
     expect(monthOf(newYear, "Atlantis/Nowhere")).toBe("2026-01");
   });
 
-  it("begin and end at local midnight, summer time included", () => {
+  it("start and end at local midnight, summer time included", () => {
     expect(monthBounds(Date.UTC(2026, 2, 20), "Europe/Berlin")).toEqual({
       startMs: Date.UTC(2026, 1, 28, 23),
       endMs: Date.UTC(2026, 2, 31, 22),

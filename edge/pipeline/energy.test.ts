@@ -62,7 +62,7 @@ it("uses the reading of the time when the request ends", async () => {
   expect((await rowOf(world))["energy_wh"]).toBe(0.2);
 });
 
-it("counts nothing of a refusal", async () => {
+it("counts nothing for a refusal", async () => {
   const refused = worldOf(10);
   refused.model = modelOf({ enabled: false, energy_slots_per_node: 10 });
   await run(refused.received());

@@ -127,8 +127,15 @@ it("a body of any JSON is refused, or requests amounts", async () => {
         served += world.requests.length;
         for (const { need, costTokens, estimate, row } of world.requests) {
           const amounts = [...Object.values(need), costTokens, estimate.inputTokens, estimate.outputTokens];
-          expect([amounts, amounts.every(isAmount), isCost(estimate.costUsd)]).toEqual([amounts, true, true]);
-          expect([costTokens > 0, need.termTokens > 0]).toEqual([true, true]);
+          expect({ amounts, areAmounts: amounts.every(isAmount), isCost: isCost(estimate.costUsd) }).toEqual({
+            amounts,
+            areAmounts: true,
+            isCost: true,
+          });
+          expect({ hasCostTokens: costTokens > 0, hasTermTokens: need.termTokens > 0 }).toEqual({
+            hasCostTokens: true,
+            hasTermTokens: true,
+          });
           expectAmounts(row);
         }
         const settled = world.permit.settlement === null ? [] : [world.permit.settlement.row];

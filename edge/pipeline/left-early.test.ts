@@ -27,7 +27,7 @@ describe("a client that leaves", () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it("before its Cell has answered leaves code that receives the answer: a grant without a receiver is billed as used", async () => {
+  it("before its Cell answers keeps a receiver for the grant, which would be billed without one", async () => {
     const world = new TestPipeline();
     const client = new AbortController();
     const received = world.received({ signal: client.signal });

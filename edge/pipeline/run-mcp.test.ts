@@ -1,13 +1,13 @@
 /** Calls to MCP servers from their arrival to their end (docs/rules/mcp.md#calls). */
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { mcpServerOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { runMcp } from "./run-mcp.ts";
 
 // The runtime's own; Node's differs in nothing that matters here.
-vi.stubGlobal("IdentityTransformStream", TransformStream);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
-it("an answer that cannot be given on is 500, with the caller and the server in its row and its count", async () => {
+it("an answer that cannot be relayed is 500, with caller and server in its row and metric", async () => {
   const world = new TestPipeline();
   world.mcpServer = mcpServerOf();
   // An upstream may send any three digits; a Response of 999 cannot be made.

@@ -14,7 +14,7 @@ describe("an undocumented path", () => {
     Object.assign(new TestPipeline(), { upstream: async () => new Response(null, { status: 204 }) });
   const bad = JSON.stringify({ model: "tiny", max_tokens: -1, Model: "huge" });
 
-  it("is served when its body names a registered model, and it is among the paths that are forwarded", async () => {
+  it("is served if its body names a registered model and the path is among those forwarded", async () => {
     expect(await other(served(), "/v1/rerank")).toEqual([204, undefined, undefined]);
     const listed = served();
     listed.passthroughPaths = new Set(["/v1/score"]);

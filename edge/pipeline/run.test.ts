@@ -87,18 +87,18 @@ describe("a failure of the gateway's own", () => {
 });
 
 describe("admission", () => {
-  it("is requested once more after a stale answer; then the store is at fault", async () => {
+  it("is retried once after a stale answer; a second one is the store's fault", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
     const world = new TestPipeline();
     world.answers = [stale, stale];
     expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect({ requests: world.requests.length, forgotten: world.forgotten }).toEqual({
-      requests: 2,
+    expect({ requestCount: world.requests.length, forgotten: world.forgotten }).toEqual({
+      requestCount: 2,
       forgotten: ["key hash"],
     });
   });
 
-  it("queues anew when the Cell is reset while the request waits", async () => {
+  it("queues again when the Cell is reset while the request waits", async () => {
     const world = new TestPipeline();
     const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = [{ verdict: "waiting", permit: lost }];
@@ -106,26 +106,30 @@ describe("admission", () => {
     expect((await answer(world)).status).toBe(404);
     expect({
       disposed: lost.disposed,
-      requests: world.requests.length,
+      requestCount: world.requests.length,
       status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ disposed: true, requests: 2, status_code: 404 });
+    }).toEqual({ disposed: true, requestCount: 2, status_code: 404 });
   });
 
-  it("gives up when every place is lost, and leaves one row in every case", async () => {
+  it("fails when every place is lost, and writes one row in every case", async () => {
     const world = new TestPipeline();
     const lost = () =>
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
     expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect({ requests: world.requests.length, recorded: world.recorded, orphans: world.orphans.length }).toEqual({
-      requests: 10,
+    expect({
+      requestCount: world.requests.length,
+      recorded: world.recorded,
+      orphanCount: world.orphans.length,
+    }).toEqual({
+      requestCount: 10,
       recorded: [],
-      orphans: 1,
+      orphanCount: 1,
     });
     expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
 
-  it("hands a refusal in as a row that may have come before, while the Cell may hold a place for it", async () => {
+  it("reports a refusal as a possible duplicate row while the Cell may hold a place for it", async () => {
     const world = new TestPipeline();
     const received = world.received();
     const { admission } = received.ports;
@@ -202,14 +206,14 @@ describe("a refusal by the budgets", () => {
     });
   });
 
-  it("reports to a client whose estimate can never fit that trying again does not help", async () => {
+  it("tells a client whose estimate can never fit that a retry does not help", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 6 }) });
     world.answers = [refused(world.permit, "token_budget_exceeded", 60_000)];
     expect((await run(world.received())).headers.get("x-should-retry")).toBe("false");
   });
 
-  it("is 403 when a term budget is used up, and hands its row to the Cell when the permit cannot take it", async () => {
+  it("is 403 when a term budget is used up, with its row at the Cell if the permit fails", async () => {
     const world = new TestPipeline();
     world.permit.settleFails = true;
     world.answers = [{ verdict: "waiting", permit: world.permit }];
@@ -262,7 +266,7 @@ describe("an upstream that does not answer", () => {
     expect({ disposed: world.permit.disposed, recorded: world.recorded }).toEqual({ disposed: true, recorded: [] });
   });
 
-  it("hands its row to the Cell when the permit cannot take it", async () => {
+  it("sends its row to the Cell when the permit cannot take it", async () => {
     const world = new TestPipeline();
     world.permit.settleFails = true;
     world.upstream = async () => await Promise.reject(new TypeError("refused"));
@@ -289,9 +293,9 @@ describe("an upstream that does not answer", () => {
     await world.settled();
     expect({
       status: response.status,
-      status_code: adopted.settlement?.row.status_code,
+      rowStatus: adopted.settlement?.row.status_code,
       disposed: adopted.disposed,
-    }).toEqual({ status: 502, status_code: 502, disposed: true });
+    }).toEqual({ status: 502, rowStatus: 502, disposed: true });
     expect({ settlement: world.permit.settlement, orphans: world.orphans }).toEqual({ settlement: null, orphans: [] });
   });
 });

@@ -69,8 +69,8 @@ it("is ended upstream when the slot is lost while it runs, and has its row", asy
     });
   await expect(subCall(call, request, ASKED)).rejects.toMatchObject({ code: "scheduler_unavailable" });
   await world.settled();
-  expect({ upstreamCalls: world.upstreamCalls.length, row: permit.settlement?.row }).toMatchObject({
-    upstreamCalls: 1,
+  expect({ upstreamCallCount: world.upstreamCalls.length, row: permit.settlement?.row }).toMatchObject({
+    upstreamCallCount: 1,
     row: { status_code: 503, admission: "boon" },
   });
 });

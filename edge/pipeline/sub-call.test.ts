@@ -2,7 +2,7 @@
  * A call that the gateway makes while it serves a request leaves one row, whatever happens; one that is not billed leaves
  * none.
  */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { IdentityTransform } from "../../test/harness/edge/pipeline/identity-transform.ts";
@@ -21,7 +21,7 @@ import { NOTHING_KNOWN } from "./call/known.ts";
 import { startCall } from "./call/start-call.ts";
 import { openSubCall, type SubCall, subCall, unbilledCall } from "./sub-call.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const HELPER = modelOf({
   model_name: "helper",
@@ -152,12 +152,12 @@ describe("a sub-call", () => {
     expect(world.rows).toMatchObject([{ status_code: 504, total_tokens: 0 }]);
   });
 
-  it("fails when its Cell is unreachable, and its row may meet one that the Cell has made of it", async () => {
+  it("fails when its Cell is unreachable, and its row may duplicate one of the Cell's", async () => {
     const world = new SubCallWorld();
     world.adopt = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ code: "scheduler_unavailable" });
     expect(world.upstreamCalls).toEqual([]);
-    expect({ orphans: world.orphans.length, rows: world.rows.length }).toEqual({ orphans: 1, rows: 1 });
+    expect({ orphanCount: world.orphans.length, rowCount: world.rows.length }).toEqual({ orphanCount: 1, rowCount: 1 });
     expect(world.rows).toMatchObject([
       { status_code: 503, admission: "rejected", request_type: "tool_loop", cost_usd: 0 },
     ]);
@@ -167,11 +167,11 @@ describe("a sub-call", () => {
     const world = new SubCallWorld();
     world.subPermit.settleFails = true;
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ kind: "answered" });
-    expect({ orphans: world.orphans.length, rows: world.rows.length }).toEqual({ orphans: 1, rows: 1 });
+    expect({ orphanCount: world.orphans.length, rowCount: world.rows.length }).toEqual({ orphanCount: 1, rowCount: 1 });
     expect(world.rows).toMatchObject([{ status_code: 200, cost_usd: 12 }]);
   });
 
-  it("ends when the client of its request leaves before the answer, and is billed at its estimate", async () => {
+  it("is billed at its estimate when the client of its request leaves before the answer", async () => {
     const world = new SubCallWorld();
     const made = await world.make(async (call) => {
       const hanging = hangs(call);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { onlyNamedParts } from "./named-parts.ts";
 
 describe("the parts of a component that are named", () => {
-  test("an import of a component becomes an import of its parts, under the name that the source uses", () => {
+  test("an import of a component becomes an import of its parts under the same name", () => {
     const source = 'import { Dialog as BaseDialog } from "@base-ui/react/dialog";\nBaseDialog.Root;';
     const written = onlyNamedParts(source);
     const [, name, module] = /^import \* as (\w+) from "(.*)";$/m.exec(written) ?? [];

@@ -1,4 +1,4 @@
-/** The Containerfile, where it needs no builder: `npm run test:containers` builds and runs what it describes. */
+/** The Containerfile, where it needs no builder: `npm run test:area -- containers` builds and runs what it describes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import { Interrupted, listenForInterrupts } from "./interruption.ts";
 
-it("aborts at the first interrupt, which may come several times, and ends at once at the second", () => {
+it("aborts at the first interrupt, ignores repeats within a second and exits at the next", () => {
   const source = new EventEmitter();
   const ended: number[] = [];
   let nowMs = 5000;

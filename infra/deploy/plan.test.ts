@@ -17,7 +17,7 @@ describe("the way of a deployment", () => {
     expect(rollbackOf(plan, "staging")).toBe("npx wrangler delete --env staging");
   });
 
-  it("is all at once with an object migration, or when it is not known which one was applied; there is no way back", () => {
+  it("is all at once, with no way back, for an object migration or an unknown earlier one", () => {
     for (const migrationTag of ["v1", null]) {
       const plan = planOf({ ...one, migrationTag }, ["v1", "v2"]);
       expect(plan).toEqual({ way: "whole", reason: "the object migration v2 is applied with it", isFirst: false });
@@ -50,10 +50,10 @@ describe("what is deployed", () => {
     expect(problemOf({ migrationTag: "v2" }, { percentage: 10 })).toBeNull();
     expect(problemOf(nothing, { isFirst: true })).toBeNull();
     // Made by the first secret that was set.
-    expect([
-      problemOf({ ...nothing, exists: true }),
-      problemOf({ ...nothing, exists: true }, { isFirst: true }),
-    ]).toEqual([null, null]);
+    expect({
+      existing: problemOf({ ...nothing, exists: true }),
+      asFirst: problemOf({ ...nothing, exists: true }, { isFirst: true }),
+    }).toEqual({ existing: null, asFirst: null });
   });
 
   it.each([

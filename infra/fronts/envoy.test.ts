@@ -21,10 +21,10 @@ describe("the configuration of Envoy", () => {
     const misplaced = parse(
       read("envoy.yaml").replace(/^ +per_connection_buffer_limit_bytes: 32768$/m, "      admin: {}"),
     ) as unknown;
-    expect([envoyBootstrap.safeParse(wrong).success, envoyBootstrap.safeParse(misplaced).success]).toEqual([
-      false,
-      false,
-    ]);
+    expect({
+      wrong: envoyBootstrap.safeParse(wrong).success,
+      misplaced: envoyBootstrap.safeParse(misplaced).success,
+    }).toEqual({ wrong: false, misplaced: false });
   });
 
   it("leads each name to a cluster that exists, where the gateway listens by default", () => {
@@ -41,7 +41,7 @@ describe("the configuration of Envoy", () => {
     ]);
   });
 
-  it("speaks HTTP/2 outside, ends no answer by itself, and says who connected", () => {
+  it("speaks HTTP/2 outside, ends no answer on its own, and says who connected", () => {
     const tls = chain.transport_socket.typed_config.common_tls_context;
     expect({ alpn_protocols: tls.alpn_protocols, codec_type: manager.codec_type }).toEqual({
       alpn_protocols: ["h2", "http/1.1"],

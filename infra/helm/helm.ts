@@ -3,10 +3,11 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { goProgram, type ProgramCommand } from "../go-program.ts";
 
 const CHART = join(import.meta.dirname, "gateway");
 const VALUES = join(import.meta.dirname, "testing");
-/** Built by Go where there is no `helm`; Go checks it against its public list of checksums. */
+/** Built by Go where there is no `helm`. */
 const HELM_MODULE = "helm.sh/helm/v3/cmd/helm@v3.19.5";
 /** For which Kubernetes the chart is rendered. */
 const KUBERNETES = "1.34.0";
@@ -14,13 +15,10 @@ const KUBERNETES = "1.34.0";
 /** The sets of values in infra/helm/testing. */
 export const RENDERED = ["single", "cluster"] as const;
 
-/** A program with its first arguments. */
-type Command = readonly [program: string, ...first: string[]];
-
 /** How Helm is called here; null when it cannot be. */
-export function helmCommand(): Command | null {
+export function helmCommand(): ProgramCommand | null {
   if (spawnSync("helm", ["version", "--short"]).status === 0) return ["helm"];
-  return spawnSync("go", ["version"]).status === 0 ? ["go", "run", HELM_MODULE] : null;
+  return goProgram(HELM_MODULE);
 }
 
 /** A digest of everything that the chart is rendered from. */
@@ -38,18 +36,18 @@ export function chartDigest(): string {
 }
 
 /** Runs `helm lint --strict` with each set of values. Throws what it finds. */
-export function lintChart(helm: Command): void {
+export function lintChart(helm: ProgramCommand): void {
   for (const name of RENDERED) run(helm, ["lint", "--strict", "--kube-version", KUBERNETES, CHART, ...valuesOf(name)]);
 }
 
 /** The chart as Helm renders it. Throws what Helm says when it cannot. */
-export function renderChart(helm: Command, name: (typeof RENDERED)[number]): string {
+export function renderChart(helm: ProgramCommand, name: (typeof RENDERED)[number]): string {
   const release = ["template", "gw", CHART, "--namespace", "gateway", "--kube-version", KUBERNETES];
   return run(helm, [...release, ...valuesOf(name)]);
 }
 
 /** What Helm says of values that must be refused; null when it renders them. */
-export function refusal(helm: Command, values: readonly string[]): string | null {
+export function refusal(helm: ProgramCommand, values: readonly string[]): string | null {
   const set = values.flatMap((value) => ["--set", value]);
   const args = ["template", "gw", CHART, "--kube-version", KUBERNETES, ...valuesOf("single"), ...set];
   const { status, stderr } = call(helm, args);
@@ -60,12 +58,12 @@ function valuesOf(name: string): readonly string[] {
   return ["--values", join(VALUES, `${name}.values.yaml`)];
 }
 
-function run(helm: Command, args: readonly string[]): string {
+function run(helm: ProgramCommand, args: readonly string[]): string {
   const { status, stdout, stderr } = call(helm, args);
   if (status !== 0) throw new Error(`helm ${args[0]} failed: ${stderr || stdout}`);
   return stdout;
 }
 
-function call([program, ...first]: Command, args: readonly string[]) {
+function call([program, ...first]: ProgramCommand, args: readonly string[]) {
   return spawnSync(program, [...first, ...args], { encoding: "utf8" });
 }

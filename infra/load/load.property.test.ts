@@ -69,7 +69,7 @@ describe("the figures of a load", () => {
     );
   });
 
-  it("are drawn without a number that is none, and without markup from outside", () => {
+  it("are drawn without invalid numbers, and without markup from outside", () => {
     fc.assert(
       fc.property(run, anyText, (one, title) => {
         const svg = loadPlot(loadFigures(one), `<b>&${title}`);

@@ -28,9 +28,9 @@ describe("a cluster", () => {
       advertise: undefined,
       key: KEY,
     });
-    expect({ demo, variables: Object.keys(variables).filter((name) => name.includes("CLUSTER")) }).toEqual({
+    expect({ demo, clusterVariables: Object.keys(variables).filter((name) => name.includes("CLUSTER")) }).toEqual({
       demo: false,
-      variables: [],
+      clusterVariables: [],
     });
     expect(readStackEnv({}, "/srv")).toMatchObject({ cluster: null, demo: true });
   });
@@ -71,7 +71,7 @@ describe("a cluster", () => {
     expect(() => read({ [name]: value })).toThrow(message);
   });
 
-  it("has requests wait for longer than an object may have no owner, by the lease that a test shortens too", () => {
+  it("requires requests to wait longer than an object can lack an owner, by the lease in use", () => {
     const patience = (secs: string, ...more: [boolean?, number?]) =>
       readStackEnv({ ...CLUSTER, GATEWAY_ADMISSION_PATIENCE_SECS: secs }, "/srv", ...more);
     expect(patience("21").cluster).not.toBeNull();

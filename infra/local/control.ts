@@ -141,6 +141,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
           log: (line) => log("control", line),
         },
         guard,
+        config.startTimeoutMs,
       );
       lock.addHolder(child.pid);
       void child.exited.then(() => lock.removeHolder(child.pid));

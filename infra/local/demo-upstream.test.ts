@@ -42,6 +42,9 @@ it("gives the same answer whole and as a stream, with usage when requested", asy
 
 it("refuses what it cannot read", async () => {
   const post = (body: string) => fetch(`${server.url}/v1/chat/completions`, { method: "POST", body });
-  expect([(await post("{")).status, (await post('{"messages":[]}')).status]).toEqual([400, 400]);
+  expect({ malformed: (await post("{")).status, empty: (await post('{"messages":[]}')).status }).toEqual({
+    malformed: 400,
+    empty: 400,
+  });
   expect((await fetch(`${server.url}/v1/other`)).status).toBe(404);
 });

@@ -54,7 +54,7 @@ describe("readStackEnv", () => {
     expect(config.variables).not.toHaveProperty("GATEWAY_ADMIN_TOKEN");
   });
 
-  it("listens beyond this machine for the admin plane only with a token that was chosen, or when configured so", () => {
+  it("opens the admin plane to other machines only with a chosen token or by configuration", () => {
     expect(read({ GATEWAY_ADMIN_TOKEN: "chosen-by-somebody" })).toMatchObject({
       admin: { host: "0.0.0.0", port: 9180 },
       metrics: { host: "0.0.0.0", port: 9091 },
@@ -76,7 +76,7 @@ describe("readStackEnv", () => {
     expect(read({ GATEWAY_CLICKHOUSE_URL: "https://h:8443" }).clickhouseUrl).toBe("https://h:8443");
   });
 
-  it("reads the files of a certificate from the working folder, and passes their names on to nobody", () => {
+  it("resolves certificate files against the working folder and passes their names to nobody", () => {
     const { tls, variables } = read({ GATEWAY_TLS_CERT_FILE: "tls/full.pem", GATEWAY_TLS_KEY_FILE: "/run/key.pem" });
     expect(tls).toEqual({ certFile: "/srv/gateway/tls/full.pem", keyFile: "/run/key.pem" });
     expect({ tls: read({}).tls, variables }).toEqual({ tls: null, variables: {} });
@@ -97,12 +97,20 @@ describe("readStackEnv", () => {
       expect(read(text === undefined ? {} : { GATEWAY_WORKERS: text }).workers).toBe(workers);
   });
 
+  it("lets a part take 300 s until it is ready, or as long as GATEWAY_START_TIMEOUT_SECS says", () => {
+    const given = read({ GATEWAY_START_TIMEOUT_SECS: " 20 " }).startTimeoutMs;
+    expect({ usual: read({}).startTimeoutMs, given }).toEqual({ usual: 300_000, given: 20_000 });
+  });
+
   it.each([
     ["GATEWAY_WORKERS", "0"],
     ["GATEWAY_WORKERS", "257"],
     ["GATEWAY_WORKERS", "-1"],
     ["GATEWAY_WORKERS", "1.5"],
     ["GATEWAY_WORKERS", "many"],
+    ["GATEWAY_START_TIMEOUT_SECS", "0"],
+    ["GATEWAY_START_TIMEOUT_SECS", "1.5"],
+    ["GATEWAY_START_TIMEOUT_SECS", "86401"],
     ["GATEWAY_PROXY_LISTEN", "8080"],
     ["GATEWAY_ADMIN_LISTEN", "host:65536"],
     ["GATEWAY_METRICS_LISTEN", "a:b:1"],

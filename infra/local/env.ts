@@ -51,6 +51,8 @@ export interface StackConfig {
    * (docs/rules/local-stack.md#several-processes).
    */
   readonly workers: number;
+  /** How long a part may take until it is ready, before its start has failed. */
+  readonly startTimeoutMs: number;
   /** Null: this machine is on its own. */
   readonly cluster: ClusterConfig | null;
   /** Every variable of the gateway and its console that is set; passed to the parts. */
@@ -106,6 +108,22 @@ const workers = z
     return z.NEVER;
   });
 
+const START_TIMEOUT_MAX_SECS = 86_400;
+
+const startTimeoutSecs = z
+  .string()
+  .optional()
+  .transform((text, context): number => {
+    const value = text?.trim() ?? "300";
+    const secs = /^\d+$/.test(value) ? Number(value) : 0;
+    if (secs >= 1 && secs <= START_TIMEOUT_MAX_SECS) return secs;
+    context.addIssue({
+      code: "custom",
+      message: `must be a whole number of seconds from 1 to ${START_TIMEOUT_MAX_SECS}`,
+    });
+    return z.NEVER;
+  });
+
 const urlOf = (protocols: readonly string[], wanted: string) =>
   z
     .string()
@@ -152,6 +170,7 @@ const schema = z.object({
   GATEWAY_DEMO: flag(false),
   GATEWAY_DASHBOARD: flag(true),
   GATEWAY_WORKERS: workers,
+  GATEWAY_START_TIMEOUT_SECS: startTimeoutSecs,
 });
 
 /** Names that the gateway and its console read. */
@@ -208,6 +227,7 @@ export function readStackEnv(
     demo: variables["GATEWAY_DEMO"] === undefined ? cluster === null : value.GATEWAY_DEMO,
     dashboard: value.GATEWAY_DASHBOARD,
     workers: value.GATEWAY_WORKERS,
+    startTimeoutMs: value.GATEWAY_START_TIMEOUT_SECS * 1000,
     cluster,
     variables: Object.fromEntries(
       Object.entries(variables).filter(

@@ -148,7 +148,7 @@ it("takes no new connection while it drains, and keeps the open ones", async () 
   await expect.poll(() => answer.text).toBe("last words");
 });
 
-it("spreads connections over the processes behind it: the next goes where the fewest are open, and equal ones take turns", async () => {
+it("sends each connection to the process with the fewest open, taking turns among equals", async () => {
   const accepted = [0, 1, 2].map((): net.Socket[] => []);
   const targets = await Promise.all(
     accepted.map(async (sockets) => {

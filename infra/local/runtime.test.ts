@@ -45,7 +45,7 @@ it("stops the start for a variable that the Worker would refuse, by its name", a
   }
 });
 
-it("passes no jurisdiction to the runtime of one machine, and leaves an unreadable list for the check", () => {
+it("passes no jurisdiction to the runtime of one machine, and leaves an unreadable list as is", () => {
   const plan = { cell: "local", url: "https://gateway.example", continents: ["EU"] };
   const GATEWAY_CELLS = JSON.stringify([{ ...plan, jurisdiction: "eu" }]);
   expect(JSON.parse(bindings({ GATEWAY_CELLS })["GATEWAY_CELLS"] ?? "")).toEqual([{ ...plan, colos: [] }]);

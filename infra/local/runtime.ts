@@ -152,6 +152,7 @@ export async function startRuntime(
     built: how.built,
     cluster: config.cluster === null ? null : { ...config.cluster, timeDivisor: how.clusterTimeDivisor ?? 1 },
     guard,
+    startTimeoutMs: config.startTimeoutMs,
     log: (line) => log("workerd", line),
   });
   // A developer may stop the Worker at a breakpoint.

@@ -46,7 +46,7 @@ describe("the digests of shared secrets", () => {
     expect(Object.keys(read({ ...SECRETS, dashboard: false })).filter((name) => name.startsWith("DASH"))).toEqual([]);
   });
 
-  it("differ for a secret that differs or is not set, and for no other; with another key of the cluster all do", () => {
+  it("differ only for a secret that differs or is unset, and all differ with another cluster key", () => {
     expect(differing(SECRETS, { ...SECRETS, variables: { ...SECRETS.variables } })).toEqual([]);
     expect(differing(SECRETS, { ...SECRETS, adminToken: "another" })).toEqual(["GATEWAY_ADMIN_TOKEN"]);
     expect(differing(SECRETS, { ...SECRETS, internalToken: undefined })).toEqual(["GATEWAY_INTERNAL_TOKEN"]);

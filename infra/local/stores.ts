@@ -84,6 +84,7 @@ export async function startClickhouse(context: StackContext): Promise<RunningCli
           log: (line) => log("clickhouse", line),
         },
         guard,
+        config.startTimeoutMs,
       );
       lock.addHolder(child.pid);
       void child.exited.then(() => lock.removeHolder(child.pid));

@@ -63,6 +63,7 @@ export async function prepareWrangler(options: WorkerdOptions): Promise<StartWor
         cwd: ROOT,
       },
       options.guard,
+      options.startTimeoutMs,
     );
     return { child, port: Number((await child.ready)["port"]), cellPorts: new Map(), inspectorPort: null };
   };

@@ -1,5 +1,5 @@
 /**
- * What a release does to the changelog: the entries of "Unreleased" become the section of the new version. Pure.
+ * What a release does with the changelog: the entries of "Unreleased" become the section of the new version, and its text. Pure.
  */
 
 const UNRELEASED = "Unreleased";
@@ -22,6 +22,14 @@ export function releasedChangelog(text: string, version: string): string {
   if (changelogSection(text, version) !== undefined)
     throw new Error(`CHANGELOG.md: there is a section ${version} already; choose the next version`);
   return text.replace(new RegExp(`^## ${UNRELEASED}$`, "m"), `## ${UNRELEASED}\n\n## ${version}`);
+}
+
+/** The text of the release with a tag: the entries of its version. Throws when the tag is another version's, or there are none. */
+export function releaseNotes(text: string, version: string, tag: string): string {
+  if (tag !== `v${version}`) throw new Error(`the tag is ${tag}, and the version in package.json ${version}`);
+  const entries = changelogSection(text, version);
+  if (entries === undefined || entries === "") throw new Error(`CHANGELOG.md: the section "${version}" has no entry`);
+  return entries;
 }
 
 function sectionsOf(text: string): readonly { readonly heading: string; readonly body: string }[] {

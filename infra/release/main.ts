@@ -1,12 +1,13 @@
 /**
  * The steps of `npm version <next>` (docs/upgrades.md#releases), run by npm: `check` before the version changes, `write` after
- * it, with the new version in `package.json`. Exit code 1 with one line when a release cannot be made.
+ * it, with the new version in `package.json`. `notes <tag>` prints the text of the release with that tag; it needs no package.
+ * Exit code 1 with one line when a release cannot be made.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readVersion } from "../../control/kernel/build-info.ts";
 import { chartDigest } from "../helm/helm.ts";
-import { releasedChangelog } from "./changelog.ts";
+import { releasedChangelog, releaseNotes } from "./changelog.ts";
 import { chartFiles, chartVersion, versionPattern } from "./chart-version.ts";
 import { dataFolderFixture, RELEASED_WORKER_FACTS } from "./fixture-path.ts";
 
@@ -37,11 +38,17 @@ function write(): void {
   for (const path of files) writeFileSync(path, readFileSync(path, "utf8").replace(digest, chartDigest()));
 }
 
-const STEPS: Readonly<Record<string, () => void>> = { check, write };
+function notes(): void {
+  process.stdout.write(
+    `${releaseNotes(readFileSync(CHANGELOG, "utf8"), readVersion(), process.argv[3] ?? "missing")}\n`,
+  );
+}
+
+const STEPS: Readonly<Record<string, () => void>> = { check, write, notes };
 
 try {
   const step = STEPS[process.argv[2] ?? ""];
-  if (step === undefined) throw new Error("usage: infra/release/main.ts check|write");
+  if (step === undefined) throw new Error("usage: infra/release/main.ts check|write|notes <tag>");
   step();
 } catch (error) {
   process.stderr.write(`release: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -1,6 +1,6 @@
 /**
  * The units of systemd: each starts a service of infra/containers with rights as few as it can have, and with secrets that exist.
- * `npm run test:containers` has systemd itself verify them, where it is installed.
+ * `npm run test:area -- containers` has systemd itself verify them, where it is installed.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
   for (const line of readFileSync(join(import.meta.dirname, unit), "utf8").split("\n")) {
     if (/^(#.*|\[(Unit|Service|Install)\]|)$/.test(line)) continue;
     const at = line.indexOf("=");
-    expect([unit, line, at > 0]).toEqual([unit, line, true]);
+    expect({ unit, line, isSetting: at > 0 }).toEqual({ unit, line, isSetting: true });
     const name = line.slice(0, at);
     found.set(name, [...(found.get(name) ?? []), line.slice(at + 1)]);
   }

@@ -4,7 +4,7 @@ import { apportion } from "./apportion.ts";
 import { apportionByClass } from "./apportion-by-class.ts";
 
 describe("shares of classes", () => {
-  it("are those of their members one by one", () => {
+  it("equal those of their members", () => {
     const classOf = fc.record({
       weight: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constantFrom(1, 50, 100, 300, 1000, 1_000_000)),
       members: fc.integer({ min: 1, max: 12 }),

@@ -75,7 +75,7 @@ describe("entitlements", () => {
     );
   });
 
-  it("give nothing to a tenant whose group is not there", () => {
+  it("give nothing to a tenant without an existing group", () => {
     const { tenants } = entitledSlots({
       algorithm: "hierarchical",
       maxInFlight: 8,

@@ -29,7 +29,7 @@ describe("an indexed heap", () => {
           }
           const expected = [...present].toSorted(order);
           expect([...heap.inOrder()]).toEqual(expected);
-          expect({ peek: heap.peek(), heap: heap.size }).toEqual({ peek: expected[0], heap: expected.length });
+          expect({ first: heap.peek(), size: heap.size }).toEqual({ first: expected[0], size: expected.length });
         }
       }),
     );

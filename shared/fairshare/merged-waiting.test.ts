@@ -51,8 +51,8 @@ describe("the queues of several cells", () => {
   it("are cut to the 1000 that have waited longest", () => {
     const many = Array.from({ length: 1200 }, (_, at) => queueOf({ tenant_id: `t${at}`, oldest_wait_ms: at }));
     const merged = mergedWaiting([many]);
-    expect({ merged: merged.length, oldest_wait_ms: merged.at(-1)?.oldest_wait_ms }).toEqual({
-      merged: 1000,
+    expect({ mergedCount: merged.length, oldest_wait_ms: merged.at(-1)?.oldest_wait_ms }).toEqual({
+      mergedCount: 1000,
       oldest_wait_ms: 200,
     });
   });

@@ -86,7 +86,7 @@ describe("keywords", () => {
     expect(redact([keyword], text)).toBe(expected);
   });
 
-  it("are told by their place in the policy", () => {
+  it("are named by their place in the policy", () => {
     const matches = scanFor(["", "b", "a"]).scanTexts([{ text: "a b", user: false }]);
     expect(matches.map(({ label, spans }) => [label, spans])).toEqual([
       ["ban_keywords[2]", [{ text: 0, start: 0, end: 1 }]],

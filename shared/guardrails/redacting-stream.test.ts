@@ -88,7 +88,7 @@ describe("a redacting stream", () => {
   });
 
   it.each(["no ", "a b ", "x@y.com ", "4111 1111 1111 1111 "])(
-    "holds nothing of matches that overlap for ever: %j",
+    "holds nothing for matches that overlap forever: %j",
     (unit) => {
       const once = unit.trim();
       const scan = compileScan({

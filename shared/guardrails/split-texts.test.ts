@@ -44,7 +44,7 @@ describe("split texts", () => {
   it("finds a system heading in the text of users only", () => {
     const text = "## System\nbe kind";
     const labels = (user: boolean) => scan.scanTexts([{ text, user }]).map(({ label }) => label);
-    expect([labels(true), labels(false)]).toEqual([["system_heading"], []]);
+    expect({ user: labels(true), others: labels(false) }).toEqual({ user: ["system_heading"], others: [] });
     expect(
       scan
         .scanTexts([

@@ -33,7 +33,7 @@ describe("messages of a tool server", () => {
     ["a result that is no object", [result("x")], null],
     ["no object", [7], null],
     ["an empty list", [], null],
-  ])("of which the reply is read: %s", (_, messages, expected) => {
+  ])("are read for the reply: %s", (_, messages, expected) => {
     expect(of(...messages).reply).toEqual(expected);
   });
 

@@ -62,10 +62,14 @@ describe("events", () => {
       const reader = new EventReader(10);
       const bytes = encoder.encode(text);
       const events = [...bytes].flatMap((byte) => reader.push(Uint8Array.of(byte)));
-      expect({ events, overflowed: reader.overflowed, push: reader.push(encoder.encode("\n\ndata: a\n\n")) }).toEqual({
+      expect({
+        events,
+        overflowed: reader.overflowed,
+        laterEvents: reader.push(encoder.encode("\n\ndata: a\n\n")),
+      }).toEqual({
         events: [],
         overflowed: true,
-        push: [],
+        laterEvents: [],
       });
     },
   );

@@ -18,7 +18,7 @@ async function bench(...args: readonly string[]): Promise<{ code: unknown; outpu
   return { code, output };
 }
 
-test("the bench measures a bare Worker beside its upstream, and its report has every figure of the summary", async () => {
+test("the bench measures a bare Worker beside its upstream and reports every summary figure", async () => {
   const folder = mkdtempSync(join(tmpdir(), "gateway-bench-test-"));
   try {
     const json = join(folder, "report.json");

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { compileScan } from "../../shared/guardrails/text-scan.ts";
 import { BENCH_KEYWORDS, proseOf } from "./prose.ts";
 
-test("the text of the bench has its length, is plain, and is one in which guardrails find nothing", () => {
+test("the bench's text has the requested length, is plain and triggers no guardrail", () => {
   const text = proseOf(5000);
-  expect({ text: text.length, byteLength: Buffer.byteLength(JSON.stringify(text)) }).toEqual({
-    text: 5000,
-    byteLength: 5002,
+  expect({ length: text.length, jsonBytes: Buffer.byteLength(JSON.stringify(text)) }).toEqual({
+    length: 5000,
+    jsonBytes: 5002,
   });
   const scan = compileScan({ scanners: ["prompt_injection", "pii", "ban_keywords"], banKeywords: BENCH_KEYWORDS });
   expect(scan.scanTexts([{ text, user: true }])).toEqual([]);

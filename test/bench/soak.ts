@@ -2,7 +2,7 @@
  * `npm run bench:soak [-- --minutes 10 --json FILE]`: whether the gateway's memory and throughput stay the same under a
  * continuous load of whole answers and streams in turns, as fast as they come. Reports the memory of the runtime over time,
  * its slope after the first two minutes, and the throughput of the first and of the last minutes; a failed request or a
- * lost row makes it void. `npm run test:soak` is the one that can fail: there clients and upstreams leave at random, and
+ * lost row makes it void. `npm run test:area -- soak` is the one that can fail: there clients and upstreams leave at random, and
  * slots are counted.
  */
 import { writeFileSync } from "node:fs";

@@ -67,7 +67,7 @@ describe("the summary", () => {
     });
   });
 
-  test("holds the gain of several Worker processes, and their CPU time in the process with the objects", () => {
+  test("holds the speedup of several Worker processes and the CPU time of the object process", () => {
     const many = measured([
       sample("workers-many", "front", 0, 1000, 8),
       sample("workers-many", "workers", 0, 2000, 4),
@@ -83,7 +83,7 @@ describe("the summary", () => {
     }).toEqual({ workers_over_one_process_one_tenant: null, object_process_cpu_ms_one_tenant: null });
   });
 
-  test("holds the CPU time with policies that are off, relative to that without policies in the same round", () => {
+  test("holds the CPU time with disabled policies relative to none in the same round", () => {
     const off = measured([
       sample("guardrails", "governed", 0, 1000, 1),
       sample("guardrails", "switched-off", 0, 800, 1),
@@ -123,7 +123,7 @@ test("figures count the requests of the warm-up, because they leave rows", () =>
   expect(governed?.cpuMsPerRequest?.min).toBeCloseTo(1);
 });
 
-test("the memory of a waiting request is what one more of them adds, without what the first crowd leaves", () => {
+test("the memory per waiting request is what each further one adds to the first crowd's", () => {
   const none = new Float64Array();
   const times = { latencyMs: new Float64Array([1]), firstMs: none, addedGapMs: none, longestGapMs: 0 };
   const result = { sent: 1, endedWell: 1, elapsedMs: 1, failures: {}, ...times };

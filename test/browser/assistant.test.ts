@@ -36,7 +36,7 @@ const propose = (change: string, { id }: Tenant, body?: object) => ({
   propose_change: { change, parameters: { id }, body },
 });
 
-it("says how it gets a model, reads at once, and changes by a click alone, as the person who clicks", async () => {
+it("explains how it gets a model, reads at once and changes only on a click, as that person", async () => {
   const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `asked-${randomUUID()}` });
   const visit = await fixture.open({ as: "admin" });
   const { page } = visit;
@@ -62,9 +62,9 @@ it("says how it gets a model, reads at once, and changes by a click alone, as th
   expect(await card.getByRole("row").allTextContents()).toEqual(["FieldNowThen", 'status"active""suspended"']);
   await page.getByText("read [", { exact: false }).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
-  expect({ status: (await tenantNow(tenant)).status, audits: (await audits(tenant.id)).length }).toEqual({
+  expect({ status: (await tenantNow(tenant)).status, auditCount: (await audits(tenant.id)).length }).toEqual({
     status: "active",
-    audits: 1,
+    auditCount: 1,
   });
 
   await card.getByRole("button", { name: "Run" }).click();
@@ -159,7 +159,7 @@ it("shows what others have written as text, and does nothing of what it says", a
   expect((await audits(tenant.id)).map(({ action }) => action)).toEqual(["create_tenant"]);
 });
 
-it("measures what it proposes to measure after a click alone, as the person who clicks, within the bounds of the settings", async () => {
+it("runs a proposed benchmark only on a click, as that person, within the settings' limits", async () => {
   const name = `${BRAIN}-proposed`;
   await fixture.gateway.must("POST", "/models", { model_name: name, model_type: "chat", api_base: model.url });
   await fixture.gateway.must("PUT", "/settings/assistant", { brain_model: name });

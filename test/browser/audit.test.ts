@@ -44,7 +44,7 @@ it("shows old and new of a change, narrows to an object, and hands out the same 
   const before = page.url();
   await what.fill("dropped");
   await page.keyboard.press("Escape");
-  expect({ inputValue: await what.inputValue(), url: page.url() }).toEqual({ inputValue: "", url: before });
+  expect({ value: await what.inputValue(), url: page.url() }).toEqual({ value: "", url: before });
   await what.fill("create_tenant");
   await page.keyboard.press("Enter");
   await row.waitFor({ state: "detached" });

@@ -261,7 +261,7 @@ async function enter(page: Page, field: string, value: string): Promise<void> {
 }
 
 describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
-  it("that somebody else has changed meanwhile is shown with the difference, and keeps what was typed", async () => {
+  it("changed meanwhile by another admin is shown with the difference and keeps what was typed", async () => {
     const { path, theirs, now } = await make();
     const { page } = await fixture.open({ as: "admin" });
     await page.goto(path);
@@ -283,7 +283,7 @@ describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
 });
 
 describe("what is typed over one value", () => {
-  it("replaces no number of replicas that another admin has set, before that was told", async () => {
+  it("does not replace another admin's number of replicas before the user was told", async () => {
     const { id, model_name } = await newModel();
     await must("PUT", `/models/${id}/managed`, { ...SPEC, enabled: false });
     const { page } = await fixture.open({ as: "admin" });
@@ -307,7 +307,7 @@ describe("what is typed over one value", () => {
     await must("DELETE", `/models/${id}/managed`);
   });
 
-  it("replaces no number of slots of a cell that another admin has set, before that was told", async () => {
+  it("does not replace another admin's number of slots of a cell before the user was told", async () => {
     const { page } = await fixture.open({ as: "admin" });
     await page.goto("/fairshare");
     const { cell, max_in_flight: before } = await must<{ cell: string; max_in_flight: number }>(

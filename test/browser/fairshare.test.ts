@@ -38,7 +38,7 @@ async function saturated() {
 }
 
 describe("who waits, and why", () => {
-  it("is said of each queue, and a limit that is raised on the page lets it go, by keyboard alone", async () => {
+  it("is shown for each queue, and raising a limit by keyboard lets the queue go", async () => {
     const { first, second, answers } = await saturated();
     const { page, problems } = await fixture.open({ as: "admin" });
     await page.goto("/fairshare");
@@ -108,7 +108,7 @@ describe("weights", () => {
     expect(problems()).toEqual([]);
   });
 
-  it("are told as set, also when the part that tells it comes late", async () => {
+  it("are shown as set, even when the part that reports it comes late", async () => {
     const { gateway } = fixture;
     const name = `group-${randomUUID()}`;
     await gateway.must("POST", "/fairshare/groups", { name, weight: 120 });

@@ -79,7 +79,7 @@ describe.each(Object.entries(WRONG))("an id that %s", (_, idOf) => {
   });
 });
 
-it("a user is told the same of what is somebody else's as of what is not there", async () => {
+it("a user gets the same answer for what is somebody else's as for what does not exist", async () => {
   const { key } = await must<{ key: { id: string } }>("POST", `/tenants/${foreign.id}/keys`, {});
   const visit = await fixture.open({ as: "user" });
   for (const [path, words] of [

@@ -175,7 +175,6 @@ describe.each([
     await waitFor(
       async () => await gateway.requestIds(minted.tenant.id),
       (found) => found.length === 1,
-      60_000,
     );
     const { page } = await fixture.open({ as: "admin" });
     await page.clock.install({ time: Date.now() + awayMs });

@@ -99,7 +99,10 @@ describe("by any path, from a page,", () => {
     await gateway.must("PATCH", `/tenants/${tenant?.id}/allowlist`, { allowed_models: [ours.model.model_name] });
     const call = async (minted: typeof theirs): Promise<string> => {
       const answer = await gateway.chat(minted);
-      expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+      expect({ status: answer.status, hasBody: (await answer.text()).length > 0 }).toEqual({
+        status: 200,
+        hasBody: true,
+      });
       return answer.headers.get("x-gateway-request-id") ?? "";
     };
     const [theirId, ownId] = [await call(theirs), await call(ours)];
@@ -155,10 +158,10 @@ describe("by any path, from a page,", () => {
     );
     const secret = [theirs.tenant.id, theirs.mark, theirs.key.id, theirs.key.key_prefix, theirId, upstream.url];
     for (const { path, status, text } of all) {
-      expect([path, status < 500]).toEqual([path, true]);
-      expect({ path, secret: secret.filter((one) => text.toLowerCase().includes(one.toLowerCase())) }).toEqual({
+      expect({ path, isAnswered: status < 500 }).toEqual({ path, isAnswered: true });
+      expect({ path, leaked: secret.filter((one) => text.toLowerCase().includes(one.toLowerCase())) }).toEqual({
         path,
-        secret: [],
+        leaked: [],
       });
     }
     // That there is something to be found: the same reads have the own rows.
@@ -175,7 +178,7 @@ describe("by any path, from a page,", () => {
     expect(await gateway.must<object[]>("GET", `/tenants/${theirs.tenant.id}/keys`)).toHaveLength(1);
   });
 
-  it("a user finds nothing of the operator or of another tenant by any read of the API's document", async () => {
+  it("a user finds nothing of the operator or another tenant by any documented read", async () => {
     const { gateway, upstream } = fixture;
     const { page, tenant } = await fixture.open({ as: "user" });
     await page.goto("/portal");
@@ -271,15 +274,15 @@ describe("by any path, from a page,", () => {
     const everything = [...answers, ...closed].map(({ text }) => text).join("\n");
     const cookies = JSON.stringify(await context.cookies());
     for (const token of [inject("adminToken"), inject("internalToken")])
-      expect([everything.includes(token), cookies.includes(token), (await page.content()).includes(token)]).toEqual([
-        false,
-        false,
-        false,
-      ]);
+      expect({
+        inAnswers: everything.includes(token),
+        inCookies: cookies.includes(token),
+        inPage: (await page.content()).includes(token),
+      }).toEqual({ inAnswers: false, inCookies: false, inPage: false });
   });
 });
 
-it("a page of another origin on the same site can neither write, nor end the session, nor frame the console", async () => {
+it("a same-site page of another origin can neither write, sign out nor frame the console", async () => {
   const foreign = createServer((_, response) => {
     response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>x</title><body></body>");
   });

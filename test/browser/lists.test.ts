@@ -120,7 +120,7 @@ async function stored(page: Page, press: Locator): Promise<{ name: string; lines
   return { name: download.suggestedFilename(), lines: (await text(await download.createReadStream())).split("\r\n") };
 }
 
-it("endpoints keep their order by a column over a reload, are stored as they are shown, and move in their own order", async () => {
+it("endpoints keep their sorting over a reload and in the CSV, and move in their own order", async () => {
   const { gateway } = console_;
   const model = await gateway.must<Model>("POST", "/models", {
     model_name: `m-${randomUUID()}`,

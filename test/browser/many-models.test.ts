@@ -20,7 +20,7 @@ let control: FilledControl;
 beforeAll(async () => {
   const fill = { rows: 20_000, days: 2, tenants: 4, keysEach: 1, models: MODELS, endMs: Date.now() };
   control = await startFilledControl(folder, fill);
-}, 300_000);
+});
 afterAll(async () => {
   await control.close();
   rmSync(folder, { recursive: true, force: true });

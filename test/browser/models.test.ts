@@ -20,7 +20,7 @@ const newModel = async (fields: object = {}): Promise<Model> =>
   });
 
 describe("a model", () => {
-  it("is made after its connection was tested, with a key that is never shown, and deleted by its name", async () => {
+  it("is created after a connection test, never shows its key, and is deleted by its name", async () => {
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
     const name = `new-${randomUUID()}`;
@@ -189,7 +189,7 @@ describe("a model", () => {
     expect(visit.problems()).toEqual([]);
   });
 
-  it("that the gateway runs tells on its page what happened to its replicas, and another one nothing", async () => {
+  it("that the gateway runs shows the history of its replicas; another one shows none", async () => {
     const model = await newModel();
     const spec = { partition: "gpu", launch_command: "exec serve", serving_port: 8000, target_replicas: 0 };
     await fixture.gateway.must("PUT", `/models/${model.id}/managed`, spec);

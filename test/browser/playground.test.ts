@@ -35,7 +35,7 @@ async function say(page: Page, words: string): Promise<void> {
 const bodies = (text: string) => fixture.upstream.seen(text).map(({ body }) => body);
 
 describe("the playground", () => {
-  it("talks to two models side by side with settings and an image, shows figures, and leads to the request", async () => {
+  it("compares two models with settings and an image, shows figures and links to the request", async () => {
     const { gateway, upstream } = fixture;
     const first = await gateway.mint(upstream.url, "chunks=3");
     const second = await gateway.mint(upstream.url, "status=400");
@@ -107,7 +107,7 @@ describe("the playground", () => {
     expect(visit.problems().filter((problem) => !/status of 400/.test(problem))).toEqual([]);
   });
 
-  it("shows what a request has cost as its row does, to the last digit, by the prices of its parts", async () => {
+  it("shows the cost of a request exactly as its row does, by the prices of its parts", async () => {
     const { gateway } = fixture;
     const upstream = await startHttpSink();
     onTestFinished(async () => await upstream.close());
@@ -157,17 +157,17 @@ describe("the playground", () => {
       shown: `$${exact.toFixed(9)}`,
       cost_usd: Number(exact.toFixed(9)),
     });
-    expect([await figure(priced, "from the upstream's cache"), await figure(priced, "for reasoning")]).toEqual([
-      "800",
-      "33",
-    ]);
+    expect({
+      cached: await figure(priced, "from the upstream's cache"),
+      reasoning: await figure(priced, "for reasoning"),
+    }).toEqual({ cached: "800", reasoning: "33" });
     await page.getByRole("button", { name: "New conversation" }).click();
     await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
     await page.getByRole("img", { name: "Image 1" }).waitFor();
     await say(page, "How much?");
-    expect({ costs: await costs(priced, 1), figure: await figure(priced, "Cache") }).toEqual({
-      costs: "$0.00",
-      figure: "hit",
+    expect({ cost: await costs(priced, 1), cache: await figure(priced, "Cache") }).toEqual({
+      cost: "$0.00",
+      cache: "hit",
     });
     await page.getByRole("link", { name: "Open in requests" }).click();
     await page.getByRole("complementary", { name: "Request" }).getByText("$0.00").first().waitFor();
@@ -201,7 +201,7 @@ describe("the playground", () => {
     expect(visit.problems()).toEqual([]);
   });
 
-  it("keeps the key in its tab alone until sign-out, explains a refusal, and leaves no key in any log", async () => {
+  it("keeps the key in its tab only until sign-out, explains a refusal and logs no key", async () => {
     const { gateway, upstream } = fixture;
     const minted = await gateway.mint(upstream.url);
     const visit = await fixture.open({ as: "admin" });

@@ -161,7 +161,7 @@ async function signInAgain(page: Page): Promise<void> {
   await dialog.waitFor({ state: "detached" });
 }
 
-it("a user who signs in again in another window goes on where something was typed", async () => {
+it("a user who signs in again in another window continues where something was typed", async () => {
   const visit = await fixture.open({ as: "user" });
   const { page, context, user } = visit;
   await page.goto("/keys");

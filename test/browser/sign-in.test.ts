@@ -58,7 +58,7 @@ describe("signing in", () => {
     await page.waitForURL(`${url}/tenants?q=x`);
   });
 
-  it("at a provider waits for approval, and goes on when it comes", async () => {
+  it("at a provider waits for approval, and continues when it comes", async () => {
     const { page, context, problems } = await fixture.open();
     const person = newPerson();
     await context.setExtraHTTPHeaders(as(person));
@@ -144,7 +144,7 @@ describe("a session", () => {
   });
 
   it.each(["admin", "user"] as const)(
-    "of a person who was %s, and moved on, begins anew with nothing of before",
+    "of a person who was %s, and moved on, starts over with nothing of before",
     async (role) => {
       const { gateway } = fixture;
       const { page, tenant, user } = await fixture.open({ as: "user" });
@@ -163,7 +163,7 @@ describe("a session", () => {
     },
   );
 
-  it("of a person who was moved begins anew with the next read, and the way back shows nothing of before", async () => {
+  it("of a person who changed tenant starts over at the next read; going back shows nothing old", async () => {
     const { gateway } = fixture;
     const { page, tenant, user } = await fixture.open({ as: "user" });
     await gateway.must("POST", `/tenants/${tenant?.id}/keys`, { name: "read-before" });
@@ -184,7 +184,7 @@ describe("a session", () => {
     expect(await page.getByRole("cell", { name: "read-before" }).count()).toBe(0);
   });
 
-  it("of another person begins anew, with nothing of the one before", async () => {
+  it("of another person starts over, with nothing of the one before", async () => {
     const { page, context } = await fixture.open({ as: "admin" });
     await page.clock.install();
     await page.goto("/tenants?q=typed-by-the-admin");

@@ -26,7 +26,7 @@ describe("a key", () => {
     return secret;
   }
 
-  it("that is rotated has two secrets for the time that was chosen, and one when it is rotated again", async () => {
+  it("that is rotated has two secrets for the chosen time, and one after the next rotation", async () => {
     const { gateway, upstream } = fixture;
     const minted = await gateway.mint(upstream.url);
     const statusWith = async (secret: string): Promise<number> => {
@@ -38,18 +38,18 @@ describe("a key", () => {
     await page.goto(`/keys?key_id=${minted.key.id}`);
     const second = await rotate(page, "3600");
     await page.getByText("The old secret is admitted until").waitFor();
-    expect({ mintedStatusWith: await statusWith(minted.secret), secondStatusWith: await statusWith(second) }).toEqual({
-      mintedStatusWith: 200,
-      secondStatusWith: 200,
+    expect({ firstStatus: await statusWith(minted.secret), secondStatus: await statusWith(second) }).toEqual({
+      firstStatus: 200,
+      secondStatus: 200,
     });
     const third = await rotate(page, "0");
     await page.getByText("The old secret is admitted until").waitFor({ state: "detached" });
     expect(third).not.toBe(second);
     expect({
-      mintedStatusWith: await statusWith(minted.secret),
-      secondStatusWith: await statusWith(second),
-      thirdStatusWith: await statusWith(third),
-    }).toEqual({ mintedStatusWith: 401, secondStatusWith: 401, thirdStatusWith: 200 });
+      firstStatus: await statusWith(minted.secret),
+      secondStatus: await statusWith(second),
+      thirdStatus: await statusWith(third),
+    }).toEqual({ firstStatus: 401, secondStatus: 401, thirdStatus: 200 });
     expect(visit.problems()).toEqual([]);
   });
 });
@@ -103,7 +103,7 @@ describe("a budget", () => {
     ["UTC", /UTC/],
     ["Asia/Kolkata", /Asia\/Kolkata \(UTC\+05:30\)/],
     ["America/Los_Angeles", /America\/Los_Angeles \(UTC-0[78]:00\)/],
-  ])("of a tenant in %s begins anew at midnight there, for a reader anywhere", async (timezone, label) => {
+  ])("of a tenant in %s resets at midnight there, for a reader anywhere", async (timezone, label) => {
     const { gateway } = fixture;
     const { id } = await gateway.must<Tenant>("POST", "/tenants", { name: `t-${randomUUID()}`, timezone });
     await gateway.must("PATCH", `/tenants/${id}/budget`, { budget_tokens: 10, budget_period: "monthly" });

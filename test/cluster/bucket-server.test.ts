@@ -27,7 +27,7 @@ it("creates an object only once, also when many try at the same time", async () 
   expect(await (await call("GET", "claims/own.json")).text()).toBe(String(won[0]));
 });
 
-it("replaces an object only for the one who knows its last content, even when it is the same again", async () => {
+it("replaces an object only under its current ETag, even when the content is the same", async () => {
   const first = await put("leases/a.json", "same");
   const second = await put("leases/a.json", "same", { "if-match": first });
   expect(second).not.toBe(first);

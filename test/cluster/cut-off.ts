@@ -38,7 +38,6 @@ export async function holdWhileCutOff(
   await waitFor(
     () => calls().filter(({ chunksWritten }) => chunksWritten > 30).length,
     (begun) => begun === HELD,
-    30_000,
   );
   const cutMs = Date.now();
   cut();
@@ -52,7 +51,6 @@ export async function holdWhileCutOff(
   const all = await waitFor(
     () => calls().filter(({ done, cutOff, fromMs }) => !done && !cutOff && fromMs >= cutMs),
     (now) => now.length === SLOTS,
-    60_000,
   );
   const givenAfterMs = Math.max(...all.map(({ fromMs }) => fromMs)) - cutMs;
   leaving.abort();

@@ -17,7 +17,7 @@ let upstream: TestUpstream;
 beforeAll(async () => {
   [cluster, upstream] = await Promise.all([startCluster(), startTestUpstream()]);
   instances = [await cluster.join(), await cluster.join(), await cluster.join()];
-}, 180_000);
+});
 afterAll(async () => {
   await cluster.close();
   await upstream.close();

@@ -21,11 +21,11 @@ beforeAll(async () => {
   // The first request gives the Cell its owner.
   await (await owner.gateway.chat(await owner.gateway.mint(upstream.url))).text();
   holder = await cluster.join({ env: { GATEWAY_ADMISSION_PATIENCE_SECS: String(PATIENCE_SECS) } });
-}, 180_000);
+});
 afterAll(async () => {
   await cluster.close();
   await upstream.close();
-}, 60_000);
+});
 
 it("no slot is held twice when it is cut off", async () => {
   expect(cluster.owner()).toBe(owner);

@@ -77,7 +77,6 @@ export async function killUnderStreams(
   await waitFor(
     () => streams.filter(({ chunks }) => chunks > 10).length,
     (begun) => begun === STREAMS,
-    60_000,
   );
   const killedMs = Date.now();
   await killed.kill();
@@ -86,7 +85,6 @@ export async function killUnderStreams(
   await waitFor(
     () => all.filter(({ end }) => end === "running").length,
     (running) => running === 0,
-    90_000,
   );
   const cutOff = streams.filter(({ end }) => end === "lost");
   const whole = all.filter(({ end }) => end === "whole");
@@ -94,7 +92,6 @@ export async function killUnderStreams(
   const rows = await waitFor(
     async () => await gateway.requestIds(minted.tenant.id),
     (found) => owed.every((id) => found.includes(id)),
-    60_000,
   );
   const calls = upstream.seen(minted.mark).filter((call) => call.done);
   return {

@@ -1,4 +1,4 @@
-/** The built images run without rights, on a root that cannot be written, and serve. `npm run test:containers` builds them. */
+/** The built images run without rights, on a root that cannot be written, and serve. `npm run test:area -- containers` builds them. */
 import { execFile } from "node:child_process";
 import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,7 +51,7 @@ describe.each(IMAGES)("the image %s", (name) => {
     const versions = new Map(sbom.components.map((component) => [component.name, component.version]));
     for (const folder of globSync("{@*/*,[^@.]*}", { cwd: join(root, "app/node_modules") })) {
       const manifest = join(root, "app/node_modules", folder, "package.json");
-      if (existsSync(manifest)) expect([folder, versions.has(folder)]).toEqual([folder, true]);
+      if (existsSync(manifest)) expect({ folder, isNamed: versions.has(folder) }).toEqual({ folder, isNamed: true });
     }
     expect(
       globSync("{test,docs,.git,.data,**/*.test.ts,infra/containers/secrets}", {
@@ -140,7 +140,7 @@ describe("control and edge", () => {
       expect(await answer.text()).toContain("data: [DONE]");
       const row = await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
       expect(row).toMatchObject({ model: minted.model.model_name, status_code: 200 });
-      expect([await planes.edge.stop(), await planes.control.stop()]).toEqual([0, 0]);
+      expect({ edge: await planes.edge.stop(), control: await planes.control.stop() }).toEqual({ edge: 0, control: 0 });
     } finally {
       await planes.close();
       await upstream.close();

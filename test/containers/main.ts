@@ -1,6 +1,6 @@
 /**
- * `npm run test:containers [-- --where-possible] [arguments of vitest]`: builds the images without a registry and runs them with a
- * read-only root; renders the chart again where `helm` is on the path, and verifies the units of systemd where it is installed.
+ * The first step of the area `containers`, with `[--where-possible] [arguments of vitest]`: builds the images without a registry and runs them with a
+ * read-only root, and verifies the units of systemd where it is installed.
  * With `--where-possible` a machine that cannot build images is no failure but a line that says why. What was built is removed
  * afterwards.
  */
@@ -20,16 +20,9 @@ const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 
 const args = process.argv.slice(2);
 const isOptional = args.includes("--where-possible");
-process.exitCode = (await chart()) || (await units()) || (await images());
+process.exitCode = (await units()) || (await images());
 // the launcher's channel would keep this process
 if (process.connected) process.disconnect();
-
-async function chart(): Promise<number> {
-  if (spawnSync("helm", ["version"]).status === 0)
-    return await run(process.execPath, [join(ROOT, "infra/helm/render.ts"), "--check"]);
-  process.stdout.write("the chart is not rendered again: there is no helm on the path\n");
-  return 0;
-}
 
 /** Has systemd verify its units, and judge what they are allowed to. */
 async function units(): Promise<number> {

@@ -39,7 +39,7 @@ afterAll(async () => {
   await control.close();
 });
 
-it("reads the keys of a tenant with very many page by page, on the first page and on later ones", async () => {
+it("reads each page of a large tenant's keys from the index, without sorting or dropping rows", async () => {
   const statements: { readonly query: string; readonly params: unknown[] }[] = [];
   const pool = new pg.Pool({ connectionString: control.places.databaseUrl, max: 1 });
   const logger = { logQuery: (query: string, params: unknown[]) => void statements.push({ query, params }) };
@@ -72,7 +72,7 @@ it("restores and publishes 50,000 keys with a small heap", { timeout: 300_000 },
   });
   const again = await (await service.request("GET", "/api/v1/backup/export")).text();
   expect(dataOf(again) === dataOf(file)).toBe(true);
-  await waitFor(keyCopies, (count) => count === KEYS, 240_000);
+  await waitFor(keyCopies, (count) => count === KEYS);
 });
 
 const dataOf = (file: string): string => file.slice(file.indexOf('"data":'));

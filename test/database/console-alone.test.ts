@@ -68,7 +68,7 @@ async function signedIn(url: string) {
 }
 const codeOf = async (answer: Response) => ((await answer.json()) as { error: { code: string } }).error.code;
 
-it("signs in, reads and writes through the Management API, and says when that is away", async () => {
+it("signs in, reads and writes through the Management API, and says when that is down", async () => {
   const alone = await start();
   const ask = await signedIn(alone.url);
   const created = await ask("/api/live/tenants", { method: "POST", body: JSON.stringify({ name: "by-console" }) });

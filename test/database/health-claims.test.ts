@@ -58,7 +58,7 @@ it("check each model once", async () => {
   expect(upstream.asked).toHaveLength(MODELS);
 });
 
-it("leave a model to the replica that has claimed it, until the claim is older than a check can take", async () => {
+it("leave a model to the replica that claimed it until the claim is older than any check", async () => {
   await replicas[0].connection.db.delete(modelHealthChecks);
   nowMs += 3_600_000;
   const taken = await claimDue(replicas[0].connection.db, new Date(nowMs), 4, 120_000);

@@ -134,11 +134,11 @@ it("leaves rows, journal and hot copies in agreement, and loses no change", { ti
         }),
       );
       for (const { each, response } of answers) {
-        expect([each.does, response.status, [200, 204, 404, 409].includes(response.status)]).toEqual([
-          each.does,
-          response.status,
-          true,
-        ]);
+        expect({
+          does: each.does,
+          status: response.status,
+          isExpected: [200, 204, 404, 409].includes(response.status),
+        }).toEqual({ does: each.does, status: response.status, isExpected: true });
         expect({ does: each.does, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
           does: each.does,
           "x-gateway-sync": null,
@@ -152,7 +152,8 @@ it("leaves rows, journal and hot copies in agreement, and loses no change", { ti
         const values = done
           .filter(({ each }) => each.does === "setting" && each.pick === pick)
           .map(({ each }) => 1 + (each.value % 8));
-        if (values.length > 0) expect([field, values.includes(boons[field])]).toEqual([field, true]);
+        if (values.length > 0)
+          expect({ field, isWritten: values.includes(boons[field]) }).toEqual({ field, isWritten: true });
       }
       const { held, wanted } = await copies();
       expect(held).toEqual(wanted);

@@ -176,7 +176,10 @@ describe("at that size", () => {
     const copies: string[] = [];
     for await (const names of control.store.scan("key:*")) copies.push(...names);
     const after = await pool.query<{ n: number }>("SELECT count(*)::int AS n FROM outbox");
-    expect([copies.length, (after.rows[0]?.n ?? 0) - (begun.rows[0]?.n ?? 0)]).toEqual([KEYS_EACH, KEYS_EACH + 1]);
+    expect({ copyCount: copies.length, outboxRows: (after.rows[0]?.n ?? 0) - (begun.rows[0]?.n ?? 0) }).toEqual({
+      copyCount: KEYS_EACH,
+      outboxRows: KEYS_EACH + 1,
+    });
   });
 
   it("a resync writes every key", async () => {

@@ -37,7 +37,7 @@ async function settled(stack: Stack, { tenant }: Minted, used: number): Promise<
   );
 }
 
-it("budgets that are used up while the control service is away are reported when it is back: all, once each, in order", async () => {
+it("reports budgets used up while the control service was down, once each and in order", async () => {
   const upstream = await startTestUpstream();
   const folder = mkdtempSync(join(tmpdir(), "gateway-alerts-"));
   const [hook, mail] = [await startHttpSink(), await startMailServer()];
@@ -80,7 +80,6 @@ it("budgets that are used up while the control service is away are reported when
     await waitFor(
       () => [hook.asked.length, mail.mails.length],
       (counts) => counts.every((count) => count >= keys.length),
-      60_000,
     );
     const keyOf = (text: string): string =>
       /term_budget_\w+:[0-9a-f-]{36}/.exec(text.replaceAll("=\r\n", ""))?.[0] ?? text;
@@ -100,7 +99,7 @@ it("budgets that are used up while the control service is away are reported when
   }
 });
 
-it("failures of an upstream are all counted in the messages, the last ones without another failure", async () => {
+it("counts all failures of an upstream in its messages, without a further failure at the end", async () => {
   const upstream = await startTestUpstream();
   const folder = mkdtempSync(join(tmpdir(), "gateway-repeats-"));
   const hook = await startHttpSink();
@@ -123,7 +122,6 @@ it("failures of an upstream are all counted in the messages, the last ones witho
     await waitFor(
       () => messages().reduce((sum, body) => sum + timesOf(body), 0),
       (times) => times >= failures,
-      60_000,
     );
     expect(messages().reduce((sum, body) => sum + timesOf(body), 0)).toBe(failures);
   } finally {

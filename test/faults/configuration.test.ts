@@ -91,11 +91,11 @@ describe("variables", () => {
         const response = await fetch(`${gateway.proxyUrl}${path}`, { method: "POST", headers, body });
         return !(await response.text()).includes("unknown_endpoint");
       };
-      expect([await passed("/v1/rerank"), await passed("/v1/score"), await passed("/v1/moderations")]).toEqual([
-        true,
-        true,
-        false,
-      ]);
+      expect({
+        rerank: await passed("/v1/rerank"),
+        score: await passed("/v1/score"),
+        moderations: await passed("/v1/moderations"),
+      }).toEqual({ rerank: true, score: true, moderations: false });
       const slow = await gateway.mint("", "hang");
       expect((await gateway.chat(slow)).status).toBe(504);
       expect(readdirSync(join(folder, "wal")).length).toBeGreaterThan(0);
@@ -104,7 +104,7 @@ describe("variables", () => {
 });
 
 describe("an upstream that was registered before private networks were blocked", () => {
-  it("is no longer called, by address or by name; listed ranges and the operator's own upstream are", {
+  it("is no longer called by address or name, but listed ranges and the operator's own are", {
     tags: ["long"],
   }, async () => {
     const named = upstream.url.replace("127.0.0.1", "localhost");

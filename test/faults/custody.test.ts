@@ -97,7 +97,7 @@ describe("a part of the stack that is killed under load loses no row and doubles
 });
 
 describe("the whole stack", { tags: ["long"] }, () => {
-  it("killed under load and started again on its folder: every answer that ended more than a second before has its row once", async () => {
+  it("restarted after a kill under load has one row for every answer over a second old", async () => {
     const dataDir = join(folder, "whole");
     const first = await launchReady(dataDir);
     const gateway = new Gateway(first);

@@ -29,7 +29,7 @@ const TAKEN_BACK = "taken back: version before has all traffic again; databases 
 const GO_BACK = "npx wrangler versions deploy before@100% --env production --yes";
 
 describe("a deployment", () => {
-  it("is verified before it has traffic and when it has it, and each verification has its usage row", async () => {
+  it("is verified before and after it gets traffic, and each verification has its usage row", async () => {
     const outcome = await run();
     expect(stepsOf(outcome)).toEqual([
       "uploaded: version after, which serves nobody yet",
@@ -52,7 +52,7 @@ describe("a deployment", () => {
     expect(Object.keys(version?.files ?? {})).toEqual(["application/javascript+module", "application/source-map"]);
   });
 
-  it("waits while the version before still answers, and does not take its answers for the new one's", async () => {
+  it("waits while the old version still answers, and does not take its answers for the new one's", async () => {
     scene.edge.behind = 3;
     const outcome = await run();
     expect(outcome.ok).toBe(true);
@@ -84,7 +84,7 @@ describe("a deployment", () => {
     ]);
   });
 
-  it("stops at the part of the traffic that was asked for, and says how to go on and back", async () => {
+  it("stops at the part of the traffic that was asked for, and says how to continue and go back", async () => {
     const outcome = await run(["--gradual", "10"]);
     expect(outcome.ok).toBe(true);
     expect(scene.traffic()).toEqual({ after: 10, before: 90 });
@@ -242,7 +242,7 @@ describe("a deployment that cannot be tried first", () => {
     expect(outcome.ok).toBe(true);
   });
 
-  it("refuses to be the first without a secret that only the operator knows, or at another address", async () => {
+  it("is refused as the first without a secret only the operator knows, or at another address", async () => {
     scene.platform.worker = null;
     const more = { GATEWAY_API_KEY_PEPPER: undefined, GATEWAY_PROXY_BASE_URL: "https://nobody.example.com" };
     const outcome = await run(["--first"], more);

@@ -37,7 +37,7 @@ it("hands secrets on unchanged and hidden, whatever characters they contain", as
   // opened.
   const minted = await gateway.mint(upstream.url, "plain", { api_key: "credential-of-the-upstream" });
   const answer = await gateway.chat(minted);
-  expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+  expect({ status: answer.status, hasBody: (await answer.text()).length > 0 }).toEqual({ status: 200, hasBody: true });
   expect(upstream.seen(minted.mark)[0]?.headers["authorization"]).toBe("Bearer credential-of-the-upstream");
 
   const secrets = [pepper, GATEWAY_ENCRYPTION_KEY, stack.adminToken, await deriveInternalToken(stack.adminToken)];

@@ -44,7 +44,7 @@ const disabledUnderLoad = (workers: number): void => {
     await bridged.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
   }
 
-  it("stays refused through a restart of the Cell, and is served at once when it is enabled again", async () => {
+  it("stays refused through a restart of the Cell, and is served at once after it is enabled", async () => {
     const minted = await bridged.gateway.mint(upstream.url, "delay=5");
     const clients = busyClients(bridged.gateway, minted, 50);
     await clients.served(100);
@@ -71,12 +71,11 @@ const disabledUnderLoad = (workers: number): void => {
         return statuses.at(-1);
       },
       (status) => status === 403,
-      60_000,
     );
     expect(statuses).not.toContain(200);
   });
 
-  it("is pending while the Cell is stopped, and the key is refused when the Cell goes on", async () => {
+  it("is pending while the Cell is stopped, and the key is refused when the Cell resumes", async () => {
     const minted = await bridged.gateway.mint(upstream.url);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
     const pid = runtime();
@@ -89,7 +88,6 @@ const disabledUnderLoad = (workers: number): void => {
     await waitFor(
       async () => await statusOf(bridged.gateway, minted),
       (status) => status === 403,
-      60_000,
     );
     await confirmDisabled(minted, false);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);

@@ -118,7 +118,7 @@ const heldUploads = (_: string, address: () => string): void => {
     },
   );
 
-  it("two open connections that have sent little take no memory from other tenants, nor from their own", async () => {
+  it("two open connections that sent little take no memory from any tenant", async () => {
     const [slow, other] = [await gateway.mint(upstream.url), await gateway.mint(upstream.url)];
     const start = `{"a":"${"x".repeat(2 * MIB)}`;
     for (const upload of [1, 2].map(

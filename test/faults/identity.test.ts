@@ -123,7 +123,7 @@ describe("a token", () => {
     );
   });
 
-  it("makes one key for a subject however many requests come at once, and another key for another subject", async () => {
+  it("makes one key per subject, however many requests come at once", async () => {
     const before = (await keysOf("people")).length;
     const [one, two] = await Promise.all([people.sign(key, { sub: "crowd" }), people.sign(key, { sub: "loner" })]);
     const answers = await Promise.all(
@@ -191,7 +191,7 @@ describe("a token is refused", () => {
     expect((await chatWith(`${header}.${payload}.${signature}`)).code).toEqual(INVALID);
   });
 
-  it("under an algorithm that is not in the list: none, an HMAC with the public key, one that is not allowed", async () => {
+  it("with no algorithm, an HMAC of the public key or an algorithm that is not listed", async () => {
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const payload = encode({ iss: people.url, aud: "gateway", sub: "mallory", exp: seconds() + 600 });
     for (const alg of ["none", "NONE", "None"])
@@ -215,7 +215,7 @@ describe("a token is refused", () => {
 });
 
 describe("a provider", () => {
-  it("may rotate its keys: a new key is fetched when a token names it, but not for every unknown name", async () => {
+  it("can rotate its keys: a token's new key is fetched, but not one for every unknown name", async () => {
     const next = [await people.newKey("ES256"), await people.newKey("EdDSA")];
     people.published.push(...next.map(({ publicJwk }) => publicJwk));
     const first = people.reads();
@@ -283,7 +283,7 @@ it("what was verified is counted", async () => {
   expect(refreshes['issuer_index="2",result="ok"']).toBe(1);
 });
 
-it("an identity that is known is served without the control service; a new one must wait until it is back", async () => {
+it("a known identity is served without the control service; a new one waits until it is back", async () => {
   const known = await people.sign(key, { sub: "ada" });
   expect((await chatWith(known)).code).toBe(200);
   const control = stack.parts.get("control");

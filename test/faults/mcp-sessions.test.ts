@@ -21,7 +21,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
-it("is renewed by use, and passes while the store is away", async () => {
+it("is renewed by use, and passes while the store is down", async () => {
   const [own, other] = await Promise.all([bridged.gateway.mint(upstream.url), bridged.gateway.mint(upstream.url)]);
   const id = `session-${own.mark}`;
   await bridged.gateway.must("POST", "/mcp-servers", { name: own.mark, upstream_url: upstream.url });

@@ -158,7 +158,7 @@ it("upstreams that flap, reject, hang and send wrong answers are each diagnosed 
   for (const { model } of [cases.flaps, cases.listed, cases.lies]) expect(alertsOf(model)).toEqual([]);
 });
 
-it("an endpoint that is found down gets no more requests, and gets the next one once it is back", async () => {
+it("an endpoint that is down gets no requests until a check finds it back", async () => {
   const mint = await gateway.mint("", "m", BY_HAND);
   for (const [name, priority] of [
     ["first", 1],

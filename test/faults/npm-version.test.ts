@@ -72,7 +72,7 @@ it("makes one commit with a tag, and the version is in all its places", () => {
   const tests = ["test/lint/version.test.ts", "infra/helm/chart.test.ts", "infra/release"];
   const held = spawnSync(process.execPath, [...vitest, ...tests], { cwd: folder, encoding: "utf8" });
   expect(held.status, `${held.stdout}${held.stderr}`).toBe(0);
-}, 180_000);
+});
 
 const writeFacts = (version: string): void =>
   writeFileSync(join(folder, RELEASED_WORKER_FACTS), JSON.stringify({ version }));

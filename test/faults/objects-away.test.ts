@@ -108,7 +108,7 @@ async function metric({ metricsUrl }: Scene, name: string): Promise<number> {
 }
 
 describe("a budget that does not answer", () => {
-  it("lets requests through by default, counts them, reports it, and knows what they used when it is back", async () => {
+  it("lets requests through by default, counts and reports them, and charges them afterwards", async () => {
     const world = await scene({});
     const { gateway } = world;
     const minted = await capped(world);
@@ -170,7 +170,7 @@ describe("a budget that does not answer", () => {
 });
 
 describe("a Cell that does not answer", () => {
-  it("makes requests 503 and writes pending; both recover by themselves, and no row is lost or doubled", {
+  it("makes requests 503 and writes pending, then recovers without losing or doubling a row", {
     tags: ["long"],
   }, async () => {
     let block = { restore: (): void => undefined };
@@ -228,7 +228,7 @@ describe("a Cell that does not answer", () => {
     expect(counted).toEqual({ rows: 6 + sent, requests: 6 + sent });
   });
 
-  it("delays no other cell: a change is in force there at once, and in the Cell that was away when it is delivered", {
+  it("delays no other cell: a change applies there at once, and in this one once it is delivered", {
     tags: ["long"],
   }, async () => {
     let block = { restore: (): void => undefined };

@@ -57,7 +57,7 @@ const filesWith = (text: string): readonly string[] =>
     .map(([path]) => path.slice(dataDir.length));
 
 describe("the data folder", () => {
-  it("has a private folder for each embedded part, whatever the umask, and removes wider permissions", async () => {
+  it("has private folders for its embedded parts under any umask, and removes wider permissions", async () => {
     chmodSync(dataDir, 0o755);
     process.umask(0);
     const upstream = await startTestUpstream();
@@ -69,7 +69,7 @@ describe("the data folder", () => {
       await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
       expect(open()).toEqual([]);
       expect(await stack.end("SIGTERM")).toBe(0);
-      expect([open(), statSync(dataDir).mode & 0o777]).toEqual([[], 0o755]);
+      expect({ open: open(), mode: statSync(dataDir).mode & 0o777 }).toEqual({ open: [], mode: 0o755 });
       expect(PARTS.map((part) => rightsBelow(join(dataDir, part)).length > 1)).toEqual(PARTS.map(() => true));
       for (const part of PARTS)
         for (const [path, , isFolder] of rightsBelow(join(dataDir, part))) chmodSync(path, isFolder ? 0o777 : 0o666);
@@ -113,17 +113,17 @@ describe("the data folder", () => {
     const GATEWAY_ENCRYPTION_KEY = randomBytes(32).toString("base64");
     const second = await launchReady(dataDir, { GATEWAY_ENCRYPTION_KEY });
     expect(second.output()).toContain('"event":"plaintext_forgotten"');
-    expect({ secretFilesWith: filesWith(secret), laterFilesWith: filesWith(later) }).toEqual({
-      secretFilesWith: [],
-      laterFilesWith: [],
+    expect({ withSecret: filesWith(secret), withLater: filesWith(later) }).toEqual({
+      withSecret: [],
+      withLater: [],
     });
     expect(await second.end("SIGKILL")).toBeNull();
     const third = await launchReady(dataDir, { GATEWAY_ENCRYPTION_KEY });
     expect(third.output()).not.toContain("plaintext_forgotten");
     expect(await third.end("SIGTERM")).toBe(0);
-    expect({ secretFilesWith: filesWith(secret), laterFilesWith: filesWith(later), open: open() }).toEqual({
-      secretFilesWith: [],
-      laterFilesWith: [],
+    expect({ withSecret: filesWith(secret), withLater: filesWith(later), open: open() }).toEqual({
+      withSecret: [],
+      withLater: [],
       open: [],
     });
   });

@@ -80,7 +80,6 @@ describe("Prometheus", () => {
     const result = await waitFor(
       async () => await prometheus.query(asGrafanaAsks(expression)),
       (samples) => samples.length > 0,
-      60_000,
     );
     expect(result.length).toBeGreaterThan(0);
   });
@@ -121,7 +120,6 @@ describe("Prometheus", () => {
     const rules = await waitFor(
       async () => await prometheus.rules(),
       (all) => all.length === alerts.length && all.every(({ health }) => health !== "unknown"),
-      60_000,
     );
     expect(rules.map(({ name }) => name).toSorted()).toEqual(alerts.toSorted());
     expect(rules.filter(({ health }) => health !== "ok").map(({ name, lastError }) => [name, lastError])).toEqual([]);
@@ -134,7 +132,6 @@ describe("Prometheus", () => {
     const down = await waitFor(
       async () => (await prometheus.rules()).find(({ name }) => name === "GatewayControlServiceDown"),
       (rule) => rule !== undefined && rule.state !== "inactive",
-      60_000,
     );
     expect(down?.alerts).toMatchObject([
       {

@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("refuses one more with 429 `queue_full`, says when to come again, and drops no waiting request", async () => {
+it("refuses one more with 429 `queue_full` and Retry-After, and drops no waiting request", async () => {
   const gateway = new Gateway(stack);
   const minted = await gateway.mint(upstream.url, "chunks=6000,pace=10,fails=1", { max_in_flight: 1 });
   const controller = new AbortController();

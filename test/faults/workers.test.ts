@@ -87,7 +87,7 @@ const loadIs = async ({ model }: Minted, inFlight: number, queued: number): Prom
 };
 
 describe("a Worker process that is killed under load", () => {
-  it("leaves its requests settled at the estimate and its slots to waiting requests; no row is lost or doubled", async () => {
+  it("settles its requests at the estimate and frees its slots; no row is lost or doubled", async () => {
     const loaded = await gateway.mint(upstream.url, "delay=20");
     const load = startLoad(gateway, loaded, CLIENTS);
     await load.more(ENOUGH);
@@ -141,7 +141,7 @@ describe("a Worker process that is killed under load", () => {
 });
 
 describe("the object process that is killed under load", () => {
-  it("finds every open request again, in whichever Worker process; each is answered, and has its row once", async () => {
+  it("adopts every open request of any Worker process, and each is answered and has one row", async () => {
     const loaded = await gateway.mint(upstream.url, "delay=20");
     const load = startLoad(gateway, loaded, CLIENTS);
     await load.more(ENOUGH);

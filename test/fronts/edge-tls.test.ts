@@ -55,7 +55,7 @@ beforeAll(async () => {
   first = await makeCertificate([HOST]);
   lay("first", first);
   edge = await startEdge({ env: edgeEnv(), log: (_, line) => void logged.push(line) });
-}, 180_000);
+});
 afterAll(async () => {
   await edge.stop();
   await stack.stop();

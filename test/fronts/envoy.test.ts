@@ -1,4 +1,4 @@
-/** The gateway behind Envoy, as infra/fronts/envoy.yaml has it. Debian has no Envoy: `npm run test:envoy` where there is one. */
+/** The gateway behind Envoy, as infra/fronts/envoy.yaml has it. Debian has no Envoy: it runs where one is on the PATH. */
 import { describe, inject } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { programPath } from "../harness/program-path.ts";

@@ -105,17 +105,17 @@ export function itServesTheDataPlane({ front, host, fixture }: FrontUnderTest, p
       expect((await ask(front(), protocol, filled(MAX_BODY_BYTES))).status).toBe(200);
       expect((await upstreamCall(minted)).headers["content-length"]).toBeDefined();
       const refused = await ask(front(), protocol, filled(MAX_BODY_BYTES + 1));
-      expect({ status: refused.status, text: JSON.parse(refused.text) }).toMatchObject({
+      expect({ status: refused.status, body: JSON.parse(refused.text) }).toMatchObject({
         status: 413,
-        text: { error: { code: "request_too_large" } },
+        body: { error: { code: "request_too_large" } },
       });
     });
 
     it("carries an answer of 8 MB whole", async () => {
       const answer = await ask(front(), protocol, chat(await mint("mb=8")));
-      expect({ status: answer.status, text: answer.text.length }).toEqual({
+      expect({ status: answer.status, textLength: answer.text.length }).toEqual({
         status: 200,
-        text: expect.closeTo(8 * 1_048_576, -4),
+        textLength: expect.closeTo(8 * 1_048_576, -4),
       });
     });
   });

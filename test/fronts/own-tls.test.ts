@@ -50,7 +50,7 @@ beforeAll(async () => {
   stack = await startStack({ env, log: (line) => void logged.push(line) });
   upstream = await startTestUpstream();
   gateway = new Gateway(stack);
-}, 180_000);
+});
 afterAll(async () => {
   await upstream.close();
   await stack.stop();
@@ -85,7 +85,7 @@ describe("the gateway's own TLS", () => {
     });
   });
 
-  it("serves a renewed certificate, and streams that are open go on", async () => {
+  it("serves a renewed certificate, and keeps streams that are open", async () => {
     const minted = await gateway.mint(upstream.url, "chunks=100000,pace=20");
     const chat: HttpsRequest = {
       host: HOST,

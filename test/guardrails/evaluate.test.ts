@@ -27,6 +27,9 @@ describe("the scanners on labelled texts", () => {
   it("tell their mistakes one by one", () => {
     const [score] = evaluate();
     const { missed, wrong } = mistakes("prompt_injection");
-    expect({ missed: missed.length, wrong: wrong.length }).toEqual({ missed: score?.missed, wrong: score?.wrong });
+    expect({ missedCount: missed.length, wrongCount: wrong.length }).toEqual({
+      missedCount: score?.missed,
+      wrongCount: score?.wrong,
+    });
   });
 });

@@ -116,9 +116,15 @@ export class Played {
       expect([account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)].every(isAmount)).toBe(true);
       const read = budgetUsageOf(newest[whose].term, account, reserved, { startMs: null, endMs: null });
       for (const [name, value] of Object.entries(read))
-        expect([name, typeof value !== "number" || (value >= 0 && value <= AMOUNT_MAX)]).toEqual([name, true]);
+        expect({ name, isInRange: typeof value !== "number" || (value >= 0 && value <= AMOUNT_MAX) }).toEqual({
+          name,
+          isInRange: true,
+        });
       for (const name of ["used_tokens", "reserved_tokens", "remaining_tokens"] as const)
-        expect([name, read[name] === null || isAmount(read[name])]).toEqual([name, true]);
+        expect({ name, isAmountOrNull: read[name] === null || isAmount(read[name]) }).toEqual({
+          name,
+          isAmountOrNull: true,
+        });
     }
   }
 

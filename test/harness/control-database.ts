@@ -23,7 +23,7 @@ declare module "vitest" {
   }
 }
 
-/** Starts the server of the projects `postgres` and `neon`; returns the function that stops it. */
+/** Starts the server of the projects `postgres` and `neon`; returns the function that stops it. @exported Vitest calls it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres();
   const proxy = project.name === "neon" ? await startNeonProxy(server) : null;

@@ -41,7 +41,7 @@ export function reportFault(line: FaultLine): void {
   appendFileSync(inject("faultTable"), `${JSON.stringify(line)}\n`);
 }
 
-/** Creates the file of the table; returns the function that prints the table. */
+/** Creates the file of the table; returns the function that prints the table. @exported Vitest calls it. */
 export async function setup(project: TestProject): Promise<() => void> {
   await makeTemplate();
   const folder = mkdtempSync(join(tmpdir(), "gateway-fault-table-"));

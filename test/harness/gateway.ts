@@ -78,7 +78,6 @@ export class Gateway {
     await waitFor(
       async () => await (await fetch(`${metricsUrl}/metrics`)).text(),
       (text) => /^gateway_outbox_pending(\{[^}]*\})? 0$/m.test(text),
-      60_000,
     );
   }
 

@@ -49,9 +49,12 @@ export const AUTO_ROUTER_SETTINGS = {
   classifier_timeout_ms: 5_000,
 } as const satisfies AutoRouterValue;
 
-/** Starts the stack; returns the function that stops it and removes its folder. */
+/**
+ * Starts the stack, with as many Worker processes as TEST_WORKERS says (docs/rules/local-stack.md#several-processes); returns the
+ * function that stops it and removes its folder. @exported Vitest calls it.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  return await setupWith(project, {});
+  return await setupWith(project, { GATEWAY_WORKERS: process.env["TEST_WORKERS"] ?? "1" });
 }
 
 /** The same with more variables. */

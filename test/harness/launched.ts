@@ -10,8 +10,6 @@ import { stackEnv } from "./global-setup.ts";
 import { waitFor } from "./wait-for.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** A machine that is busy with other suites takes minutes for what takes seconds else. */
-const READY_WITHIN_MS = 180_000;
 
 /** A running stack. */
 export interface Launched {
@@ -89,7 +87,7 @@ export async function whenReady({ process: child, output, exited }: Starting, da
   void exited.then(() => {
     ended = true;
   });
-  await waitFor(output, (text) => ended || /The gateway is ready\..*\n/.test(text), READY_WITHIN_MS);
+  await waitFor(output, (text) => ended || /The gateway is ready\..*\n/.test(text));
   if (ended) throw new Error(`the stack ended: ${output()}`);
   const ready = output()
     .split("\n")

@@ -71,14 +71,12 @@ export function startLoad(
       await waitFor(
         () => ended.length,
         (length) => length >= enough,
-        60_000,
       );
     },
     promised: async (count) => {
       await waitFor(
         () => ended.filter(({ atMs }) => isPromised(atMs, Date.now())).length,
         (owed) => owed >= count,
-        60_000,
       );
     },
     stop: async () => {
@@ -115,7 +113,6 @@ export async function account(given: Accounting): Promise<void> {
   await waitFor(
     async () => new Set(await gateway.requestIds(minted.tenant.id)),
     (known) => ids.every((id) => known.has(id)),
-    90_000,
   ).catch(() => undefined);
   const path = `/usage/daily?tenant_id=${minted.tenant.id}&group_by=tenant`;
   const read = async () => {

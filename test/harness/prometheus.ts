@@ -85,7 +85,6 @@ export async function startPrometheus(folder: string, target: string, docs: stri
       );
     },
     (status) => status === 200,
-    60_000,
   );
   return {
     query: async (query) => queryAnswer.parse(await read("/api/v1/query", { query })).data.result,

@@ -2,15 +2,11 @@
 import type { PartHandle } from "../../infra/local/process/supervisor.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** The launcher gives a start a minute, and notices the end, or that the part hangs, before it. */
-const WITHIN_MS = 90_000;
-
 /** Resolves when the part runs and serves in another process than `pid`. */
 export async function startedAgain(part: PartHandle | undefined, pid: number | null): Promise<void> {
   await waitFor(
     () => part?.pid ?? null,
     (now) => now !== null && now !== pid,
-    WITHIN_MS,
   );
   await part?.ready();
 }

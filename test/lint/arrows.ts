@@ -3,95 +3,65 @@
  * sub-folders and the files directly in it) are nodes, and an import of a file below one node by a file below another is an
  * arrow, types included. The arrows of a level never close a circle: of any two entries, at most one depends on the other,
  * directly or through further entries. Tests and their helpers draw no arrows.
- * Of each circle the arrow with the fewest imported names is reported as the one that runs upward. The finding lists its
- * files and names, and the way back that closes the circle. Alone: `node test/lint/arrows.ts`.
+ * Of each circle the arrow with the fewest imported names is reported as the one that runs upward: each of its imports, with
+ * the way back that closes the circle.
  */
-import { posix } from "node:path";
-import { report } from "./exceptions.ts";
-import { isTestCode, readModules, type SourceModule } from "./modules.ts";
+import { isTestCode, type SourceModule } from "./modules.ts";
 
-const JUDGED_ROOMS = ["edge", "control", "shared", "browser", "infra"];
-
-/** One import that belongs to an arrow. */
-interface Carried {
-  readonly importer: string;
-  readonly imported: string;
-  readonly names: readonly string[];
-}
-
-/** Arrow between two entries of one folder. */
+/** All imports below one entry of a folder of what is below another. */
 interface Arrow {
+  readonly folder: string;
   readonly from: string;
   readonly to: string;
-  readonly carries: readonly Carried[];
+  readonly imports: readonly { readonly names: readonly string[]; readonly says: string }[];
 }
 
-/** One finding of several lines for each arrow that runs upward. */
+/** One finding for each import that runs upward. */
 export function upwardArrows(modules: readonly SourceModule[]): readonly string[] {
-  return [...arrowsByFolder(modules)]
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .flatMap(([folder, arrows]) => upwardIn(arrows).map(({ arrow, back }) => describeArrow(folder, arrow, back)));
+  return [...Map.groupBy(arrowsOf(modules), ({ folder }) => folder).values()].flatMap(upwardIn);
 }
 
-function arrowsByFolder(modules: readonly SourceModule[]): ReadonlyMap<string, readonly Arrow[]> {
-  const folders = new Map<string, Map<string, Carried[]>>();
-  for (const { path: importer, imports } of modules) {
-    for (const { path: imported, names } of imports) {
-      const place = isTestCode(importer) || isTestCode(imported) ? undefined : meetingPlace(importer, imported);
-      if (place !== undefined) {
-        const arrows = folders.get(place.folder) ?? new Map<string, Carried[]>();
-        const key = `${place.from} ${place.to}`;
-        arrows.set(key, [...(arrows.get(key) ?? []), { importer, imported, names }]);
-        folders.set(place.folder, arrows);
-      }
-    }
-  }
-  return new Map(
-    [...folders].map(([folder, arrows]) => [
-      folder,
-      [...arrows].map(([key, carries]) => {
-        const [from = "", to = ""] = key.split(" ");
-        return { from, to, carries };
-      }),
-    ]),
-  );
+function arrowsOf(modules: readonly SourceModule[]): readonly Arrow[] {
+  const steps = modules
+    .flatMap((module) => module.imports.map((imported) => ({ importer: module.path, ...imported })))
+    .filter(({ importer, path }) => !isTestCode(importer) && !isTestCode(path))
+    .map(({ importer, line, path, names }) => ({
+      ...meetingOf(importer.split("/"), path.split("/")),
+      names,
+      says: `${importer}:${line}: imports { ${names.join(", ")} } from ${path}`,
+    }))
+    .filter(({ folder }) => folder !== "");
+  return [...Map.groupBy(steps, ({ folder, from, to }) => `${folder} ${from} ${to}`).values()].map((imports) => {
+    const { folder = "", from = "", to = "" } = imports[0] ?? {};
+    return { folder, from, to, imports };
+  });
 }
 
-/**
- * The deepest folder that contains both files, and its entries that contain them; undefined when they are in different
- * rooms.
- */
-function meetingPlace(
-  importer: string,
-  imported: string,
-): { readonly folder: string; readonly from: string; readonly to: string } | undefined {
-  const [left, right] = [importer.split("/"), imported.split("/")];
-  const depth = left.findIndex((part, index) => part !== right[index]);
-  const [from, to] = [left[depth], right[depth]];
-  if (depth < 1 || from === undefined || to === undefined || !JUDGED_ROOMS.includes(left[0] ?? "")) {
-    return undefined;
-  }
-  return { folder: posix.join(...left.slice(0, depth)), from, to };
+/** The deepest folder that contains both files, and its entries that contain them; no folder for files of two rooms. */
+function meetingOf(importer: readonly string[], imported: readonly string[]): Omit<Arrow, "imports"> {
+  const depth = importer.findIndex((part, index) => part !== imported[index]);
+  const [from = "", to = ""] = [importer[depth], imported[depth]];
+  return { folder: importer.slice(0, Math.max(0, depth)).join("/"), from, to };
 }
 
-/** Removes the arrow with the fewest names from a circle until no circle is left. */
-function upwardIn(all: readonly Arrow[]): { readonly arrow: Arrow; readonly back: readonly string[] }[] {
-  const upward: { readonly arrow: Arrow; readonly back: readonly string[] }[] = [];
-  let rest = [...all].sort((left, right) => thickness(left) - thickness(right));
+/** Removes the arrow with the fewest names from a circle until no circle is left. Reports the removed arrows. */
+function upwardIn(arrows: readonly Arrow[]): readonly string[] {
+  const found: string[] = [];
+  let rest = arrows.toSorted((left, right) => thickness(left) - thickness(right));
   for (;;) {
-    const found = rest
-      .map((arrow) => ({ arrow, back: wayBetween(rest, arrow.to, arrow.from) }))
-      .find(({ back }) => back !== undefined);
-    if (found?.back === undefined) {
-      return upward;
-    }
-    upward.push({ arrow: found.arrow, back: found.back });
-    rest = rest.filter((arrow) => arrow !== found.arrow);
+    const [upward] = rest.flatMap((arrow) => {
+      const back = wayBetween(rest, arrow.to, arrow.from);
+      return back === undefined ? [] : [{ arrow, back }];
+    });
+    if (upward === undefined) return found;
+    const { arrow, back } = upward;
+    found.push(...arrow.imports.map(({ says }) => `${says}, but in ${arrow.folder} ${back.join(" -> ")}`));
+    rest = rest.filter((other) => other !== arrow);
   }
 }
 
-function thickness({ carries }: Arrow): number {
-  return carries.reduce((sum, { names }) => sum + Math.max(1, names.length), 0);
+function thickness({ imports }: Arrow): number {
+  return imports.reduce((sum, { names }) => sum + Math.max(1, names.length), 0);
 }
 
 /** Shortest way along the arrows, both ends included; undefined when there is none. */
@@ -99,27 +69,13 @@ function wayBetween(arrows: readonly Arrow[], start: string, end: string): reado
   const ways: (readonly string[])[] = [[start]];
   const seen = new Set([start]);
   for (const way of ways) {
-    const last = way.at(-1);
-    if (last === end) {
-      return way;
-    }
+    if (way.at(-1) === end) return way;
     for (const { from, to } of arrows) {
-      if (from === last && !seen.has(to)) {
+      if (from === way.at(-1) && !seen.has(to)) {
         seen.add(to);
         ways.push([...way, to]);
       }
     }
   }
   return undefined;
-}
-
-function describeArrow(folder: string, { from, to, carries }: Arrow, back: readonly string[]): string {
-  return [
-    `${folder}: ${from} imports ${to}, but ${back.join(" -> ")}`,
-    ...carries.map(({ importer, imported, names }) => `  ${importer} imports { ${names.join(", ")} } from ${imported}`),
-  ].join("\n");
-}
-
-if (import.meta.main) {
-  report("arrows", upwardArrows(readModules(process.cwd())));
 }

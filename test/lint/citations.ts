@@ -1,33 +1,15 @@
 /**
- * Checks whether what code and documents point to exists: in code a page below `docs/` with its heading, in Markdown
- * relative links too. Pure; the test reads the files. A citation of anything else is useless to a reader who has only the
- * repository.
+ * Rule `citations`: what code and documents point to exists. In code that is a page below `docs/` with its heading. In
+ * Markdown it is relative links too, and below `docs/` also files in backquotes, with the titles of tests that follow them.
+ * A citation of anything else is useless to a reader who has only the repository. `docs/rules/README.md` lists its pages.
  */
-import { posix } from "node:path";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
 
-/** A file of the repository, by its path from the root with forward slashes. */
-export interface TextFile {
-  readonly path: string;
-  readonly text: string;
-}
-
-/** A place that points to something that does not exist. */
-export interface CitationFault {
-  readonly path: string;
-  /** The line, from 1. */
-  readonly line: number;
-  /** The citation as it is written. */
-  readonly cited: string;
-  readonly fault: "no such file" | "no such heading" | "a section of a document that is not in the repository";
-}
-
-/** What can be cited. */
-interface Targets {
-  /** Anchors of each Markdown page, by its path. */
-  readonly pages: ReadonlyMap<string, ReadonlySet<string>>;
-  /** True for a file or folder of the repository. */
-  readonly exists: (path: string) => boolean;
-}
+const FILES =
+  "{.*,*,{edge,control,shared,browser,infra,test,docs}/**/*}.{ts,tsx,mts,js,mjs,json,jsonc,toml,md,yaml,yml}";
+const NOT_READ = ["**/node_modules/**", "package-lock.json", "**/*.generated.ts", "test/lint/fixtures/**"];
+const INDEX = "docs/rules/README.md";
 
 /** In code and in running text a path always starts at the root of the repository. */
 const CITED = /(?<![\w/.-])docs\/[\w./-]*\.md(?:#[\w-]*)?/g;
@@ -37,42 +19,53 @@ const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 /** The section sign: a number of a section in some other document. */
 const SECTION = /\u00a7\s?[\d.]*/g;
 const ROOMS = /^(?:edge|control|shared|browser|infra|test)\//;
-
-/** The anchors that GitHub gives to the headings of a page; of two equal ones the second ends in `-1`, and so on. */
-export function anchorsOf(markdown: string): ReadonlySet<string> {
-  const anchors = new Set<string>();
-  for (const line of linesOutsideCode(markdown)) {
-    const heading = /^#{1,6}\s+(.*?)\s*#*$/.exec(line)?.[1];
-    if (heading === undefined) continue;
-    const plain = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
-    const anchor = plain.replace(/[^\p{L}\p{N}\p{M}\s_-]/gu, "").replace(/\s/g, "-");
-    let name = anchor;
-    for (let count = 1; anchors.has(name); count += 1) name = `${anchor}-${count}`;
-    anchors.add(name);
-  }
-  return anchors;
-}
-
-/** Every place in the files that points to something that does not exist, in order. */
-export function citationFaults(files: readonly TextFile[], targets: Targets): readonly CitationFault[] {
-  return files.flatMap((file) => {
-    const isPage = file.path.endsWith(".md");
-    const lines = isPage ? linesOutsideCode(file.text) : file.text.split("\n");
-    return lines.flatMap((text, at) => {
-      const inLine = [...citedIn(text), ...(isPage ? linkedFrom(file.path, text) : []), ...sectionsIn(file.path, text)];
-      return inLine.flatMap(({ cited, target }): readonly CitationFault[] => {
-        const fault =
-          target === null ? "a section of a document that is not in the repository" : faultOf(target, targets);
-        return fault === null ? [] : [{ path: file.path, line: at + 1, cited, fault }];
-      });
-    });
-  });
-}
+/** A file of the repository, and the titles of its tests. */
+const NAMED = /`((?:edge|control|shared|infra|test|docs)\/[\w./-]+)`((?:\s+"[^"|]+")*)/g;
 
 interface Place {
   readonly cited: string;
   /** A path from the root, with its anchor; null when nothing in the repository can be meant. */
   readonly target: string | null;
+  /** A text that the target contains. */
+  readonly title?: string;
+}
+
+/** One finding for each place that points to something that does not exist. */
+export function citationFaults(root: string): readonly string[] {
+  const read = (path: string): string => readFileSync(join(root, path), "utf8");
+  const paths = globSync(FILES, { cwd: root, exclude: NOT_READ }).sort();
+  const texts = new Map(paths.map((path) => [path, read(path)]));
+  const pages = new Map(
+    [...texts].filter(([path]) => path.endsWith(".md")).map(([path, text]) => [path, anchorsOf(text)]),
+  );
+
+  const faultOf = ({ target, title }: Place): string | null => {
+    if (target === null) return "a section of a document that is not in the repository";
+    const [path = "", anchor] = target.split("#");
+    if (!existsSync(join(root, path))) return "no such file";
+    if (anchor !== undefined && pages.get(path)?.has(anchor) === false) return "no such heading";
+    return title === undefined || read(path).includes(title) ? null : "no such test";
+  };
+  const faults = [...texts].flatMap(([path, text]) =>
+    placesIn(path, text).flatMap(({ line, ...place }) => {
+      const fault = faultOf(place);
+      return fault === null ? [] : [`${path}:${line}: ${place.cited}: ${fault}`];
+    }),
+  );
+  const unlisted = [...pages.keys()].filter(
+    (path) => posix.dirname(path) === posix.dirname(INDEX) && !texts.get(INDEX)?.includes(`](${posix.basename(path)})`),
+  );
+  return [...faults, ...unlisted.filter((path) => path !== INDEX).map((path) => `${INDEX}:1: does not list ${path}`)];
+}
+
+function placesIn(path: string, text: string): readonly (Place & { readonly line: number })[] {
+  const isPage = path.endsWith(".md");
+  const lines = isPage ? linesOutsideCode(text) : text.split("\n");
+  const inLines = lines.flatMap((line, at) => {
+    const places = [...citedIn(line), ...(isPage ? linkedFrom(path, line) : []), ...sectionsIn(path, line)];
+    return places.map((place) => ({ ...place, line: at + 1 }));
+  });
+  return isPage && path.startsWith("docs/") ? [...inLines, ...namedIn(text)] : inLines;
 }
 
 function citedIn(text: string): readonly Place[] {
@@ -95,10 +88,27 @@ function sectionsIn(path: string, text: string): readonly Place[] {
   return ROOMS.test(path) ? Array.from(text.matchAll(SECTION), ([cited]) => ({ cited, target: null })) : [];
 }
 
-function faultOf(target: string, { pages, exists }: Targets): "no such file" | "no such heading" | null {
-  const [path = "", anchor] = target.split("#");
-  if (!exists(path)) return "no such file";
-  return anchor === undefined || pages.get(path)?.has(anchor) !== false ? null : "no such heading";
+function namedIn(text: string): readonly (Place & { readonly line: number })[] {
+  return [...text.matchAll(NAMED)].flatMap(({ index, 1: target = "", 2: titles = "" }) => {
+    const line = text.slice(0, index).split("\n").length;
+    const tests = Array.from(titles.matchAll(/"([^"]+)"/g), ([cited, title = ""]) => ({ cited, target, title, line }));
+    return [{ cited: target, target, line }, ...tests];
+  });
+}
+
+/** The anchors that GitHub gives to the headings of a page; of two equal ones the second ends in `-1`, and so on. */
+function anchorsOf(markdown: string): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  for (const line of linesOutsideCode(markdown)) {
+    const heading = /^#{1,6}\s+(.*?)\s*#*$/.exec(line)?.[1];
+    if (heading === undefined) continue;
+    const plain = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const anchor = plain.replace(/[^\p{L}\p{N}\p{M}\s_-]/gu, "").replace(/\s/g, "-");
+    let name = anchor;
+    for (let count = 1; anchors.has(name); count += 1) name = `${anchor}-${count}`;
+    anchors.add(name);
+  }
+  return anchors;
 }
 
 /** The lines of a page; those of code blocks are empty. */

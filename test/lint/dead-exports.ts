@@ -4,68 +4,54 @@
  *   too, which is how a part is tested on its own. What only tests run is test code and belongs in `testing/` or `test/`.
  * - An export of test code is imported by any other module.
  * A name that is used only in its own module loses the word `export`; the compiler then reports whether the module uses it.
- * Names that a runtime or a tool looks up are the exceptions: `dead-exports.json`. Alone: `node test/lint/dead-exports.ts`.
+ * A name that a runtime or a tool looks up says so in its docstring: `@exported <reason>`. A reason that is not needed is a
+ * finding too.
  */
-import { type Exception, readExceptions, report, unreasoned } from "./exceptions.ts";
-import { EVERY_NAME, isTestCode, ROOMS, readModules, roomOf, type SourceModule } from "./modules.ts";
+import { parseSync } from "rolldown/utils";
+import { EVERY_NAME, isTestCode, type SourceModule } from "./modules.ts";
 
-/** Who imports a name. */
-interface Users {
-  product: boolean;
-  test: boolean;
-}
-
-/** One line for each export without a user, and for each exception that excuses nothing. */
-export function deadExports(modules: readonly SourceModule[], exceptions: readonly Exception[]): readonly string[] {
-  const usersOf = usersByExport(modules);
-  const dead = modules
-    .filter(({ path }) => ROOMS.some((room) => room === roomOf(path)))
-    .flatMap(({ path, exports }) =>
-      exports.flatMap(({ name, usedInside }) => {
-        const users = usersOf(path, name);
-        if (isTestCode(path) ? users.product || users.test : users.product || (users.test && usedInside)) {
-          return [];
-        }
-        const why = users.test ? "only tests use it" : usedInside ? "no other module imports it" : "nothing uses it";
-        return [{ path, name, why }];
+/** One finding for each export without a user, and for each reason that excuses nothing. */
+export function deadExports(modules: readonly SourceModule[]): readonly string[] {
+  const importers = Map.groupBy(
+    modules.flatMap(({ path: importer, imports }) =>
+      imports.flatMap(({ path, names }) => names.map((name) => ({ key: `${path} ${name}`, importer }))),
+    ),
+    ({ key }) => key,
+  );
+  return modules
+    .filter(({ path }) => path.includes("/"))
+    .flatMap((module) =>
+      module.exports.flatMap(({ line, name, local, hasReason }) => {
+        const { path } = module;
+        const users = [name, EVERY_NAME].flatMap((used) => importers.get(`${path} ${used}`) ?? []);
+        const ofProduct = users.filter(({ importer }) => !isTestCode(importer));
+        const isUsed = isTestCode(path)
+          ? users.length > 0
+          : ofProduct.length > 0 || (users.length > 0 && uses(module, local));
+        if (isUsed) return hasReason ? [`${path}:${line}: ${name} has a user and needs no @exported`] : [];
+        return hasReason ? [] : [`${path}:${line}: ${name} has no user${users.length > 0 ? " but tests" : ""}`];
       }),
     );
-  const excuses = (entry: Exception, path: string, name: string): boolean =>
-    entry.name === name && entry.files.includes(path);
-
-  return [
-    ...dead
-      .filter(({ path, name }) => !exceptions.some((entry) => excuses(entry, path, name)))
-      .map(({ path, name, why }) => `${path}: ${name}: ${why}`),
-    ...exceptions.flatMap((entry) =>
-      entry.files
-        .filter((file) => !dead.some(({ path, name }) => path === file && entry.name === name))
-        .map((file) => `dead-exports.json: ${entry.name} of ${file} needs no exception`),
-    ),
-    ...unreasoned("dead-exports", exceptions),
-  ];
 }
 
-function usersByExport(modules: readonly SourceModule[]): (path: string, name: string) => Users {
-  const users = new Map<string, Users>();
-  for (const { path: importer, imports } of modules) {
-    for (const { path, names } of imports) {
-      for (const name of names) {
-        const key = `${path} ${name}`;
-        const known = users.get(key) ?? { product: false, test: false };
-        known[isTestCode(importer) ? "test" : "product"] = true;
-        users.set(key, known);
-      }
-    }
-  }
-  const none: Users = { product: false, test: false };
-  return (path, name) => {
-    const [one, all] = [users.get(`${path} ${name}`) ?? none, users.get(`${path} ${EVERY_NAME}`) ?? none];
-    return { product: one.product || all.product, test: one.test || all.test };
-  };
+/** Whether a module mentions a name outside the declaration of it. */
+function uses({ path, text }: SourceModule, name: string | null | undefined): boolean {
+  return isMentioned(parseSync(path, text).program, name, false);
 }
 
-if (import.meta.main) {
-  const root = process.cwd();
-  report("dead-exports", deadExports(readModules(root), readExceptions(root, "dead-exports")));
+/** Where an identifier is a member, a key, or part of a list of imports or exports. */
+const OTHER_NAMES: ReadonlySet<string> = new Set(["property", "key", "imported", "exported", "local"]);
+const PARTS_OF_PATTERNS: ReadonlySet<string> = new Set(["properties", "elements", "value", "argument", "left"]);
+
+/** Whether syntax refers to the name; `isDeclared`: what stands there are names that are declared. */
+function isMentioned(syntax: unknown, name: unknown, isDeclared: boolean): boolean {
+  if (Array.isArray(syntax)) return syntax.some((node) => isMentioned(node, name, isDeclared));
+  if (typeof syntax !== "object" || syntax === null) return false;
+  const node = syntax as Readonly<Record<string, unknown>>;
+  if (!isDeclared && typeof name === "string" && node["name"] === name) return true;
+  return Object.entries(node).some(
+    ([key, value]) =>
+      (node["computed"] === true || !OTHER_NAMES.has(key)) &&
+      isMentioned(value, name, key === "id" || key === "params" || (isDeclared && PARTS_OF_PATTERNS.has(key))),
+  );
 }

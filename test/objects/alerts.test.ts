@@ -37,7 +37,7 @@ async function fill(stub: DurableObjectStub<LedgerObject>): Promise<void> {
 }
 
 describe("the alerts of a Ledger", () => {
-  it("survive a restart, are sent in order and in batches, and are deleted only after they were confirmed", async () => {
+  it("survive a restart, are sent in order and in batches, and are deleted once confirmed", async () => {
     const stub = namespace.getByName(`${nameCell()}:0`);
     await stub.alert(events(150));
     await evictDurableObject(stub);
@@ -63,7 +63,7 @@ describe("the alerts of a Ledger", () => {
     expect((await stub.alerts(null)).alerts).toEqual([event(2), event(3)]);
   });
 
-  it("of one issue wait as one alert with an exact count, also over a restart and when the first was sent already", async () => {
+  it("of one issue wait as one alert with an exact count, over a restart and after a first send", async () => {
     const stub = namespace.getByName(`${nameCell()}:0`);
     const repeat = (id: number, count: number): AlertEvent => ({ ...event(id), issueKey: "k", count });
     await stub.alert([repeat(1, 1), repeat(2, 9)]);
@@ -100,7 +100,7 @@ describe("the alerts of a Ledger", () => {
     expect({ id: alerts[0]?.id, dropped }).toEqual({ id: "a4", dropped: 4 });
   });
 
-  it("report once that rows are being lost, whichever shard loses them, while the loss goes on", async () => {
+  it("report once that rows are being lost, whichever shard loses them, while the loss lasts", async () => {
     const cell = nameCell();
     const [first, second] = [namespace.getByName(`${cell}:0`), namespace.getByName(`${cell}:1`)];
     await fill(second);

@@ -31,7 +31,7 @@ async function silence(tenantId: string): Promise<() => Promise<void>> {
 }
 
 describe("a budget object that is silent", () => {
-  it("is not waited for: the request is served and reported, and it is charged when the object answers again", async () => {
+  it("is not waited for: the request is served, reported, and charged once the object answers", async () => {
     const scene = await CrashScene.open();
     const speak = await silence(scene.tenantId);
     expect(await scene.run()).toBe(200);

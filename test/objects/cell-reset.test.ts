@@ -44,7 +44,7 @@ async function finish(crowd: Crowd, count: number): Promise<void> {
 }
 
 describe("a Cell that is reset under load", () => {
-  it("counts the slots in use again, lets their streams go on, and grants no more than its cap", async () => {
+  it("counts the slots in use again, keeps their streams, and grants no more than its cap", async () => {
     const { crowd, clients } = await crowdOf("reset-once", 12);
     const streaming = clients.filter((client) => crowd.live.has(client.requestId));
     await crowd.reset();

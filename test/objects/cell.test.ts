@@ -79,7 +79,7 @@ describe("Cell", () => {
     expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([3]);
   });
 
-  it("gives back the slot of a permit that is disposed, and bills the request for what it used until then", async () => {
+  it("frees the slot of a disposed permit and bills the request for what it used until then", async () => {
     const { name, stub } = await cellOf(1);
     const [called, idle, said] = [id(), id(), id()];
     const one = await admit(stub, admissionRequestFor(called));
@@ -185,7 +185,7 @@ describe("Cell", () => {
     expect((await rowsOf(name)).map((row) => row["request_id"])).toEqual([request, marker]);
   });
 
-  it("answers stale to an admission request that was built from an older record, also after a restart", async () => {
+  it("answers stale to an admission request from an older record, also after a restart", async () => {
     const { stub } = await cellOf(1);
     await stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
     const stale = { verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] };
@@ -197,7 +197,7 @@ describe("Cell", () => {
     fresh.permit[Symbol.dispose]();
   });
 
-  it("sends a waiting request whose records have changed back at its turn, and gives it its place again, also over a reset", async () => {
+  it("returns a waiting request as stale at its turn and keeps its place, also over a reset", async () => {
     const { name, stub } = await cellOf(1);
     const [holder, waits, last] = [id(), id(), id()];
     const other = { tenant: { id: "t2", name: "Other", weight: 100, maxInFlight: null }, revs: [] };

@@ -26,15 +26,15 @@ const bindings = {
 it("chooses the cell by the address at which a request arrived", () => {
   const cellOf = (cf?: object): string =>
     depsOf(bindings, new Request(url, cf === undefined ? {} : { cf: cf as CfProperties })).ports.admission.cell;
-  expect([
-    cellOf({ colo: "FRA", continent: "EU" }),
-    cellOf({ colo: "IAD", continent: "NA" }),
-    cellOf({ colo: "SIN", continent: "AS" }),
-    cellOf(),
-  ]).toEqual(["cells-eu", "cells-own", "cells-own", "cells-own"]);
+  expect({
+    europe: cellOf({ colo: "FRA", continent: "EU" }),
+    america: cellOf({ colo: "IAD", continent: "NA" }),
+    asia: cellOf({ colo: "SIN", continent: "AS" }),
+    unknown: cellOf(),
+  }).toEqual({ europe: "cells-eu", america: "cells-own", asia: "cells-own", unknown: "cells-own" });
 });
 
-it("calls the cell that an internal request names, whatever its address was, and refuses unknown cells", async () => {
+it("calls the cell that an internal request names, at any address, and refuses unknown cells", async () => {
   const stats = async (named?: string): Promise<readonly unknown[]> => {
     const headers = { authorization: "Bearer internal", ...(named === undefined ? {} : { [CELL_HEADER]: named }) };
     const request = new Request(`${url}${INTERNAL_PATHS.stats}`, { headers, cf: { colo: "FRA", continent: "EU" } });
@@ -42,10 +42,10 @@ it("calls the cell that an internal request names, whatever its address was, and
     const body = (await response.json()) as { cell?: string };
     return [response.status, body.cell ?? null];
   };
-  expect([await stats("cells-eu"), await stats("cells-own"), await stats(), await stats("cells-none")]).toEqual([
-    [200, "cells-eu"],
-    [200, "cells-own"],
-    [200, "cells-own"],
-    [404, null],
-  ]);
+  expect({
+    europe: await stats("cells-eu"),
+    own: await stats("cells-own"),
+    unnamed: await stats(),
+    unknown: await stats("cells-none"),
+  }).toEqual({ europe: [200, "cells-eu"], own: [200, "cells-own"], unnamed: [200, "cells-own"], unknown: [404, null] });
 });

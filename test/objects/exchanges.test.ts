@@ -15,14 +15,17 @@ async function isolateOf(maxInFlight: number): Promise<ObjectIsolate> {
 }
 
 describe("requests of one isolate", () => {
-  it("are admitted and end in one session, hold their slots in the Cell meanwhile, and leave one row each", async () => {
+  it("share one session from admission to end, hold slots meanwhile and leave one row each", async () => {
     const isolate = await isolateOf(10);
     const running = await isolate.young(5);
     await isolate.load(5);
     for (const one of running) await isolate.end(one);
     await isolate.load(0);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
-    expect({ opened: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({ opened: 1, calls: [] });
+    expect({ openedCount: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({
+      openedCount: 1,
+      calls: [],
+    });
   });
 
   it("are granted slots in the order of their admission requests, and wait in the same session", async () => {
@@ -40,7 +43,10 @@ describe("requests of one isolate", () => {
     await isolate.load(2);
     for (const one of [second, third]) await isolate.end(one);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
-    expect({ opened: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({ opened: 1, calls: [] });
+    expect({ openedCount: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({
+      openedCount: 1,
+      calls: [],
+    });
   });
 
   it("take permits of their own when they wait for long, and leave their places in time", async () => {
@@ -86,7 +92,7 @@ describe("requests of one isolate", () => {
     expect(row).toMatchObject({ status_code: 499, total_tokens: 0, cost_usd: 0 });
   });
 
-  it("learn of newer records with the next admission request, and a request that was answered stale has no place", async () => {
+  it("learn of newer records with the next admission, and a stale answer takes no slot", async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -144,7 +150,7 @@ describe("a session that breaks", () => {
     );
   });
 
-  it("is reported to its requests, which go on under permits of their own, are counted again, and have one row each", async () => {
+  it("lets its requests continue under their own permits, counted again, with one row each", async () => {
     const isolate = await isolateOf(3);
     const running = await isolate.young(3);
     await isolate.breakSession();
@@ -198,7 +204,7 @@ describe("a session that breaks", () => {
 });
 
 describe("a Cell that is reset", () => {
-  it("counts requests of the session again as they adopt, and has one row of each, also of those that ended just before", async () => {
+  it("counts requests of the session as they adopt, and writes one row each, even if just ended", async () => {
     const isolate = await isolateOf(4);
     const [first, ...others] = await isolate.young(4);
     if (first === undefined) throw new Error("nothing was granted");

@@ -25,5 +25,5 @@ async function statusWith(token: string | null): Promise<number> {
 it("opens the internal routes; the admin token or a missing token does not", async () => {
   expect(await statusWith(await deriveInternalToken(ADMIN_TOKEN))).toBe(200);
   for (const token of [ADMIN_TOKEN, "", null, "undefined"])
-    expect({ token, statusWith: await statusWith(token) }).toEqual({ token, statusWith: 404 });
+    expect({ token, status: await statusWith(token) }).toEqual({ token, status: 404 });
 });

@@ -51,7 +51,7 @@ describe("the Ledger's disk", () => {
     expect(await stored([...first, ...second])).toEqual([...first, ...second]);
   });
 
-  it("takes over a disk of the first layout: waiting rows are sent once, in order, and applied batches stay applied", async () => {
+  it("upgrades the first disk layout: waiting rows are sent once, in order; batches stay applied", async () => {
     const { name, stub } = freshLedger("disk");
     await stub.status();
     const [gone, one, two, three] = ids(4) as [string, string, string, string];

@@ -13,7 +13,7 @@ const LARGE = "x".repeat(SEGMENT_MAX_BYTES - 2048);
 const QUOTA_BYTES = limitsPerShard(1).maxBytes * REFUSALS_MAX_PART;
 
 describe("rows of refusals", () => {
-  it("fill a quarter of the storage, over restarts too; then they are dropped and counted, and other rows are still accepted", async () => {
+  it("fill a quarter of the storage, even over restarts; further ones are dropped and counted", async () => {
     const { name, stub } = freshLedger("refusals");
     await order({ ledger: name, fault: "refuse", times: Number.MAX_SAFE_INTEGER });
     let sequence = 0;

@@ -32,7 +32,7 @@ async function fillAside(stub: DurableObjectStub<LedgerObject>): Promise<void> {
 }
 
 describe("a row that the store refuses for its content", () => {
-  it("becomes a dead letter, is counted and reported; the rest of its segment and later rows arrive once, in order", async () => {
+  it("becomes a counted and reported dead letter; all other rows arrive once, in order", async () => {
     const { stub } = freshLedger("refusing");
     const requests = ids(300);
     await stub.append(withUnreadable(requests.slice(0, 200), 1, 0, 77, 199));
@@ -50,7 +50,7 @@ describe("a row that the store refuses for its content", () => {
     ]);
   });
 
-  it("does not change the order of other rows when acknowledgements are lost and the object restarts between the halves", async () => {
+  it("keeps other rows in order through lost acknowledgements and restarts between the halves", async () => {
     const { name, stub } = freshLedger("refusing");
     const requests = ids(64);
     await order({ ledger: name, fault: "lose_ack", times: 6 });
@@ -83,7 +83,7 @@ describe("a row that the store refuses for its content", () => {
     expect(await stored(requests)).toEqual([requests[0], requests[2], requests[1]]);
   });
 
-  it("waits in its segment, and is not lost, when dead letters have no storage left and the store takes no other row", async () => {
+  it("waits in its segment when dead letters are full and the store takes no other row", async () => {
     const { name, stub } = freshLedger("refusing");
     await fillAside(stub);
     const requests = ids(2);
@@ -95,7 +95,7 @@ describe("a row that the store refuses for its content", () => {
     expect(await stored(requests)).toEqual(requests);
   });
 
-  it("replaces the oldest dead letter, which is counted as lost, when there is no storage left and the store takes other rows", async () => {
+  it("replaces the oldest dead letter, counted as lost, when they are full and other rows pass", async () => {
     const { stub } = freshLedger("refusing");
     await fillAside(stub);
     const requests = ids(3);
@@ -105,7 +105,7 @@ describe("a row that the store refuses for its content", () => {
     expect(await stub.status()).toMatchObject({ segments: 0, dropped: 2, aside: DEAD_LETTER_MAX_ROWS });
   });
 
-  it("is treated differently from a row that only the rollup refuses: that insert is sent again whole, under its token", async () => {
+  it("differs from a row that only the rollup refuses: that insert is resent whole, by its token", async () => {
     const { name, stub } = freshLedger("refusing");
     const requests = ids(4);
     await order({ ledger: name, fault: "view_refuses", times: 2 });

@@ -79,9 +79,9 @@ describe("the spans of a Ledger", () => {
       async () => await stored(second),
       (spans) => spans.length > 0,
     );
-    expect({ firstStored: (await stored(first)).length, secondStored: (await stored(second)).length }).toEqual({
-      firstStored: 1,
-      secondStored: 1,
+    expect({ firstCount: (await stored(first)).length, secondCount: (await stored(second)).length }).toEqual({
+      firstCount: 1,
+      secondCount: 1,
     });
   });
 
@@ -94,7 +94,7 @@ describe("the spans of a Ledger", () => {
       const part = store.seal();
       expect(part?.lines.map((text) => Number.parseInt(text, 10))).toEqual([5, 6, 7, 8, 9, 10, 11]);
       if (part !== null) store.sent(part);
-      expect({ waiting: store.waiting, seal: store.seal() }).toEqual({ waiting: false, seal: null });
+      expect({ waiting: store.waiting, part: store.seal() }).toEqual({ waiting: false, part: null });
     });
   });
 });

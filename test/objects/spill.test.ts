@@ -13,7 +13,7 @@ const LARGE = "x".repeat(SEGMENT_MAX_BYTES - 2048);
 
 const residentBytes = async (): Promise<number> => (await fetch(MEMORY)).json();
 
-it("an outage fills segments up to 256 MiB; later rows are refused, counted for good and reported", async () => {
+it("an outage fills segments to 256 MiB; later rows are refused, counted for good and reported", async () => {
   const { name, stub } = freshLedger("spilling");
   await order({ ledger: name, fault: "refuse", times: Number.MAX_SAFE_INTEGER });
   const { maxSegments, maxBytes } = limitsPerShard(1);

@@ -52,7 +52,7 @@ describe("TenantBudget", () => {
     expect((await stub.lease(leaseRequest(limits, 600, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
   });
 
-  it("decides a key's lease request that another pool's request overtakes while the ledger is asked about the key", async () => {
+  it("decides a key's lease request that another pool's request overtakes", async () => {
     const stub = tenant();
     const capped = limitsWith({ tokensPerMinute: 1_000, keyTokens: 1_000 });
     const keyed = { ...capped, key: { ...capped.key, id: crypto.randomUUID() } };
@@ -72,7 +72,7 @@ describe("TenantBudget", () => {
     expect((await stub.lease(leaseRequest(limits, 900, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
   });
 
-  it("acknowledges a cell's report only after the alarm has stored it, and counts a repeated report once", async () => {
+  it("acknowledges a cell's report only after the alarm stored it, and counts a repeat once", async () => {
     const stub = tenant();
     const limits = limitsWith({});
     const usedTokens = async () => (await stub.usage("tenant", limits, null)).used_tokens;
@@ -141,7 +141,7 @@ describe("TenantBudget", () => {
     await stub.report(reportAt(40_000, false));
     expect(await runDurableObjectAlarm(stub)).toBe(true);
     const before = await rows();
-    expect([before.small, before.many > 8]).toEqual([true, true]);
+    expect({ small: before.small, isSplit: before.many > 8 }).toEqual({ small: true, isSplit: true });
     await evictDurableObject(stub);
     expect(await reserved()).toBe(16_000);
     await stub.report(reportAt(60_000, true));
@@ -191,7 +191,7 @@ describe("TenantBudget", () => {
     });
   });
 
-  it("decides under a term budget while the ledger cannot be reached, and a usage read shows that decision", async () => {
+  it("decides under a term budget while the ledger is unreachable, and a usage read shows it", async () => {
     const stub = tenant();
     const limits = limitsWith({ tenantTokens: 100 });
     expect((await stub.lease(leaseRequest(limits, 60, 1))).verdict.kind).toBe("granted");

@@ -1,4 +1,8 @@
-/** The AI SDK with its OpenAI-compatible provider. */
+/**
+ * The AI SDK with its OpenAI-compatible provider.
+ *
+ * @module-tag check
+ */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, embedMany, generateObject, generateText, isStepCount, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
@@ -42,7 +46,7 @@ describe("the AI SDK", () => {
     expect(object).toEqual({ city: "Oslo", degrees: 7 });
   });
 
-  it.each(["generated", "streamed"])("calls a tool and goes on with its result, %s", async (how) => {
+  it.each(["generated", "streamed"])("calls a tool and continues with its result, %s", async (how) => {
     const minted = await mint();
     const asked: string[] = [];
     const request = {
@@ -60,10 +64,10 @@ describe("the AI SDK", () => {
       stopWhen: isStepCount(2),
     };
     const text = how === "generated" ? (await generateText(request)).text : await streamText(request).text;
-    expect({ asked, text, seen: upstream.seen(minted.mark).length }).toEqual({
+    expect({ asked, text, seenCount: upstream.seen(minted.mark).length }).toEqual({
       asked: ["Oslo"],
       text: "hello world",
-      seen: 2,
+      seenCount: 2,
     });
   });
 
@@ -71,7 +75,7 @@ describe("the AI SDK", () => {
     const minted = await mint();
     const model = providerOf(minted).embeddingModel(minted.model.model_name);
     const { embeddings, usage } = await embedMany({ model, values: ["a", "b"] });
-    expect({ embeddings: embeddings.length, tokens: usage.tokens }).toEqual({ embeddings: 2, tokens: 11 });
+    expect({ embeddingCount: embeddings.length, tokens: usage.tokens }).toEqual({ embeddingCount: 2, tokens: 11 });
   });
 
   it("aborts, and the upstream call ends", async () => {

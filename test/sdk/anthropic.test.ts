@@ -1,5 +1,7 @@
 /**
  * The Anthropic SDK on `/v1/messages`, which the gateway passes through: it is governed and billed like every other path.
+ *
+ * @module-tag check
  */
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";

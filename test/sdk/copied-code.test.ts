@@ -1,6 +1,8 @@
 /**
  * The code that the playground copies, run by what it is for: a shell with curl, Node with OpenAI's package, and Python. Each sends the
  * request that was meant, whatever is said in it.
+ *
+ * @module-tag check
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,8 @@
-/** The code that the console's guide shows runs as it stands, with nothing but the secret put into the environment. */
+/**
+ * The code that the console's guide shows runs as it stands, with nothing but the secret put into the environment.
+ *
+ * @module-tag check
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -56,7 +60,7 @@ describe("the guide's code", () => {
   });
 });
 
-it("the code that the playground copies makes the request that was seen, with whatever is in it", async () => {
+it("the code that the playground copies makes the same request, whatever is in it", async () => {
   const minted = await mint();
   const tool = { type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } };
   const called = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };

@@ -1,4 +1,8 @@
-/** LangChain's OpenAI integration. */
+/**
+ * LangChain's OpenAI integration.
+ *
+ * @module-tag check
+ */
 import { tool } from "@langchain/core/tools";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { describe, expect, it } from "vitest";

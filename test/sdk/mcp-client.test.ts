@@ -1,4 +1,8 @@
-/** An application on the official MCP client, through the gateway: only its address and its credential are different. */
+/**
+ * An application on the official MCP client, through the gateway: only its address and its credential are different.
+ *
+ * @module-tag check
+ */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";

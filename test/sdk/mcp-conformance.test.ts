@@ -1,4 +1,8 @@
-/** The official MCP conformance suite has the same result for a server reached directly and through the gateway. */
+/**
+ * The official MCP conformance suite has the same result for a server reached directly and through the gateway.
+ *
+ * @module-tag check
+ */
 import { execFile } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

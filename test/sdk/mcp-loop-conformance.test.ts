@@ -3,6 +3,8 @@
  * starts a server, and the model of a tenant gets that server's tools. Left out are
  * the scenarios of OAuth and of elicitation, because the gateway has one stored credential and no capabilities, and
  * `sse-retry`, because it resumes no stream (docs/rules/tool-loop.md#tool-servers).
+ *
+ * @module-tag check
  */
 import { execFile } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -82,6 +84,6 @@ it.each([
   // The suite knows no revision before 2025-06-18; the gateway begins with 2025-03-26 and goes on in what the server chose.
   ["initialize", ["mcp-client-initialization | FAILURE | Version mismatch: expected 2025-11-25, got 2025-03-26"]],
   ["tools_call", ["tool-add-numbers | SUCCESS | "]],
-])("scenario %s", { timeout: TIMEOUT_MS }, async (scenario, expected) => {
+])("scenario %s", async (scenario, expected) => {
   expect(await checksOf(scenario)).toEqual(expected);
 });

@@ -1,4 +1,8 @@
-/** The official OpenAI SDK on every route except chat, and its own retries, timeouts and errors. */
+/**
+ * The official OpenAI SDK on every route except chat, and its own retries, timeouts and errors.
+ *
+ * @module-tag check
+ */
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -51,8 +55,8 @@ describe("the OpenAI SDK", () => {
       text += chunk.choices[0]?.text;
     expect(text).toBe("hello");
     const { data, usage } = await client.embeddings.create({ model, input: ["a", "b"] });
-    expect({ data: data.map((entry) => [...entry.embedding]), prompt_tokens: usage.prompt_tokens }).toEqual({
-      data: [
+    expect({ embeddings: data.map((entry) => [...entry.embedding]), prompt_tokens: usage.prompt_tokens }).toEqual({
+      embeddings: [
         [0.5, -0.25, 1],
         [0.5, -0.25, 1],
       ],

@@ -1,4 +1,8 @@
-/** `response_format` with the official OpenAI SDK's parse helpers, on a model that cannot be held to a schema. */
+/**
+ * `response_format` with the official OpenAI SDK's parse helpers, on a model that cannot be held to a schema.
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
@@ -111,9 +115,9 @@ describe("the parse helpers of the OpenAI SDK", () => {
         ? client.chat.completions.runTools(body)
         : client.chat.completions.runTools({ ...body, stream: true });
     const answer = await runner.finalContent();
-    expect({ asked, parse: Event.parse(JSON.parse(answer ?? "")) }).toEqual({
+    expect({ asked, event: Event.parse(JSON.parse(answer ?? "")) }).toEqual({
       asked: [{ party: "party" }],
-      parse: PARTY,
+      event: PARTY,
     });
     const sent = upstream.seen(minted.model.upstream_model);
     expect(sent).toHaveLength(2);

@@ -1,5 +1,5 @@
 /**
- * `npm run test:slurm [-- --where-possible] [arguments of vitest]`: the tests with a real Slurm. They run with mounts and
+ * `npm run test:area -- slurm [arguments of vitest]`, which calls this with `--where-possible`: the tests with a real Slurm. They run with mounts and
  * process ids of their own, which end with them: no daemon, job or mount stays, however they end. With `--where-possible` a
  * machine that cannot have a cluster is no failure but a line that says why, and the packages are removed afterwards.
  */

@@ -143,7 +143,7 @@ describe.concurrent("a managed model", { timeout: LONG_MS }, () => {
     expect(lost?.last_message).toContain("TIMEOUT");
   });
 
-  it("is restarted when its server answers no more while its job runs", async (test) => {
+  it("is restarted when its server stops answering while its job runs", async (test) => {
     const scenario = new ManagedScenario(gateway, test);
     const model = await scenario.manage();
     const [first] = await scenario.healthy(model, 1);
@@ -217,7 +217,7 @@ describe("a scheduler", { timeout: LONG_MS }, () => {
     await scenario.healthy(model, 1);
   });
 
-  it("holds the tick while it is stopped, with an alert after its time, and goes on when it is back", async (test) => {
+  it("holds the tick while it is stopped, raises an alert after its time and recovers", async (test) => {
     const scenario = new ManagedScenario(gateway, test);
     const model = await scenario.manage();
     const [before] = await scenario.healthy(model, 1);
@@ -238,7 +238,7 @@ describe("a scheduler", { timeout: LONG_MS }, () => {
     await waitFor(alerts, ({ recent }) => recent.some(({ key }) => key === "slurm_reconcile_recovered"), LONG_MS);
   });
 
-  it("may forget its newest jobs and give their numbers again: the target is reached all the same", async (test) => {
+  it("forgets its newest jobs and reuses their IDs, and the target is still reached", async (test) => {
     const scenario = new ManagedScenario(gateway, test);
     const model = await scenario.manage();
     await scenario.healthy(model, 1);

@@ -17,7 +17,7 @@ export const PROVISIONER_VARIABLES = {
   GATEWAY_PORT_SPAN: "3",
 } as const;
 
-/** Starts both; returns the function that stops them. */
+/** Starts both; returns the function that stops them. @exported Vitest calls it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const obstacle = clusterObstacle();
   if (obstacle !== null) throw new Error(`the tests with a real Slurm cannot run here: ${obstacle}`);

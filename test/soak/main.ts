@@ -1,5 +1,5 @@
 /**
- * `npm run test:soak [-- --minutes 10 --streams 200]`: one stack with streams that come, end, break and are left at random.
+ * `npm run test:area -- soak [--minutes 10 --streams 200]`: one stack with streams that come, end, break and are left at random.
  * Prints a report; the exit code is 1 when a slot or a row is missing, when a row is written twice, when a session with the
  * Cell is lost, or when the memory of the Worker's runtime keeps growing.
  */
@@ -126,7 +126,7 @@ const { values } = parseArgs({
 });
 const [minutes, streams] = [Number(values.minutes), Number(values.streams)];
 if (!(minutes > 0) || !Number.isInteger(streams) || streams < 1) {
-  console.error("usage: npm run test:soak -- [--minutes 10] [--streams 200]");
+  console.error("usage: npm run test:area -- soak [--minutes 10] [--streams 200]");
   process.exit(2);
 }
 const folder = mkdtempSync(join(tmpdir(), "gateway-soak-"));

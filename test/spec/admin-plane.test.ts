@@ -4,6 +4,7 @@
  */
 import { describe, expect, inject, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { StackLog } from "../harness/stack-log.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -30,7 +31,7 @@ const lines = (part: string, event: string): readonly string[] =>
     .filter((line) => line.startsWith(`${part} | `) && line.includes(event));
 
 describe("guessing", () => {
-  it.each([
+  mainRows(1)([
     ["the admin token", () => `${inject("adminUrl")}/api/v1/tenants`, 401, '{plane="admin"}', "control"],
     [
       "the internal token of the control service",
@@ -76,7 +77,7 @@ describe("guessing", () => {
     },
   );
 
-  it("is refused with the admin token where the internal token belongs: the internal token is derived, and not the same", async () => {
+  it("is refused with the admin token as internal token, because the internal one is derived", async () => {
     expect(inject("internalToken")).not.toBe(inject("adminToken"));
     expect(await statusFor(`${fixture.gateway.proxyUrl}/internal/stats`, inject("adminToken"))).toBe(404);
     expect(await statusFor(`${fixture.gateway.proxyUrl}/internal/stats`, inject("internalToken"))).toBe(200);

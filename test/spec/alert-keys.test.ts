@@ -239,7 +239,6 @@ describe("the operators get an alert for", () => {
     const alerts = await waitFor(
       () => messages().filter((message) => message.issue === issue),
       (found) => found.length > 0,
-      50_000,
     );
     expect(alerts).toEqual([{ title, issue, detail: expect.stringMatching(detail) }]);
     expect(alerts[0]?.detail.length).toBeLessThanOrEqual(500);

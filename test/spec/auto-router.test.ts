@@ -60,7 +60,7 @@ async function explained(id: string): Promise<UsageLogDetail> {
 }
 
 describe("auto", () => {
-  it("is the cheaper of two models, in header, row and upstream, and is explained though nothing is traced", async () => {
+  it("is the cheaper of two models in header, row and upstream, explained even without a trace", async () => {
     const { minted, dear } = await scene();
     const { status, model, id } = await ask(minted);
     expect({ status, model }).toEqual({ status: 200, model: minted.model.model_name });
@@ -105,7 +105,7 @@ describe("auto", () => {
     }
   });
 
-  it("avoids, with the next request, a model that is disabled, in maintenance or not allowed; without one it is 503", async () => {
+  it("avoids at once a disabled model, one in maintenance or not allowed; without one it is 503", async () => {
     const { gateway } = fixture;
     const { minted, dear } = await scene();
     expect((await ask(minted)).model).toBe(minted.model.model_name);
@@ -132,7 +132,9 @@ describe("auto", () => {
     expect((await ask(minted)).model).toBe(dear.model_name);
   });
 
-  it("follows the classifier, which is asked once for a text, and heuristics without it", async () => {
+  it("follows the classifier, which is asked once for a text, and heuristics without it", {
+    tags: ["check"],
+  }, async () => {
     const { gateway } = fixture;
     const script = await startChatScript();
     try {
@@ -178,13 +180,13 @@ describe("auto", () => {
         async () => await gateway.rows(minted.tenant.id, "&status=success"),
         (found) => found.length >= 3,
       );
-      expect({ rows: rows.length, seen: script.seen(name).length }).toEqual({ rows: 3, seen: 1 });
+      expect({ rowCount: rows.length, seenCount: script.seen(name).length }).toEqual({ rowCount: 3, seenCount: 1 });
     } finally {
       await script.close();
     }
   });
 
-  it("avoids an unhealthy model until its upstream is another one", async () => {
+  it("avoids an unhealthy model until its upstream is another one", { tags: ["check"] }, async () => {
     const { gateway, upstream } = fixture;
     const { minted, dear } = await scene({
       api_base: upstream.at("refuses", "status=401"),
@@ -204,7 +206,7 @@ describe("auto", () => {
     );
   });
 
-  it("avoids a full model", async () => {
+  it("avoids a full model", { tags: ["check"] }, async () => {
     const { gateway } = fixture;
     const gated = await startGatedUpstream();
     try {
@@ -244,7 +246,7 @@ describe("auto", () => {
     }
   });
 
-  it("never fails for a hostile body", async () => {
+  it("never fails for a hostile body", { tags: ["check"] }, async () => {
     const { minted } = await scene();
     const bodies = [
       { messages: null },

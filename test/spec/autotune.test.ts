@@ -9,7 +9,9 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-it("finds the knee, recommends it without writing anything, and an applied recommendation is the model's capacity", async () => {
+it("finds the knee, recommends it without writing, and an applied one becomes the capacity", {
+  tags: ["check"],
+}, async () => {
   const { gateway } = fixture;
   // Four requests at once take 2 s: on any machine that is far from the time of two, and from the target.
   const upstream = await startNarrowUpstream(2, 1000);

@@ -114,7 +114,7 @@ const repeated = (about: string): string =>
   `Later copies of this text about ${about} are references. `.repeat(30).trim();
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-it("compression: tables, references that the model can ask for, sentences that the sidecar chose", async () => {
+it("compression: tables, references the model can request, and sentences the sidecar chose", async () => {
   const minted = await mintCompressed();
   const [first, second] = [repeated("boats"), repeated("trains")];
   const texts = [JSON.stringify(ROWS, null, 2), first, first, PROSE].map(user);

@@ -54,7 +54,7 @@ describe.concurrent("the usage of a budget", () => {
     expect({ ofTenant: await ofTenant(minted), ofKey: await ofKey(minted) }).toEqual({ ofTenant: NONE, ofKey: NONE });
   });
 
-  it("is counted for tenant and key without a budget too", async () => {
+  it("is counted for tenant and key without a budget too", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await serve(minted);
     const used = { ...NONE, used_tokens: TOKENS, used_cost_usd: USD };

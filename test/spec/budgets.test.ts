@@ -1,6 +1,7 @@
 /**
  * Budgets that cannot be exceeded, on the running stack (docs/rules/headers.md#budget-headers,
  * docs/rules/budgets.md#one-decision).
+ * @module-tag processes
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -49,7 +50,7 @@ async function estimateOf(minted: Minted, output: number): Promise<number> {
 }
 
 describe("a tenant's tokens per minute", () => {
-  it("admit as many of 200 simultaneous requests as the bucket holds, and send the others the time to come back", async () => {
+  it("admit as many of 200 simultaneous requests as fit, and tell the others when to retry", async () => {
     const gated = await gatedUpstream();
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const filler = await estimateOf(minted, 0);

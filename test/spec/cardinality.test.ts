@@ -98,7 +98,7 @@ describe("names that clients make up", () => {
     expect(JSON.stringify(now)).not.toContain(mark);
   });
 
-  it("are in the log only as the name of a model, cut at its length, and add neither fields nor events", async () => {
+  it("are logged only as a truncated model name, and add neither fields nor events", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const mark = `made-up-${randomUUID()}`;
     await madeUp(minted, mark);

@@ -1,6 +1,7 @@
 /** Chat completions, streaming and not, and the row each leaves (docs/rules/routes.md#path-classes). */
 import { describe, expect, it } from "vitest";
 import { dataOf, useGateway } from "../harness/fixture.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -115,7 +116,7 @@ describe("what goes upstream", () => {
 });
 
 describe("a stream", () => {
-  it.each(["plain", "bytes"])(
+  mainRows(1)(["plain", "bytes"])(
     "reaches the client without the usage event that the gateway asked for (%s)",
     async (behaviour) => {
       const minted = await fixture.gateway.mint(fixture.upstream.url, `${behaviour},chunks=5`);
@@ -179,7 +180,7 @@ describe("a stream", () => {
   });
 });
 
-describe("a stream whose pieces come too fast to inspect each one", () => {
+describe("a stream whose pieces come too fast to inspect each one", { tags: ["check"] }, () => {
   it.each([
     [{}, 0],
     [{ stream_options: { include_usage: true } }, 1],
@@ -190,7 +191,7 @@ describe("a stream whose pieces come too fast to inspect each one", () => {
     expect(data.filter((event) => event.includes('"delta"')).map((event) => /w\d+/.exec(event)?.[0])).toEqual(
       Array.from({ length: 400 }, (_, at) => `w${at}`),
     );
-    expect([data.length, data.at(-1)]).toEqual([400 + usageEvents + 1, "[DONE]"]);
+    expect({ count: data.length, last: data.at(-1) }).toEqual({ count: 400 + usageEvents + 1, last: "[DONE]" });
     const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
     expect(row).toMatchObject({ status_code: 200, input_tokens: 11, output_tokens: 22 });
   });
@@ -210,7 +211,7 @@ describe("a stream whose pieces come too fast to inspect each one", () => {
 });
 
 describe("a client that leaves", () => {
-  it.each([{}, { stream_options: { include_usage: true } }])(
+  mainRows(1)([{}, { stream_options: { include_usage: true } }])(
     "stops its upstream within two chunks (%j)",
     async (body) => {
       const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=100,pace=1000");
@@ -254,7 +255,7 @@ describe("a client that leaves", () => {
 });
 
 describe("a session id", () => {
-  it.each([
+  mainRows(1)([
     [{ "x-gateway-session-id": "first", "x-session-id": "second" }, { user: "u" }, "first"],
     [{ "x-session-id": " second " }, { user: "u" }, "second"],
     [{}, { session_id: "body", user: "u" }, "body"],

@@ -1,6 +1,7 @@
 /**
  * Every request has one row, however it ends (docs/rules/settlement-and-rows.md#custody,
  * docs/rules/settlement-and-rows.md#rows).
+ * @module-tag processes
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -101,7 +102,7 @@ describe("50 clients that leave while they are queued", () => {
       });
     expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
     // The held answer is named here so that it lives until now: a client releases an answer that has no reference left.
-    expect([held.status, reader === undefined]).toEqual([200, false]);
+    expect({ status: held.status, hasNoBody: reader === undefined }).toEqual({ status: 200, hasNoBody: false });
     holder.abort();
     const other = await fixture.gateway.mint(fixture.upstream.url);
     await (await fixture.gateway.chat(other)).text();
@@ -115,7 +116,7 @@ describe("50 clients that leave while they are queued", () => {
 });
 
 describe("the cap of a model", () => {
-  it("is never exceeded at the upstream; waiting requests are served in order of arrival, and their rows say so", async () => {
+  it("is never exceeded at the upstream, and the rows of waiting requests show their wait", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=20", { max_in_flight: 3 });
     const responses = await Promise.all(Array.from({ length: 30 }, async () => await fixture.gateway.chat(minted)));
     for (const response of responses) {

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -88,7 +89,7 @@ describe("endpoints", () => {
     expect(await went(minted, 3)).toEqual({ b: 3 });
   });
 
-  it("whose streams broke three times in a row are tried last too", async () => {
+  it("whose streams broke three times in a row are tried last too", { tags: ["check"] }, async () => {
     const { minted } = await mint({ a: { does: "cut,pace=10" }, b: {} });
     for (const expected of [{ a: 1 }, { a: 2 }, { a: 3 }, { a: 3, b: 1 }]) {
       const response = await fixture.gateway.chat(minted, { stream: true });
@@ -101,7 +102,7 @@ describe("endpoints", () => {
 });
 
 describe("an endpoint that dies under load", () => {
-  it("costs no request its answer, and every request has one row", async () => {
+  it("costs no request its answer, and every request has one row", { tags: ["check"] }, async () => {
     const doomed = await startTestUpstream();
     const { minted } = await mint({ a: { does: "plain,delay=30" } }, { endpoint_selection_mode: "load_balance" });
     const body = { name: "doomed", api_base: doomed.at("doomed", "plain,delay=30") };
@@ -140,7 +141,7 @@ describe("an answer that is not the last", () => {
     );
   });
 
-  it("is passed on with its whole body when the next attempt gets no answer", async () => {
+  it("is passed on with its whole body when the next attempt gets no answer", { tags: ["check"] }, async () => {
     const { minted } = await mint({ a: { does: "status=500" }, b: { does: "hang" } }, { request_timeout_secs: 3 });
     const response = await fixture.gateway.chat(minted);
     expect({ status: response.status, body: await response.json() }).toEqual({
@@ -173,7 +174,7 @@ describe("a client that leaves between two attempts", () => {
 });
 
 describe("a form", () => {
-  it.each([
+  mainRows(1)([
     ["status=503", 1000, 502, { bad: 1 }],
     ["reset", 1000, 502, { bad: 2 }],
     ["reset", 1_000_000, 502, { bad: 1 }],

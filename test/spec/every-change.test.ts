@@ -1,8 +1,10 @@
 /**
  * Every route x every kind of change (docs/rules/freshness.md#every-use-compares): after an admin's change the next
  * request of every route follows it, although the request before followed the earlier records. The test checks what
- * clients get, and which upstream was called in which way. `npm test` plays every change on one route that is admitted
- * and one of another kind, `npm run test:all` the whole table.
+ * clients get, and which upstream was called in which way. `npm run check` plays every change on one route that is admitted
+ * and one of another kind, `npm run test:release` the whole table.
+ *
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -120,7 +122,7 @@ describe("a chat with boons", () => {
     for (const one of [...NOTHING_ON, ...row.first(scene)]) await write(one);
     const before = await stage.show(gateway, scene, row);
     await write(row.change(scene));
-    expect({ before, show: await stage.show(gateway, scene, row) }).toEqual({ before: row.before, show: row.after });
+    expect({ before, after: await stage.show(gateway, scene, row) }).toEqual({ before: row.before, after: row.after });
   });
 });
 

@@ -2,6 +2,8 @@
  * The common suite of every Management route (docs/rules/tests.md#every-operation): it reads the API document and calls
  * each operation with valid, missing, wrong-typed, oversize, unknown and hostile input, without a token, and for
  * records that do not exist. On a stack of its own, because settings and capacity are shared.
+ *
+ * @module-tag check
  */
 
 import { randomUUID } from "node:crypto";
@@ -66,11 +68,11 @@ const title = ({ method, path }: Operation): string => `${method} ${path}`;
 async function documented(operation: Operation, response: Response): Promise<Record<string, unknown>> {
   const text = await response.text();
   const answer = operation.responses[response.status];
-  expect([title(operation), response.status, answer === undefined ? text : "documented"]).toEqual([
-    title(operation),
-    response.status,
-    "documented",
-  ]);
+  expect({
+    title: title(operation),
+    status: response.status,
+    answer: answer === undefined ? text : "documented",
+  }).toEqual({ title: title(operation), status: response.status, answer: "documented" });
   if (response.status >= 500)
     expect({ title: title(operation), status: response.status }).toEqual({ title: title(operation), status: 502 });
   const [type, content] = Object.entries(answer?.content ?? {})[0] ?? [];
@@ -188,7 +190,10 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     }
     for (const text of ["[]", "null", '"text"', "5"]) {
       const error = await refusal(operation, await send(operation.method, target.path, text));
-      expect([text, ["validation_failed", "backup_format"].includes(error.code)]).toEqual([text, true]);
+      expect({ text, isRefusal: ["validation_failed", "backup_format"].includes(error.code) }).toEqual({
+        text,
+        isRefusal: true,
+      });
     }
     const limit = operation.path.endsWith("/restore") ? 64 * MEBIBYTE : 2 * MEBIBYTE;
     const oversize = await send(operation.method, target.path, { padding: "x".repeat(limit) });
@@ -214,11 +219,11 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
       const error = await refusal(operation, response);
       const paths = [error.param ?? "", ...(error.details ?? []).map(({ path }) => path)];
       const about = `${field} ${what}`;
-      expect([
+      expect({
         about,
-        response.status,
-        error.code === "backup_format" || paths.some((path) => path.split(".")[0] === field),
-      ]).toEqual([about, 400, true]);
+        status: response.status,
+        namesField: error.code === "backup_format" || paths.some((path) => path.split(".")[0] === field),
+      }).toEqual({ about, status: 400, namesField: true });
     }
   };
 
@@ -234,7 +239,7 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     }
   };
 
-  it("names a field that is missing, of another type or out of bounds, and does not fail on hostile values", async () => {
+  it("names a missing, mistyped or out-of-bounds field, and does not fail on hostile values", async () => {
     await namesWrongFields(false);
     await takesHostileValues(false);
   });

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { mintAt, sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -39,10 +40,10 @@ function formOf(parts: readonly Part[]): FormData {
 const transcriptions = "/v1/audio/transcriptions";
 
 describe("a form", () => {
-  it.each([
-    ["the model first, small", ["model", "file", "user"], 1000],
-    ["the file first, small", ["file", "user", "model"], 1000],
+  mainRows(2)([
     ["the model first, large", ["model", "file", "user"], 5_000_000],
+    ["the file first, small", ["file", "user", "model"], 1000],
+    ["the model first, small", ["model", "file", "user"], 1000],
     ["the file first, large", ["file", "user", "model"], 5_000_000],
   ])("with %s, arrives whole with another model", async (_, order, size) => {
     const minted = await mint();
@@ -95,7 +96,7 @@ describe("a form", () => {
     expect(upstream.seen(minted.mark)[0]?.files["file"]?.sha256).toBe(sha256(file));
   });
 
-  it.each([
+  mainRows(1)([
     ["/v1/images/edits", [["n", "3"]], [], 0.12],
     ["/v1/images/variations", [], [["n", "2"]], 0.08],
     ["/v1/images/edits", [], [], 0.04],
@@ -131,12 +132,12 @@ describe("a form is refused", () => {
   const field = (name: string, value: string): string =>
     `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
 
-  it.each([
+  mainRows(1)([
+    ["with two models", boundary, (m: string) => `${field("model", m)}${field("model", m)}--b--`, "invalid_multipart"],
     ["without a boundary", { "content-type": "multipart/form-data" }, () => "x", "invalid_multipart"],
     ["as no form at all", { "content-type": "text/plain" }, () => "x", "invalid_multipart"],
     ["empty", boundary, () => "", "invalid_multipart"],
     ["that breaks off", boundary, (model: string) => field("model", model), "invalid_multipart"],
-    ["with two models", boundary, (m: string) => `${field("model", m)}${field("model", m)}--b--`, "invalid_multipart"],
     ["without model", boundary, () => `${field("file", "x")}--b--`, "model_required"],
     ["with a blank model", boundary, () => `${field("model", " ")}--b--`, "model_required"],
   ])("%s", async (_, headers, body, code) => {

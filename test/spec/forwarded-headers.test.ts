@@ -130,7 +130,7 @@ describe("a body that was read as JSON", () => {
 });
 
 describe("bytes that are not text", () => {
-  it("in a session's header are read as Latin-1, and none is lost", async () => {
+  it("in a session's header are read as Latin-1, and none is lost", { tags: ["check"] }, async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     for (const header of ["caf\u00e9", "\u00ff\u00fe", "caf\u00c3\u00a9"]) {
       const answer = await chat(minted, { "content-type": "application/json", "x-session-id": header });
@@ -158,16 +158,18 @@ describe("bytes that are not text", () => {
           headers: { authorization: `Bearer ${minted.secret}` },
           body: Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]),
         });
-        expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+        expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
           status: 400,
-          text: { error: { code: "invalid_json" } },
+          body: { error: { code: "invalid_json" } },
         });
       }
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form: in the model they are refused, in a session they are not used, other fields go upstream unchanged", async () => {
+  it("in a form are refused in the model, ignored in the session and forwarded in other fields", {
+    tags: ["check"],
+  }, async () => {
     const received: Buffer[] = [];
     const server = createServer((request, response) => {
       request.on("data", (chunk: Buffer) => received.push(chunk));
@@ -195,9 +197,9 @@ describe("bytes that are not text", () => {
         body: Buffer.concat([...fields, Buffer.from("--b--\r\n")]),
       });
     const refused = await send(field("model", Buffer.concat([model, bad])));
-    expect({ status: refused.status, text: JSON.parse(refused.text) }).toMatchObject({
+    expect({ status: refused.status, body: JSON.parse(refused.text) }).toMatchObject({
       status: 400,
-      text: { error: { code: "invalid_multipart" } },
+      body: { error: { code: "invalid_multipart" } },
     });
     expect(received).toEqual([]);
     const served = await send(field("model", model), field("user", bad), field("prompt", bad));

@@ -1,4 +1,7 @@
-/** A change takes effect with the very next request (docs/rules/freshness.md#write-path). */
+/**
+ * A change takes effect with the very next request (docs/rules/freshness.md#write-path).
+ * @module-tag processes
+ */
 import { describe, expect, it } from "vitest";
 import { busyClients, verdictOn } from "../harness/busy-clients.ts";
 import { useGateway } from "../harness/fixture.ts";
@@ -20,7 +23,7 @@ async function errorOf(minted: Minted): Promise<[number, string]> {
 }
 
 describe("the very next request", () => {
-  it("is refused after a key is disabled, served after it is enabled, unknown after it is deleted", async () => {
+  it("is refused after its key is disabled, served after it is enabled, unknown after deletion", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     expect(await verdictOn(fixture.gateway, minted)).toBe(200);
     for (let round = 0; round < 5; round += 1) {
@@ -61,7 +64,7 @@ describe("the very next request", () => {
     expect(await verdictOn(fixture.gateway, minted)).toBe(200);
   });
 
-  it("is refused under load: no request that starts after the answer is served, and every request after the key is enabled is", async () => {
+  it("is refused under load once a key is disabled, and served once it is enabled", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=5");
     for (let round = 0; round < 2; round += 1) {
       const clients = busyClients(fixture.gateway, minted, 50);

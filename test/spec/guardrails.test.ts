@@ -11,6 +11,7 @@ import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const MAIL = "write to jane@example.com";
@@ -110,9 +111,9 @@ async function alertOf(issue: string): Promise<string> {
 }
 
 describe("a request", () => {
-  it.each([
-    ["prompt_injection", INJECTION, 400, 400, null],
+  mainRows(1)([
     ["pii", MAIL, 400, 200, "write to [REDACTED:EMAIL]"],
+    ["prompt_injection", INJECTION, 400, 400, null],
     ["ban_keywords", KEYWORD, 400, 200, "the [REDACTED] flies"],
   ] as const)("with %s: block, redact, log_only", async (scanner, text, blocked, redacted, replaced) => {
     said = "fine";
@@ -136,7 +137,7 @@ describe("a request", () => {
     }
   });
 
-  it.each([
+  mainRows(1)([
     ["/v1/chat/completions", { messages: [{ role: "system", content: MAIL }] }],
     ["/v1/completions", { prompt: ["a", MAIL] }],
     ["/v1/responses", { input: "a", instructions: MAIL }],
@@ -156,7 +157,7 @@ describe("a request", () => {
     expect(row).toMatchObject({ status_code: 400, admission: "rejected", total_tokens: 0, cost_usd: 0 });
   });
 
-  it("in a form whose prompt follows its file is examined", async () => {
+  it("in a form whose prompt follows its file is examined", { tags: ["check"] }, async () => {
     const minted = await guarded({ input_scanners: ["pii"] });
     const form = new FormData();
     form.append("model", minted.model.model_name);
@@ -184,7 +185,7 @@ describe("a request", () => {
 });
 
 describe("an answer", () => {
-  it.each([
+  mainRows(1)([
     ["pii", `${MAIL}!`, "write to [REDACTED:EMAIL]!"],
     ["ban_keywords", KEYWORD, "the [REDACTED] flies"],
   ])("with %s: block, redact, log_only, streamed and not", async (scanner, text, replaced) => {
@@ -208,7 +209,7 @@ describe("an answer", () => {
     }
   });
 
-  it.each([
+  mainRows(0)([
     ["/v1/completions", { prompt: "a" }],
     ["/v1/responses", { input: "a" }],
     ["/v2/generate", { prompt: "a" }],
@@ -222,7 +223,7 @@ describe("an answer", () => {
     });
   });
 
-  it("that is blocked keeps its tokens in the row, and is charged to nobody", async () => {
+  it("that is blocked keeps its tokens in the row, and is charged to nobody", { tags: ["check"] }, async () => {
     said = MAIL;
     const minted = await guarded({ output_scanners: ["pii"] });
     await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 100_000 });
@@ -259,37 +260,46 @@ describe("harm", () => {
     policy: { [`${side}_scanners`]: ["harm"], guard_model: minted.model.model_name, ...more },
   });
 
-  it.each(["input", "output"] as const)("on %s: block, redact, log_only, and a failing guard model", async (side) => {
-    said = "fine";
-    const minted = await gateway.mint(upstream.url);
-    for (const [action, judged, fail_open, status] of [
-      ["block", "UNSAFE", true, 400],
-      ["redact", "UNSAFE", true, 400],
-      ["log_only", "UNSAFE", true, 200],
-      ["block", "SAFE", false, 200],
-      ["block", "perhaps", true, 200],
-      ["block", "perhaps", false, 503],
-    ] as const) {
-      verdict = judged;
-      const path = `/tenants/${minted.tenant.id}/guardrails`;
-      await gateway.must("PATCH", path, policy(side, minted, { action, fail_open }));
-      const { response, text } = await post(minted, "/v1/chat/completions", chat("hi"));
-      expect({ action, judged, status: response.status }).toEqual({ action, judged, status });
-      if (status === 503) expect(messageOf(text)).toBe("content policy scanner unavailable");
-    }
-    const rows = await waitFor(
-      async () => await gateway.rows(minted.tenant.id, "&request_type=guardrails_boon"),
-      (found) => found.length >= 6,
-    );
-    expect(rows[0]).toMatchObject({ admission: "boon", status_code: 200, input_tokens: 11, output_tokens: 22 });
-    causedAlert(HARM_ALERTS[side], minted, `harm on ${side}, action block`, "UNSAFE");
-  });
+  mainRows(0)(["input", "output"] as const)(
+    "on %s: block, redact, log_only, and a failing guard model",
+    async (side) => {
+      said = "fine";
+      const minted = await gateway.mint(upstream.url);
+      for (const [action, judged, fail_open, status] of [
+        ["block", "UNSAFE", true, 400],
+        ["redact", "UNSAFE", true, 400],
+        ["log_only", "UNSAFE", true, 200],
+        ["block", "SAFE", false, 200],
+        ["block", "perhaps", true, 200],
+        ["block", "perhaps", false, 503],
+      ] as const) {
+        verdict = judged;
+        const path = `/tenants/${minted.tenant.id}/guardrails`;
+        await gateway.must("PATCH", path, policy(side, minted, { action, fail_open }));
+        const { response, text } = await post(minted, "/v1/chat/completions", chat("hi"));
+        expect({ action, judged, status: response.status }).toEqual({ action, judged, status });
+        if (status === 503) expect(messageOf(text)).toBe("content policy scanner unavailable");
+      }
+      const rows = await waitFor(
+        async () => await gateway.rows(minted.tenant.id, "&request_type=guardrails_boon"),
+        (found) => found.length >= 6,
+      );
+      expect(rows[0]).toMatchObject({ admission: "boon", status_code: 200, input_tokens: 11, output_tokens: 22 });
+      causedAlert(HARM_ALERTS[side], minted, `harm on ${side}, action block`, "UNSAFE");
+    },
+  );
 });
 
-it("each of these texts but none of their words is in an alert", async () => {
+async function eachIsInAnAlert(): Promise<void> {
+  expect(caused).not.toEqual([]);
   for (const { issue, says, text } of caused) {
     const alert = await alertOf(issue);
     expect(alert).toContain(says);
     expect(alert).not.toContain(text);
   }
+}
+// twice, because a run without the other tag has caused other alerts
+describe("each of these texts but none of their words is in an alert", () => {
+  it("of the main cases", eachIsInAnAlert);
+  it("of the other cases", { tags: ["check"] }, eachIsInAnAlert);
 });

@@ -7,6 +7,7 @@ import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -78,6 +79,17 @@ interface Moment {
 const nothing = (): void => undefined;
 
 const moments: Readonly<Record<string, Moment>> = {
+  "in the middle of the stream": {
+    upstream: "chunks=10000,pace=10",
+    reach: async (caller, minted) => {
+      caller.sendChat(minted);
+      await caller.heard("w3");
+      return nothing;
+    },
+    row: { status_code: 499, admission: "fast", upstream_status: 200 },
+    rows: 1,
+    tokens: "estimate",
+  },
   "while its body is on the way": {
     upstream: "plain",
     reach: async (caller, minted) => {
@@ -116,17 +128,6 @@ const moments: Readonly<Record<string, Moment>> = {
     rows: 1,
     tokens: "estimate",
   },
-  "in the middle of the stream": {
-    upstream: "chunks=10000,pace=10",
-    reach: async (caller, minted) => {
-      caller.sendChat(minted);
-      await caller.heard("w3");
-      return nothing;
-    },
-    row: { status_code: 499, admission: "fast", upstream_status: 200 },
-    rows: 1,
-    tokens: "estimate",
-  },
   "after the last byte": {
     upstream: "plain",
     reach: async (caller, minted) => {
@@ -140,7 +141,7 @@ const moments: Readonly<Record<string, Moment>> = {
   },
 };
 
-describe.each(Object.entries(moments))("a client that hangs up %s", (_, moment) => {
+mainRows(1, describe)(Object.entries(moments))("a client that hangs up %s", (_, moment) => {
   it.concurrent.each(["politely", "rudely"] as const)(
     "(%s) leaves nothing held or reserved, and its row",
     async (how) => {

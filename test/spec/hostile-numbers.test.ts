@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 
 const fixture = useGateway();
@@ -129,7 +130,7 @@ describe("a token limit", () => {
       ["7", 200],
     ] as const) {
       const response = await post(minted, "/v1/chat/completions", body(limit));
-      expect({ limit: limit.length, status: response.status }).toEqual({ limit: limit.length, status });
+      expect({ limitLength: limit.length, status: response.status }).toEqual({ limitLength: limit.length, status });
       await response.text();
     }
   });
@@ -145,7 +146,7 @@ describe("a token limit", () => {
     });
   });
 
-  it.each([
+  mainRows(1)([
     ["twice", '"max_tokens":1,"max_tokens":1e308', "max_tokens"],
     ["twice, the large one first", '"max_tokens":100000,"max_tokens":1', "max_tokens"],
     ["twice, by an escape", '"max_tokens":100000,"max\\u005ftokens":1', "max_tokens"],
@@ -167,7 +168,7 @@ describe("a token limit", () => {
 const BAD_COUNTS = ["0", "-1", "1001", "1e308", "1e400", "2.5", '"3"', "false", "[3]"];
 
 describe("n", () => {
-  it.each(["/v1/images/generations", "/v1/chat/completions", "/v1/completions"])(
+  mainRows(1)(["/v1/images/generations", "/v1/chat/completions", "/v1/completions"])(
     "that is no integer in 1..1000 is refused on %s",
     async (path) => {
       const minted = await mint();
@@ -194,7 +195,7 @@ describe("n", () => {
     },
   );
 
-  it.each([
+  mainRows(0)([
     ["twice", '"n":1000,"n":1', "n"],
     ["in another case", '"n":1,"N":1000', "N"],
   ])(
@@ -236,7 +237,7 @@ describe("n", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it.each([
+  mainRows(0)([
     ["out of its bounds", [["n", "1000000"]], "n"],
     [
       "twice",
@@ -266,7 +267,7 @@ describe("n", () => {
   });
 });
 
-describe("the text of a speech", () => {
+describe("the text of a speech", { tags: ["check"] }, () => {
   it.each([
     ["no text", '"input":["a long text in a list"]', "input"],
     ["there twice", '"input":"a long text that is spoken","input":"x"', "input"],
@@ -282,7 +283,7 @@ describe("the text of a speech", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("is counted whole in a long body, whatever it begins with", async () => {
+  it("is counted whole in a long body, whatever it starts with", async () => {
     const minted = await mint();
     const padding = "\\u0041".repeat(20_000);
     const input = `\ue000cut:0;${"x".repeat(50_000)}`;
@@ -296,7 +297,7 @@ describe("the text of a speech", () => {
 });
 
 describe("an extreme price", () => {
-  it.each([
+  mainRows(1)([
     ["/v1/chat/completions", '"messages":[],"max_tokens":2147483647'],
     ["/v1/images/generations", '"prompt":"p","n":1000'],
     ["/v1/audio/speech", '"input":"x"'],

@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { type RawAnswer, type RawRequest, rawRequest } from "../harness/raw-request.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 
@@ -39,8 +40,8 @@ async function expectUnknown(minted: Minted, requests: readonly RawRequest[]): P
       method: request.method,
       path: request.path,
       status: answer.status,
-      text: JSON.parse(answer.text),
-    }).toEqual({ method: request.method, path: request.path, status: 404, text: UNKNOWN });
+      body: JSON.parse(answer.text),
+    }).toEqual({ method: request.method, path: request.path, status: 404, body: UNKNOWN });
   }
   expect(upstream.seen(minted.mark)).toEqual([]);
   const after = await send(minted, { method: "POST", path: "/v1/rerank", body: bodyOf(minted) });
@@ -84,7 +85,9 @@ describe("images and speech", () => {
     );
   });
 
-  it("are not free by another spelling: an image, with every operation under /images", async () => {
+  it("are not free by another spelling: an image, with every operation under /images", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mint();
     const body = bodyOf(minted);
     for (const path of spellingsOf("/v1/images/generations")) {
@@ -96,7 +99,7 @@ describe("images and speech", () => {
     }
   });
 
-  it.each([
+  mainRows(0)([
     ["/images/generations", "image", 0.08],
     ["/v1/v1/images/generations", "image", 0.08],
     ["/v1/images/generation%73", "image", 0.08],
@@ -142,18 +145,22 @@ describe("a path that is written oddly", () => {
     ]);
   });
 
-  it.each(["/v1/..;/admin", "/v1/..;a/admin", "/v1/%252e%252e/admin", "/v1/a%252Fb", "/v1/a%25255cb", "/mcp/x/..;/y"])(
-    "that some servers would leave its folder by is refused: %s",
-    async (path) => {
-      const minted = await mint();
-      const answer = await send(minted, { method: "POST", path, body: bodyOf(minted) });
-      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
-        status: 400,
-        text: { error: { code: "invalid_path" } },
-      });
-      expect(upstream.seen(minted.mark)).toEqual([]);
-    },
-  );
+  mainRows(1)([
+    "/v1/..;/admin",
+    "/v1/..;a/admin",
+    "/v1/%252e%252e/admin",
+    "/v1/a%252Fb",
+    "/v1/a%25255cb",
+    "/mcp/x/..;/y",
+  ])("that some servers would leave its folder by is refused: %s", async (path) => {
+    const minted = await mint();
+    const answer = await send(minted, { method: "POST", path, body: bodyOf(minted) });
+    expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
+      status: 400,
+      body: { error: { code: "invalid_path" } },
+    });
+    expect(upstream.seen(minted.mark)).toEqual([]);
+  });
 });
 
 const ACCOUNT = (
@@ -181,7 +188,7 @@ describe("the operator's account", () => {
     );
   });
 
-  it("gets nothing by the methods that read, change and delete, on any path", async () => {
+  it("gets nothing by the methods that read, change and delete, on any path", { tags: ["check"] }, async () => {
     const minted = await mint();
     const body = bodyOf(minted);
     const paths = [
@@ -200,7 +207,7 @@ describe("the operator's account", () => {
 });
 
 describe("GET /v1/models/{id}", () => {
-  it.each([
+  mainRows(1)([
     [
       "model_not_permitted",
       async (minted: Minted) =>
@@ -222,9 +229,9 @@ describe("GET /v1/models/{id}", () => {
       { method: "GET", path: "/v1/models", body },
     ]) {
       const answer = await send(minted, request);
-      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
         status: 403,
-        text: { error: { code, param: "model" } },
+        body: { error: { code, param: "model" } },
       });
       const row = await fixture.gateway.row(minted.tenant.id, answer.requestId);
       expect({ admission: row.admission, model: row.model, cost_usd: row.cost_usd }).toEqual({
@@ -236,7 +243,9 @@ describe("GET /v1/models/{id}", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("with a body that names two models is refused, because the body goes upstream unchanged", async () => {
+  it("with a body that names two models is refused, because the body goes upstream unchanged", {
+    tags: ["check"],
+  }, async () => {
     const [minted, other] = [await mint(), await mint()];
     const [first, second] = [minted.model.model_name, other.model.model_name];
     for (const [body, param] of [
@@ -244,9 +253,9 @@ describe("GET /v1/models/{id}", () => {
       [`{"model":"${first}","Model":"${second}"}`, "Model"],
     ] as const) {
       const answer = await send(minted, { method: "GET", path: "/v1/models", body });
-      expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      expect({ status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
         status: 400,
-        text: { error: { code: "validation_failed", param } },
+        body: { error: { code: "validation_failed", param } },
       });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);

@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -186,7 +187,7 @@ describe("a waiting request", () => {
     }
   };
   const named = (some: readonly Change[]) => some.map((change) => [change.what, change] as const);
-  it.each(named(CHANGES))("is refused when %s: its upstream is not called, and it leaves its row", isRefused);
+  mainRows(1)(named(CHANGES))("is refused when %s: its upstream is not called, and it leaves its row", isRefused);
   it.each(named([TERM_RUNS_OUT]))(
     "is refused when %s: its upstream is not called, and it leaves its row",
     { tags: ["long"] },
@@ -213,7 +214,7 @@ describe("a waiting request", () => {
     expect(Math.min(...waits)).toBeGreaterThan(0);
   });
 
-  it("that waits for tokens is checked against the budget as it is at its turn", async () => {
+  it("that waits for tokens is checked against the budget as it is at its turn", { tags: ["check"] }, async () => {
     const scene = await waitingScene();
     const { tenant } = scene.minted;
     await patch(`/tenants/${tenant.id}/budget`, { budget_tokens: 0, budget_period: "lifetime" });

@@ -6,7 +6,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-it("serves the secret before a rotation until its grace has ended by the clock, without any further change", async () => {
+it("serves the secret before a rotation until its grace ends by the clock", async () => {
   const { gateway, upstream } = fixture;
   const minted = await gateway.mint(upstream.url);
   const ask = async (secret: string): Promise<[number, string | undefined, string | null]> => {

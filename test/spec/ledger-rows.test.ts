@@ -24,7 +24,7 @@ describe("a row of the request log", () => {
     const record: Readonly<Record<string, unknown>> = { ...row };
     expect(Object.keys(record)).toEqual(expect.arrayContaining(FIELDS));
     for (const name of FIELDS.filter((field) => /(_ms|_tokens|_usd|_wh|_g|weight|_code)$/.test(field)))
-      expect([name, typeof record[name]]).toEqual([name, "number"]);
+      expect({ name, type: typeof record[name] }).toEqual({ name, type: "number" });
     expect(row).toMatchObject({ has_trace: false, energy_wh: 0, key_name: `key of ${minted.mark}` });
   });
 

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { useEchoUpstream } from "../harness/echo-upstream.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -33,7 +34,10 @@ async function leaveAfter(minted: Minted, chunks: number, body: Readonly<Record<
   return seen;
 }
 
-describe.each([
+mainRows(
+  1,
+  describe,
+)([
   ["fast, its usage withheld", "chunks=50000,pace=0", {}],
   ["fast, its usage asked for", "chunks=50000,pace=0", { stream_options: { include_usage: true } }],
   ["calmly, its usage asked for", "chunks=50000,pace=5", { stream_options: { include_usage: true } }],
@@ -71,17 +75,20 @@ describe.each([
       code: ((await refused.json()) as { error: { code: string } }).error.code,
     }).toEqual({ status: 403, code: "tenant_budget_exhausted" });
   };
-  it("4 streams with max_tokens 1, max_completion_tokens 100000, closed after 900 chunks each, owe the chunks", async () => {
+  it("owes 900 chunks for each of 4 streams with max_tokens 1, max_completion_tokens 100000", async () => {
     await oweTheirChunks(4);
   });
-  it("20 streams with max_tokens 1, max_completion_tokens 100000, closed after 900 chunks each, owe the chunks", {
+  it("owes 900 chunks for each of 20 streams with max_tokens 1, max_completion_tokens 100000", {
     tags: ["long"],
   }, async () => {
     await oweTheirChunks(20);
   });
 });
 
-describe.each([
+mainRows(
+  1,
+  describe,
+)([
   ["streamed", true],
   ["whole", false],
 ])("a response that comes %s and repeats the request", (_, stream) => {
@@ -89,7 +96,7 @@ describe.each([
   const INPUT_TOKENS = 1000;
   const OUTPUT_TOKENS = 600;
 
-  it("owes the estimate when it is left between what it repeats and its usage, whatever the request looks like", async () => {
+  it("owes the estimate when it is left after the repetition and before its usage", async () => {
     const minted = await fixture.gateway.mint(echo.url, "echo");
     const leaving = new AbortController();
     const response = await fetch(`${fixture.gateway.proxyUrl}/v1/responses`, {

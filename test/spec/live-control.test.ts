@@ -102,7 +102,9 @@ describe("a cap", () => {
     await goesOn(minted);
   });
 
-  it("of a tenant: raised or cleared it grants waiting requests, lowered it ends no request", async () => {
+  it("of a tenant: raised or cleared it grants waiting requests, lowered it ends no request", {
+    tags: ["check"],
+  }, async () => {
     const minted = await gateway.mint(upstream.url, ENDLESS);
     const quota = async (max_in_flight: number | null): Promise<void> => {
       await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 0, max_in_flight });
@@ -118,7 +120,7 @@ describe("a cap", () => {
     await goesOn(minted);
   });
 
-  it("of the cell: raised it grants waiting requests, lowered it ends no request", async () => {
+  it("of the cell: raised it grants waiting requests, lowered it ends no request", { tags: ["check"] }, async () => {
     await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
     const minted = await gateway.mint(upstream.url, ENDLESS);
     await comes(minted, 4, [1, 3]);
@@ -155,7 +157,9 @@ async function takesOver({ first, second, leaves }: Awaited<ReturnType<typeof co
 }
 
 describe("a waiting request", () => {
-  it("that came first gets the slot that its own tenant gives back, as long as nothing changes", async () => {
+  it("that came first gets the slot that its own tenant gives back, as long as nothing changes", {
+    tags: ["check"],
+  }, async () => {
     const { first, second, leaves } = await contention();
     leaves?.abort();
     await settles(second, [2, 0]);
@@ -169,7 +173,7 @@ describe("a waiting request", () => {
     await takesOver({ first, second, leaves });
   });
 
-  it("is passed over for a tenant that has moved to a heavier group", async () => {
+  it("is passed over for a tenant that has moved to a heavier group", { tags: ["check"] }, async () => {
     const { first, second, leaves } = await contention();
     const name = `heavy-${first.mark}`;
     await gateway.must("POST", "/fairshare/groups", { name, weight: 300 });
@@ -179,7 +183,7 @@ describe("a waiting request", () => {
     await takesOver({ first, second, leaves });
   });
 
-  it("is passed over for a group that has become three times as heavy", async () => {
+  it("is passed over for a group that has become three times as heavy", { tags: ["check"] }, async () => {
     const name = "by-weight";
     await gateway.must("POST", "/fairshare/groups", { name });
     const [first, second] = [await gateway.mint(upstream.url, ENDLESS), await gateway.mint(upstream.url, ENDLESS)];
@@ -193,7 +197,7 @@ describe("a waiting request", () => {
     await takesOver({ first, second, leaves });
   });
 
-  it("is passed over for a model whose requests have become three times as heavy", async () => {
+  it("is passed over for a model whose requests have become three times as heavy", { tags: ["check"] }, async () => {
     const { first, second, leaves } = await contention();
     await gateway.must("PUT", `/models/${first.model.id}/weight`, { admission_weight: 300 });
     await takesOver({ first, second, leaves });
@@ -201,7 +205,7 @@ describe("a waiting request", () => {
 });
 
 describe("the budget of a waiting request", () => {
-  it("is the one that is valid at its turn", async () => {
+  it("is the one that is valid at its turn", { tags: ["check"] }, async () => {
     await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
     const holder = await gateway.mint(upstream.url, ENDLESS);
     const [leaves] = await comes(holder, 1, [1, 0]);

@@ -1,4 +1,8 @@
-/** What `npm run load` measures on a gateway that runs (docs/operations.md#load-tests). */
+/**
+ * What `npm run load` measures on a gateway that runs (docs/operations.md#load-tests).
+ *
+ * @module-tag check
+ */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 describe("the capacity of a cell", () => {
-  it("is live: raised, it grants waiting requests; lowered, it aborts no request; null returns to the configured one", async () => {
+  it("is live: raising it grants requests, lowering it aborts none, null restores the default", async () => {
     expect(await gateway.must("PUT", "/capacity", { max_in_flight: 1 })).toEqual({ max_in_flight: 1, cell: "local" });
     const minted = await gateway.mint(upstream.url);
     const answers = Array.from(

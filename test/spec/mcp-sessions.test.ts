@@ -36,7 +36,7 @@ async function outcome(minted: McpMinted, id: string, method = "POST", rest = ""
 const UNKNOWN = [404, "mcp_session_not_found"];
 
 describe("a session", () => {
-  it("serves every key of its tenant, and is unknown to another tenant, for which the server is not called", async () => {
+  it("serves every key of its tenant, and is unknown to others, which never reach the server", async () => {
     const { own, other, id } = await scene();
     const { secret } = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${own.tenant.id}/keys`, {});
     const mark = randomUUID();
@@ -80,8 +80,8 @@ describe("a session", () => {
       { "mcp-session-id": `${id},mine` },
     ];
     for (const headers of spellings) {
-      expect({ headers, statusWith: await statusWith(other, headers) }).toEqual({ headers, statusWith: 404 });
-      expect({ headers, statusWith: await statusWith(own, headers) }).toEqual({ headers, statusWith: 200 });
+      expect({ headers, status: await statusWith(other, headers) }).toEqual({ headers, status: 404 });
+      expect({ headers, status: await statusWith(own, headers) }).toEqual({ headers, status: 200 });
     }
   });
 
@@ -102,7 +102,13 @@ describe("a session", () => {
     const { own, other, id } = await scene();
     const end = async (status: number): Promise<number> =>
       (await mcp.call(own, `/status=${status}`, { method: "DELETE", headers: { "mcp-session-id": id } })).status;
-    expect({ end: await end(405), outcome: await outcome(other, id) }).toEqual({ end: 405, outcome: UNKNOWN });
-    expect({ end: await end(204), outcome: await outcome(other, id) }).toEqual({ end: 204, outcome: [200, "ok"] });
+    expect({ endStatus: await end(405), outcome: await outcome(other, id) }).toEqual({
+      endStatus: 405,
+      outcome: UNKNOWN,
+    });
+    expect({ endStatus: await end(204), outcome: await outcome(other, id) }).toEqual({
+      endStatus: 204,
+      outcome: [200, "ok"],
+    });
   });
 });

@@ -7,6 +7,7 @@ import { describe, expect, inject, it } from "vitest";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { rawRequest } from "../harness/raw-request.ts";
 import { StackLog } from "../harness/stack-log.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
@@ -23,7 +24,7 @@ async function post(minted: Minted, path: string, body: string | FormData): Prom
 }
 
 describe("another model beside the one that is checked", () => {
-  it.each([
+  mainRows(1)([
     ["Model", "Model"],
     ["MODEL", "MODEL"],
     ["mOd\\u0045l", "mOdEl"],
@@ -69,20 +70,20 @@ describe("another model beside the one that is checked", () => {
     expect(upstream.seen(minted.mark)[0]?.json).toEqual({ model: "upstream-name", metadata: { Model: "x" } });
   });
 
-  it("of the same name is, for the upstream, the one that was checked, however often and however it is written", async () => {
+  it("of the same name is, for the upstream, the one that was checked, however it is written", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const body = `{"model":"forbidden","\\u006dodel":"forbidden, too","mod\\u0065l":"${minted.model.model_name}"}`;
     const response = await post(minted, "/v1/chat/completions", body);
     await response.text();
     const [call] = upstream.seen(minted.mark);
-    expect({ status: response.status, call: call?.size }).toEqual({
+    expect({ status: response.status, size: call?.size }).toEqual({
       status: 200,
-      call: body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
+      size: body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
     });
     expect(call?.json).toEqual({ model: "upstream-name" });
   });
 
-  it.each(["Model", "MODEL"])("in a form is refused, before its file and after: %s", async (name) => {
+  mainRows(1)(["Model", "MODEL"])("in a form is refused, before its file and after: %s", async (name) => {
     const minted = await mintAt(fixture.gateway, upstream);
     const field = (of: string, value: string): readonly [string, string] => [of, value];
     const model = field("model", minted.model.model_name);
@@ -111,7 +112,7 @@ describe("another model beside the one that is checked", () => {
     `--BB\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n${data}\r\n`;
   const form = (name: string): string => `Content-Disposition: form-data; name="${name}"\r\n\r\nforbidden\r\n`;
 
-  it.each<readonly [string, string, (honest: string) => string]>([
+  mainRows(1)<readonly [string, string, (honest: string) => string]>([
     ["a continued name", TYPE, (honest) => `${named('"pad"; name*0=model', "forbidden")}${honest}--BB--`],
     ["a name with a charset", TYPE, (honest) => `${named(`"pad"; name*=utf-8''model`, "forbidden")}${honest}--BB--`],
     ["a name in single quotes", TYPE, (honest) => `${named("'n'", "9")}${honest}--BB--`],
@@ -130,16 +131,16 @@ describe("another model beside the one that is checked", () => {
         headers: { authorization: `Bearer ${minted.secret}`, "content-type": type },
         body: bodyOf(named('"model"', minted.model.model_name)),
       });
-      expect({ path, status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      expect({ path, status: answer.status, body: JSON.parse(answer.text) }).toMatchObject({
         path,
         status: 400,
-        text: { error: { code: "invalid_multipart", message: "invalid multipart body" } },
+        body: { error: { code: "invalid_multipart", message: "invalid multipart body" } },
       });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form that an upstream would decompress is not sent: the form goes upstream as it was read", async () => {
+  it("in a form with a content encoding is not sent: the form goes upstream as it was read", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await rawRequest(fixture.gateway.proxyUrl, {
       method: "POST",
@@ -157,7 +158,9 @@ describe("another model beside the one that is checked", () => {
 });
 
 describe("a name that is not registered", () => {
-  it("leaves one row in usage_daily, though there are 200 of them, by every route that takes one", async () => {
+  it("leaves one row in usage_daily, though there are 200 of them, by every route that takes one", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const names = Array.from({ length: 200 }, (_, at) => `made-up-${minted.mark}-${at}`);
     const requestIdFor = async (name: string, at: number): Promise<string> => {
@@ -192,7 +195,7 @@ describe("a name that is not registered", () => {
     expect(new Set(rows.map(({ request_id }) => request_id))).toEqual(new Set(ids));
   });
 
-  it.each([
+  mainRows(1)([
     ["control characters", "\u001b[2J\u0007\r\nforged", "\\u{1b}[2J\\u{7}\\u{d}\\u{a}forged"],
     ["control characters of eight bits", "\u009b31m", "\\u{9b}31m"],
     ["text that runs backwards", "\u202egnp", "\\u{202e}gnp"],

@@ -58,10 +58,10 @@ describe("a detail probe", () => {
     });
     expect(answer.headers["x-gateway-upstream-status"]).toBe("200");
     const [call] = upstream.seen(minted.mark);
-    expect({ method: call?.method, path: call?.path, call: call?.size }).toEqual({
+    expect({ method: call?.method, path: call?.path, size: call?.size }).toEqual({
       method: "GET",
       path: `${path}?x=1`,
-      call: 0,
+      size: 0,
     });
     expect(call?.headers.authorization).toBe("Bearer upstream-secret");
     expect(await fixture.gateway.row(minted.tenant.id, String(answer.headers["x-gateway-request-id"]))).toMatchObject({
@@ -106,7 +106,7 @@ describe("a detail probe", () => {
     large.destroy();
   });
 
-  it("of a name that is not registered goes to the default upstream, which is away here", async () => {
+  it("of a name that is not registered goes to the default upstream, which is down here", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await get(minted, "/v1/models/absent");
     expect({ status: answer.status, body: answer.body }).toMatchObject({

@@ -1,6 +1,8 @@
 /**
  * Requests whose path or host is written oddly: the path that is routed, governed and billed is the one that the
  * upstream gets (docs/rules/routes.md#paths).
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -77,7 +79,10 @@ describe("a method", () => {
     ] as const) {
       const response = await fetch(url, { method, headers });
       const text = await response.text();
-      expect([response.status, method === "HEAD" && text !== ""]).toEqual([expected, false]);
+      expect({ status: response.status, hasHeadBody: method === "HEAD" && text !== "" }).toEqual({
+        status: expected,
+        hasHeadBody: false,
+      });
       expect(response.headers.get("x-gateway-request-id")).toEqual(expect.any(String));
     }
   });

@@ -1,6 +1,8 @@
 /**
  * Texts of a client that a store could not keep unchanged: half a character, a name of any length
  * (docs/rules/settlement-and-rows.md#model-names, docs/rules/routes.md#session-id).
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -2,6 +2,8 @@
  * Bodies and answers that are legal but unusual: the gateway reads the same as the upstream
  * (docs/rules/request-bodies.md#json, docs/rules/request-bodies.md#what-goes-upstream,
  * docs/rules/upstream-calls.md#answers).
+ *
+ * @module-tag check
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -66,7 +68,7 @@ describe("a body whose model is written in an unusual way", () => {
     expect(fixture.upstream.seen(minted.mark)[0]?.body["messages"]).toEqual([{ role: "user", content }]);
   });
 
-  it("is read however deep it is nested, refused when it is no UTF-8, and the next request is served", async () => {
+  it("is read however deeply it is nested, refused if not UTF-8, and harms no later request", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const deep = `{"model":"${minted.model.model_name}","x":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
     const answered = await post(minted, deep);
@@ -143,7 +145,7 @@ describe("an unusual answer", () => {
     }
   });
 
-  it("does not bring the upstream's headers or cookies to the client, nor the client's credential to the upstream", async () => {
+  it("brings no upstream headers or cookies to the client, and no credential to the upstream", async () => {
     let seen: IncomingMessage["headers"] = {};
     const url = await upstreamThat((request, response) => {
       seen = request.headers;

@@ -94,7 +94,7 @@ describe("the internal route of alerts", () => {
 });
 
 describe("the request log", () => {
-  it("filters and goes on from its cursor without losing or doubling a row", async () => {
+  it("filters and continues from its cursor without losing or doubling a row", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     for (let count = 0; count < 7; count += 1)
       await (await fixture.gateway.chat(minted, { headers: { "x-session-id": `s${count % 2}` } })).text();

@@ -69,7 +69,7 @@ describe("a credential", () => {
     }
   });
 
-  it("that is refused gets its answer while the client is still sending a large body, on every path", async () => {
+  it("that is refused gets its answer on every path while the client still sends a large body", async () => {
     for (const path of [chatPath, "/v1/audio/transcriptions", "/v1/nowhere"]) {
       const response = await post(path, "x".repeat(8_000_000), { authorization: `Bearer sk_${"0".repeat(48)}` });
       await expectError(response, 401, "invalid_api_key", "invalid api key");
@@ -85,7 +85,7 @@ describe("a credential", () => {
 });
 
 describe("a body", () => {
-  it("is refused when it is not a JSON object, or names no model or an unknown one; each refusal leaves its row", async () => {
+  it("is refused when it is no JSON object or names no known model, and the refusal has its row", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     for (const body of ["{", "[]", '"text"', "", '{"model":"m"} trailing']) {
       const response = await post(chatPath, body, bearer(minted));

@@ -1,6 +1,7 @@
 /**
  * The logs of the running stack: one line for each request, however it ends, with the same values as its row; and no text
  * of the list of secrets, wherever a client puts it.
+ * @module-tag processes
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -9,6 +10,7 @@ import type { Model } from "../../shared/schema/model.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { useMcp } from "../harness/mcp-fixture.ts";
 import { type LogLine, StackLog } from "../harness/stack-log.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -30,7 +32,7 @@ async function sendTo(path: string, { secret }: Minted, post?: { readonly body?:
 }
 
 describe("the line of a request", () => {
-  it.each([false, true])("that was served says what its row says (stream %s)", async (stream) => {
+  mainRows(1)([false, true])("that was served says what its row says (stream %s)", async (stream) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await fixture.gateway.chat(minted, { stream });
     const line = await lineOf(response);
@@ -188,7 +190,7 @@ describe("no log", () => {
   });
 });
 
-it("no line of the stack's log holds a raw control character, and none is two, whatever a client names", async () => {
+it("no line of the stack's log is split or has a control character, whatever a client names", async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url);
   const model = `no\u2028{"level":60}\u2029\u009b31m\u007f\u202e\u001b]0;x\u0007\r\nsuch`;
   const line = await lineOf(await fixture.gateway.chat(minted, { body: { model } }));

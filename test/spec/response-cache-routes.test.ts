@@ -1,6 +1,8 @@
 /**
  * The response cache on every route (docs/rules/response-cache.md#what-is-stored): which answers are stored, and that
  * each comes back byte for byte.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

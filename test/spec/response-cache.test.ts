@@ -139,7 +139,7 @@ describe("answers in a Worker's memory", () => {
     expect(await statusAndCache(minted)).toBe("403 off");
   });
 
-  it("are deleted at the end of their time to live", async () => {
+  it("are deleted at the end of their time to live", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", {
       cache_enabled: true,
       cache_ttl_secs: 1,

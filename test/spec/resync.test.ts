@@ -95,7 +95,7 @@ it("restores lost records, removes forged ones, and counts the usage in the ledg
   expect(await status()).toBe(200);
 });
 
-it("empties the response cache in the memory of Workers: an answer that was removed from the store is no longer served", async () => {
+it("empties the response cache in Workers, so that an answer gone from the store is not served", async () => {
   const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
   const lookup = async (): Promise<string | null> => {
     const response = await gateway.chat(minted);

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { SPOKEN } from "../harness/route-answers.ts";
 import { mintAt, sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
 
@@ -34,12 +35,7 @@ async function rowOf(minted: Minted, response: Response): Promise<UsageLog> {
 const text = "x".repeat(40);
 
 describe("a JSON route", () => {
-  it.each<[string, object, Partial<UsageLog>]>([
-    [
-      "/v1/completions",
-      { prompt: text },
-      { request_type: "completion", estimated_tokens: 522, total_tokens: 33, cost_usd: 0.231 },
-    ],
+  mainRows(6)<[string, object, Partial<UsageLog>]>([
     [
       "/v1/completions",
       { prompt: text, stream: true },
@@ -49,11 +45,6 @@ describe("a JSON route", () => {
       "/v1/responses",
       { input: text, instructions: text },
       { request_type: "responses", estimated_tokens: 532, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
-    ],
-    [
-      "/v1/responses",
-      { input: text, stream: true },
-      { request_type: "responses", estimated_tokens: 522, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
     ],
     [
       "/v1/embeddings",
@@ -71,6 +62,21 @@ describe("a JSON route", () => {
       { request_type: "image", estimated_tokens: 1, total_tokens: 0, cost_usd: 0.12 },
     ],
     [
+      "/v1/messages",
+      { messages: [{ role: "user", content: text }], max_tokens: 7, stream: true },
+      { request_type: "other", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
+    ],
+    [
+      "/v1/completions",
+      { prompt: text },
+      { request_type: "completion", estimated_tokens: 522, total_tokens: 33, cost_usd: 0.231 },
+    ],
+    [
+      "/v1/responses",
+      { input: text, stream: true },
+      { request_type: "responses", estimated_tokens: 522, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
+    ],
+    [
       "/v1/rerank",
       { query: text, documents: [text] },
       { request_type: "rerank", estimated_tokens: 512, input_tokens: 11, output_tokens: 0, cost_usd: 0.011 },
@@ -85,16 +91,14 @@ describe("a JSON route", () => {
       { messages: [{ role: "user", content: text }], max_tokens: 7 },
       { request_type: "other", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
     ],
-    [
-      "/v1/messages",
-      { messages: [{ role: "user", content: text }], max_tokens: 7, stream: true },
-      { request_type: "other", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
-    ],
   ])("%s %j is forwarded with another model and nothing else, and billed", async (path, body, row) => {
     const minted = await mint();
     const sent = { ...body, model: minted.model.model_name };
     const response = await send(minted, path, sent);
-    expect([response.status, (await response.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
+    expect({ status: response.status, hasBody: (await response.arrayBuffer()).byteLength > 0 }).toEqual({
+      status: 200,
+      hasBody: true,
+    });
     const [call] = upstream.seen(minted.mark);
     const streams = "stream" in body && path === "/v1/completions";
     expect({ method: call?.method, path: call?.path, json: call?.json }).toEqual({
@@ -122,7 +126,11 @@ describe("a JSON route", () => {
     expect(response.headers.get("content-type")).toContain("text/event-stream");
     expect(response.headers.get("x-accel-buffering")).toBe("no");
     const types = [...(await response.text()).matchAll(/^event: (.*)$/gm)].map((match) => match[1]);
-    expect([types[0], types.at(-1), types.length]).toEqual(["response.created", "response.completed", 5]);
+    expect({ first: types[0], last: types.at(-1), count: types.length }).toEqual({
+      first: "response.created",
+      last: "response.completed",
+      count: 5,
+    });
   });
 
   it("streams binary audio unchanged, under its own content type", async () => {

@@ -88,7 +88,9 @@ describe("energy (docs/rules/energy.md#formulas)", () => {
     expect(row.co2_g).toBeCloseTo(energyWh * 0.4, 12);
   }
 
-  it("is in the rows of models that take part, frozen, and goes by the last good reading while polls fail", async () => {
+  it("is frozen in the rows of models that take part, by the last good reading while polls fail", {
+    tags: ["check"],
+  }, async () => {
     const { gateway, upstream } = fixture;
     const minted = await gateway.mint(upstream.url, "delay=30", { energy_slots_per_node: 10 });
     const outside = await gateway.mint(upstream.url, "delay=30");

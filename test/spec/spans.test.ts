@@ -70,10 +70,10 @@ describe("a traced request", () => {
     }
     expect(await gateway.row(minted.tenant.id, id)).toMatchObject({ has_trace: true });
     const hit = await spansOf(await send(minted, { user: "someone" }));
-    expect([spansNamed(hit, "cache_lookup"), spansNamed(hit, "upstream")]).toEqual([
-      [["proxy_request", "ok", { result: "hit" }]],
-      [],
-    ]);
+    expect({ lookup: spansNamed(hit, "cache_lookup"), upstream: spansNamed(hit, "upstream") }).toEqual({
+      lookup: [["proxy_request", "ok", { result: "hit" }]],
+      upstream: [],
+    });
   });
 
   it("that failed shows where, once per attempt; a refused one too", async () => {

@@ -5,8 +5,9 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
+import { mainRows } from "../harness/main-rows.ts";
 
 const fixture = useGateway();
 
@@ -64,9 +65,9 @@ describe.each([
   ["as it comes", 0, { stream_options: { include_usage: true } }],
   ["as it comes, gathered", MANY, { stream_options: { include_usage: true } }],
 ])("a stream relayed %s", (_relayed, many, body) => {
-  it.each([
-    ["in the name of its field", 3],
+  mainRows(1)([
     ["in the middle of its data", 25],
+    ["in the name of its field", 3],
     ["before the end of its line", THREE.length - 2],
     ["before the blank line", THREE.length - 1],
   ])("and cut %s ends with the in-band error as an event of its own", async (_, partBytes) => {
@@ -82,9 +83,9 @@ describe.each([
     expect(text.startsWith(sent)).toBe(true);
     const events = text.split(/\n\n+/).filter((event) => event !== "");
     const last = events.pop() ?? "";
-    expect({ last: last.slice(0, 6), JSONLast: JSON.parse(last.slice(6)) }).toEqual({
-      last: "data: ",
-      JSONLast: ERROR,
+    expect({ prefix: last.slice(0, 6), event: JSON.parse(last.slice(6)) }).toEqual({
+      prefix: "data: ",
+      event: ERROR,
     });
     // Bytes that are sent cannot be taken back, but they never become a part of another event.
     const between = events.slice(many + 2);

@@ -21,7 +21,7 @@ async function upstreamThat(answer: (request: IncomingMessage, response: ServerR
 }
 
 describe("audio that is spoken", () => {
-  it("is heard while it is still being made", async () => {
+  it("reaches the client while it is still being made", async () => {
     const making = Promise.withResolvers<ServerResponse>();
     const url = await upstreamThat((incoming, response) => {
       incoming.resume().on("end", () => {

@@ -1,6 +1,8 @@
 /**
  * An agent's conversation of thirty turns of the model through the tool loop, whose client leaves in the middle and comes
  * back: no row is lost, no turn is billed twice, and nothing stays held (docs/rules/tool-loop.md#usage).
+ *
+ * @module-tag check
  */
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
@@ -24,9 +26,6 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Thirty turns one after another, beside other tests. */
-const TIMEOUT_MS = 180_000;
-
 const REQUESTS = 6;
 /** Turns of the model for each request: four that call tools, and the answer. */
 const TURNS = 5;
@@ -43,9 +42,7 @@ const USAGE_OF_A_REQUEST = {
 };
 type Messages = OpenAI.ChatCompletionMessageParam[];
 
-it("loses no row and holds nothing over thirty turns of an agent that leaves in the middle", {
-  timeout: TIMEOUT_MS,
-}, async () => {
+it("loses no row and holds nothing over thirty turns of an agent that leaves in the middle", async () => {
   const { gateway } = fixture;
   const minted = await loop.mint([server]);
   const budget = { budget_period: "lifetime", budget_tokens: 1_000_000, budget_cost_usd: 1_000_000 };
@@ -88,7 +85,6 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
     }),
     ({ rows: found, usage: { used_tokens: used, reserved_tokens: tokens, reserved_cost_usd: cost } }) =>
       found.length >= turns.length && used === sumOf(found, "total_tokens") && tokens + cost === 0,
-    60_000,
   );
   await waitFor(
     async () => await gateway.loadOf(model),

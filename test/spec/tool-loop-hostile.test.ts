@@ -86,7 +86,9 @@ const shortened = (content: unknown): unknown =>
   typeof content === "string" && content.length > 1_000 ? `${content.length} characters` : content;
 
 describe("hostile tool servers", () => {
-  it("get arguments and their credential only, and what they answer is bounded, checked and scanned", async () => {
+  it("get arguments and their credential only; their answers are bounded, checked and scanned", {
+    tags: ["check"],
+  }, async () => {
     const minted = await loop.mint([{ url: hostile.url, auth_header: CREDENTIAL }, { url: second.url }]);
     const policy = { action: "block", input_scanners: ["prompt_injection"] };
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, { policy });

@@ -3,6 +3,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { type ReferenceServer, startReferenceServer } from "../harness/mcp-reference/server.ts";
 import { useToolLoop } from "../harness/tool-loop-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -65,7 +66,10 @@ const RESULTS = [
   "error: This tool intentionally returns an error for testing",
 ];
 
-describe.each([
+mainRows(
+  1,
+  describe,
+)([
   ["in event streams", () => events],
   ["as JSON", () => json],
 ])("a model with a tool server that replies %s", (_, server) => {
@@ -92,7 +96,9 @@ describe.each([
 });
 
 describe("a model with tool servers", () => {
-  it("is told what a server that wants samples and input from its client says to a refusal", async () => {
+  it("is told what a server that wants samples and input from its client says to a refusal", {
+    tags: ["check"],
+  }, async () => {
     const minted = await loop.mint([events]);
     const calls = { test_sampling: { prompt: "p" }, test_elicitation: { message: "m" } };
     await clientOf(minted).chat.completions.create(question(minted, `call ${JSON.stringify(calls)}`));

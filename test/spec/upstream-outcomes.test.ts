@@ -1,7 +1,9 @@
 /**
  * Everything that an upstream can do, under every way of choosing an endpoint (docs/rules/upstream-calls.md#attempts):
  * status, body, headers, attempts, row, alert and counters. On a stack of its own, so that the counters count only
- * these requests. `npm run test:all` has two of the ways.
+ * these requests. `npm run check` has two of the ways, `npm run test:release` all.
+ *
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -62,7 +64,7 @@ beforeAll(async () => {
   stack = await startStack({ env: stackEnv(folder, env), log: (line) => lines.push(line) });
   gateway = new Gateway(stack);
   caller = await gateway.mint(upstream.url);
-}, 120_000);
+});
 afterAll(async () => {
   await stack.stop();
   await upstream.close();

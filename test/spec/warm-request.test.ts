@@ -2,6 +2,8 @@
  * The operations of a request whose records the gateway has in memory: its part of an exchange with the Cell, and no
  * read of the key-value store (docs/rules/freshness.md#no-store-on-the-path, docs/rules/admission.md#exchanges). They
  * are counted on a stack of its own.
+ *
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -95,7 +97,7 @@ function askedOf(objectCalls: Operations["objectCalls"]): Record<string, number>
   return Object.fromEntries(Object.entries(objectCalls).filter(([name]) => ASKED_OF_CELL.includes(name)));
 }
 
-it("warm requests use exchanges with their Cell: no call, no permit and no read of the store for any of them", async () => {
+it("warm requests use exchanges with their Cell, without calls, permits or store reads", async () => {
   await start();
   await send(AT_ONCE);
   const readsBefore = reads;

@@ -24,7 +24,7 @@ it("there is one of each released version that is tested", () => {
 });
 
 describe.each(FIXTURES)("%s", (fixture) => {
-  it("goes on with this version, and then with the Worker of its own", async () => {
+  it("continues with this version, and then with the Worker of its own", async () => {
     const old = new Unpacked(fixture);
     folder = old;
     const { version, requestIds, usedTokens, disabledSecret } = old.contents;

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(async () => await folder.remove());
 
-it("without the rows of ClickHouse requests are served, and budgets are counted from the rows that come", async () => {
+it("without the rows of ClickHouse requests are served, and budgets count the new rows", async () => {
   folder.lose("clickhouse");
   const gateway = await folder.start();
   await folder.budgetIs(gateway, 0);

@@ -98,7 +98,6 @@ export class Unpacked {
     await waitFor(
       async () => await gateway.must<BudgetUsage>("GET", `/tenants/${this.contents.tenant.id}/budget/usage`),
       (usage) => usage.used_tokens === tokens,
-      60_000,
     );
   }
 }

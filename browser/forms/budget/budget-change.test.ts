@@ -7,7 +7,7 @@ const used = { used_tokens: 600, reserved_tokens: 100, used_cost_usd: 1.5, reser
 const said = (change: object, known: typeof used | null = used) =>
   budgetChangeSentences(before, { ...before, ...change }, known).join(" ");
 
-it("says nothing of what is not changed", () => {
+it("says nothing about what is unchanged", () => {
   expect(said({})).toBe("");
 });
 
@@ -19,14 +19,14 @@ it("says what would be left, and what would be refused", () => {
   expect(said({ budget_tokens: null })).toContain("nothing is refused");
 });
 
-it("says when what was used does not count any more", () => {
+it("says when past use stops counting", () => {
   expect(said({ budget_period: "lifetime" })).toContain("Another period");
   const term = { ...before, budget_period: "term", budget_started_at: "2026-11-01T00:00:00.000Z" };
   const later = { ...term, budget_started_at: "2026-11-02T00:00:00.000Z" };
   expect(budgetChangeSentences(term, later, used).join(" ")).toContain("begins anew");
 });
 
-it("claims nothing that it does not know, nor of what is no number", () => {
+it("claims nothing about unknown use or a text that is no number", () => {
   expect(said({ budget_tokens: 2000 }, null)).toBe("");
   expect(said({ budget_tokens: "many" })).toBe("");
 });

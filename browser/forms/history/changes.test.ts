@@ -3,14 +3,14 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { changesText } from "./changes.ts";
 
-it("tells old and new of each field that was changed", () => {
+it("shows the old and new value of each changed field", () => {
   const changed = { weight: [100, 50], contact: ["", "ops@example.org"], allowed_models: [[], ["a", "b"]] };
   expect(changesText({ changed }, "UTC")).toBe(
     "Weight: 100 → 50; Contact: (empty) → ops@example.org; Allowed models: – → a, b",
   );
 });
 
-it("tells the details of an entry without changes, and nothing of one without details", () => {
+it("shows the details of an entry without changes, and nothing without details", () => {
   expect(changesText({ name: "acme" }, "UTC")).toBe("Name: acme");
   expect(changesText({}, "UTC")).toBe("");
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { entryDetail } from "./difference.ts";
 
 describe("entryDetail", () => {
-  it("tells old and new, that a secret has changed, and what else is told", () => {
+  it("returns old and new values, changed secrets, and the other details", () => {
     expect(entryDetail({ email: "a@example.org", changed: { weight: [1, 2], api_key: "changed" } })).toEqual({
       differences: [
         { field: "weight", isSecret: false, before: 1, after: 2 },
@@ -25,7 +25,7 @@ describe("entryDetail", () => {
     ]);
   });
 
-  it("tells every member once, and differences only where something differs", () => {
+  it("returns every member once, and differences only where something differs", () => {
     const value = fc.jsonValue({ maxDepth: 4 });
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.tuple(value, value), { maxKeys: 6 }), (changed) => {

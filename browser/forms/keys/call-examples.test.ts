@@ -16,7 +16,7 @@ const call = { baseUrl: "http://127.0.0.1:8080", secret: "sk_0", model: `it's "$
 const PROGRAMS = [pythonExample, typescriptExample, langchainPythonExample, langchainExample, aiSdkExample];
 
 describe("examples", () => {
-  it("of curl give a shell the words that were meant", () => {
+  it("of curl give a shell the intended words", () => {
     const words = execFileSync("sh", ["-c", curlExample(call).replace(/^curl/, "printf '%s\\n'")], {
       encoding: "utf8",
     });
@@ -32,7 +32,7 @@ describe("examples", () => {
     ]);
   });
 
-  it("of curl take a secret that is not told from the environment, and nothing else from there", () => {
+  it("of curl take only a secret that is not given from the environment", () => {
     const shown = execFileSync(
       "sh",
       ["-c", curlExample({ ...call, secret: null }).replace(/^curl/, "printf '%s\\n'")],

@@ -26,7 +26,7 @@ it("has a line with the heads, and one for each row in the order shown", () => {
   expect(shownCsv(COLUMNS, rows)).toBe('Name,Wait (ms),state\r\nb,0.5,here\r\n"a ""quoted"", text",,gone\r\n');
 });
 
-it("lets no text become a formula, and writes no figure that is none", () => {
+it("lets no text become a formula, and writes no figure for NaN or infinity", () => {
   const rows = [Number.NaN, Number.POSITIVE_INFINITY].map((ms) => ({ name: "=1+1", ms }));
   expect(shownCsv(COLUMNS.slice(0, 2), rows)).toBe("Name,Wait (ms)\r\n'=1+1,\r\n'=1+1,\r\n");
 });

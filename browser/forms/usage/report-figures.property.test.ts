@@ -76,12 +76,12 @@ describe("reportFigures", () => {
   });
 });
 
-it("tells no change from nothing, or from what is not known", () => {
-  expect([changeOf(10, 15), changeOf(0, 5), changeOf(null, 5), changeOf(5, null), changeOf(4, 0)]).toEqual([
-    0.5,
-    null,
-    null,
-    null,
-    -1,
-  ]);
+it("reports no change from zero or from an unknown value", () => {
+  expect({
+    growth: changeOf(10, 15),
+    fromZero: changeOf(0, 5),
+    fromUnknown: changeOf(null, 5),
+    toUnknown: changeOf(5, null),
+    toZero: changeOf(4, 0),
+  }).toEqual({ growth: 0.5, fromZero: null, fromUnknown: null, toUnknown: null, toZero: -1 });
 });

@@ -18,5 +18,10 @@ it.each([
 
 it("of a sum is not known where it is 0 beside tokens: $0.00 would say that these were free", () => {
   const cost = (cost_usd: number, total_tokens: number) => sumCostUsd({ cost_usd, total_tokens });
-  expect([cost(0, 3), cost(0, 0), cost(1e-9, 3), sumCostUsd(undefined)]).toEqual([null, 0, 1e-9, undefined]);
+  expect({
+    zeroWithTokens: cost(0, 3),
+    zeroWithoutTokens: cost(0, 0),
+    positive: cost(1e-9, 3),
+    missing: sumCostUsd(undefined),
+  }).toEqual({ zeroWithTokens: null, zeroWithoutTokens: 0, positive: 1e-9, missing: undefined });
 });

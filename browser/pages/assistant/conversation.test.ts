@@ -48,7 +48,7 @@ it("keeps the history of the last whole answer when one fails", () => {
   });
 });
 
-it("tells the model with the next question what has become of a proposal", () => {
+it("tells the model the outcome of a proposal with the next question", () => {
   const shown = told({ kind: "proposal", proposal }, { kind: "done", history: ["h"], stopped: null });
   const dismissed = withProposal(shown, "p", { is: "dismissed" }, "no");
   expect(dismissed.entries.at(-1)).toEqual({ kind: "proposal", proposal, state: { is: "dismissed" } });
@@ -59,28 +59,34 @@ it("tells the model with the next question what has become of a proposal", () =>
 it("asks again after proposals whose answer was lost, and shows what came of them", () => {
   const shown = told({ kind: "proposal", proposal }, { kind: "proposal", proposal: { ...proposal, id: "q" } });
   const running = withProposal(shown, "p", { is: "running" });
-  expect([unanswered(shown, "running"), unanswered(shown, "unknown")]).toEqual([[], []]);
+  expect({ running: unanswered(shown, "running"), unknown: unanswered(shown, "unknown") }).toEqual({
+    running: [],
+    unknown: [],
+  });
   expect(unanswered(atRest(running), "running")).toEqual([proposal]);
   expect(unanswered(withProposal(running, "p", stateOf({ state: "unknown" })), "unknown")).toEqual([proposal]);
   const answered = stateOf({ state: "answered", status: 200 });
   expect(answered).toEqual({ is: "answered", run: { status: 200, answer: "", pending: false } });
   expect(unanswered(withProposal(running, "p", answered), "running")).toEqual([]);
-  expect([stateOf({ state: "not_run" }), stateOf({ state: "running" })]).toEqual([{ is: "open" }, { is: "running" }]);
+  expect({ notRun: stateOf({ state: "not_run" }), running: stateOf({ state: "running" }) }).toEqual({
+    notRun: { is: "open" },
+    running: { is: "running" },
+  });
 });
 
-it("puts a proposal as it is now in the place of one that was outdated, which is open and can be run", () => {
+it("replaces an outdated proposal with the current one, which is open and can be run", () => {
   const now = { ...proposal, id: "now" };
   const shown = withOutdated(withProposal(told({ kind: "proposal", proposal }), "p", { is: "running" }), "p", now);
   expect(shown.entries.at(-1)).toEqual({ kind: "proposal", proposal: now, state: { is: "outdated", shown: proposal } });
   expect({ unanswered: unanswered(shown, "running"), history: shown.history }).toEqual({ unanswered: [], history: [] });
 });
 
-it("has nothing under way when it is taken up again", () => {
+it("has nothing running when it is resumed", () => {
   const { entries } = atRest(told({ kind: "call", id: "c", title: "t", method: "GET", path: "/" }));
   expect(entries.at(-1)).toMatchObject({ result: { ok: false, text: "" } });
 });
 
-it("keeps no answer of a run while the page is away, and all of them when it is only stopped", () => {
+it("keeps no answer of a run while the page is left, and every one when it is only stopped", () => {
   const run = { status: 201, answer: '{"secret":"sk-only-once"}', pending: true };
   const ran = withProposal(told({ kind: "proposal", proposal }), "p", { is: "answered", run }, "I ran it");
   expect(JSON.stringify(atRest(ran))).not.toContain("sk-only-once");
@@ -109,7 +115,7 @@ describe("the difference to what was shown", () => {
       ...more,
     }) as unknown as AssistantProposal;
 
-  it("is each value, name and owner that is another one, also of a field that is only in one of them", () => {
+  it("lists each changed value, name and owner, and fields that only one of them has", () => {
     const before = card([change("weight", "1", "7"), change("cap", "4", "null", { isDefault: true })]);
     const after = card([change("weight", "2", "7"), change("end", '"x"', "null", { isDefault: true })], {
       object: '"b"',

@@ -83,7 +83,7 @@ describe("what a form asks of the scheduler", () => {
     qos: [],
   };
 
-  it("is refused in words where it is more than there is, or unknown", () => {
+  it("is refused with a reason if it exceeds what there is, or is unknown", () => {
     const asked = { partition: "gpu", nodes: 4, cpus_per_task: 64, mem: 512_000, gres: "gpu:2", account: "research" };
     expect(resourceWarnings(asked, resources)).toEqual([]);
     expect(resourceWarnings({ ...asked, partition: "cpu,gpu", nodes: 9 }, resources)).toEqual([]);
@@ -102,7 +102,7 @@ describe("what a form asks of the scheduler", () => {
     expect(resourceWarnings({ partition: "gpu", nodes: 5 }, resources)).toEqual(["The partition gpu has 4 nodes."]);
   });
 
-  it("is not judged by what the scheduler did not tell, nor before it is typed", () => {
+  it("is not checked against what the scheduler did not report, nor before it is typed", () => {
     const nothing = { partitions: [], nodes: [], accounts: [], qos: [] };
     expect(resourceWarnings({ partition: "x", cpus_per_task: 9, gres: "gpu:1", account: "y" }, nothing)).toEqual([]);
     expect(resourceWarnings({ partition: "", gres: "", account: null, nodes: "many" }, resources)).toEqual([]);

@@ -7,7 +7,7 @@ const live = (inFlight: object, queued: object): FairshareLive =>
   ({ max_in_flight: 8, model_in_flight: inFlight, model_queued: queued }) as unknown as FairshareLive;
 
 describe("the models of the live view", () => {
-  it("stand with the most slots first, then with who waits, and without those that nobody asks for", () => {
+  it("are sorted by slots, then by waiting requests, and leave out unused models", () => {
     const rows = modelSlots(live({ a: 2, b: 4, idle: 0 }, { c: 3, a: 1, d: 3 }));
     expect(rows.map(({ model, inFlight, queued, share }) => [model, inFlight, queued, share])).toEqual([
       ["b", 4, 0, 0.5],
@@ -17,7 +17,7 @@ describe("the models of the live view", () => {
     ]);
   });
 
-  it("may have the name of what every object has", () => {
+  it("can have the name of an object's built-in member", () => {
     const named = JSON.parse('{"__proto__": 1, "constructor": 2}') as object;
     expect(modelSlots(live(named, {})).map(({ model }) => model)).toEqual(["constructor", "__proto__"]);
   });

@@ -33,7 +33,7 @@ describe("slots over time", () => {
       ["a", 2, 0, 1],
       ["b", 1, 0, 0],
     ]);
-    expect([queued[at], queued[at + 1]]).toEqual([5, 0]);
+    expect({ atPoint: queued[at], afterPoint: queued[at + 1] }).toEqual({ atPoint: 5, afterPoint: 0 });
   });
 
   it("count the current point over the time that has passed of it", () => {

@@ -39,7 +39,7 @@ describe("a typed weight", () => {
     expect(weightChanges(once, [])).toEqual([]);
   });
 
-  it("knows the weight over which it was typed, until the person was told of another one", () => {
+  it("keeps the weight that it replaces until the person has seen another one", () => {
     const moved = { ...GROUP, weight: 200 };
     const once = withTyped(typed([GROUP, "30"]), moved, "300");
     const changes = weightChanges(once, [moved]);
@@ -50,7 +50,10 @@ describe("a typed weight", () => {
   it("of a group and of a tenant of the same name are two", () => {
     const same = { ...TENANT, id: GROUP.id };
     const edits = editsOf(weightChanges(typed([GROUP, "7"], [same, "8"]), [GROUP, same]));
-    expect([[...edits.groupWeights], [...edits.tenantWeights]]).toEqual([[["research", 7]], [["research", 8]]]);
+    expect({ groupWeights: [...edits.groupWeights], tenantWeights: [...edits.tenantWeights] }).toEqual({
+      groupWeights: [["research", 7]],
+      tenantWeights: [["research", 8]],
+    });
   });
 });
 

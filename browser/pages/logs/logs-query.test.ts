@@ -29,7 +29,7 @@ describe("the query of an address", () => {
   ])("has the first and the last millisecond of a day of %s", (zone, fromMs, hours) => {
     const query = logsQuery(logsSearch({ period: "2026-11-01..2026-11-01" }), "admin", zone, NOW);
     expect(query).toEqual({ since_ms: String(fromMs), until_ms: String(fromMs + hours * 3_600_000 - 1) });
-    expect([isOver(query, fromMs), isOver(query, NOW)]).toEqual([false, true]);
+    expect({ atStart: isOver(query, fromMs), now: isOver(query, NOW) }).toEqual({ atStart: false, now: true });
   });
 
   it("ends with own days, also when the last one has just ended or has not", () => {

@@ -110,7 +110,7 @@ describe("the live list", () => {
     );
   });
 
-  it("begins anew when more has come than is read at once", async () => {
+  it("starts over when more rows arrived than are read at once", async () => {
     const ledger = new Ledger();
     ledger.rows.push({ ts_ms: 1, request_id: "old" });
     const feed = ledger.page(null);
@@ -118,10 +118,10 @@ describe("the live list", () => {
     ledger.reads = 0;
     const top = await readTop(feed.rows[0], async (address) => ledger.page(address));
     const merged = withNewest(feed, top, MOST, addressAfter);
-    expect({ reads: ledger.reads, feed: merged.feed, fresh: merged.fresh.size }).toEqual({
+    expect({ reads: ledger.reads, feed: merged.feed, freshCount: merged.fresh.size }).toEqual({
       reads: 5,
       feed: top,
-      fresh: 15,
+      freshCount: 15,
     });
   });
 });

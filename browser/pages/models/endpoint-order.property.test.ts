@@ -16,7 +16,7 @@ const listed = fc
   .map((endpoints) => endpoints.sort(byOrder));
 
 describe("a moved endpoint", () => {
-  it("stands where it was put, and all others stay in their order", () => {
+  it("moves to its new place, and all others keep their order", () => {
     fc.assert(
       fc.property(listed, fc.nat(11), fc.nat(11), (endpoints, one, other) => {
         const from = one % endpoints.length;
@@ -34,7 +34,7 @@ describe("a moved endpoint", () => {
     );
   });
 
-  it("changes alone where there is room, and all of them where there is none", () => {
+  it("changes only its own priority if there is room, else all of them", () => {
     const spread = [10, 20, 30].map((priority) => ({ id: `e${priority}`, priority }));
     expect(orderChanges(spread, 2, 0)).toEqual([{ id: "e30", priority: 4 }]);
     expect(orderChanges(spread, 0, 2)).toEqual([{ id: "e10", priority: 40 }]);
@@ -46,7 +46,7 @@ describe("a moved endpoint", () => {
     ]);
   });
 
-  it("is none where there is no such place", () => {
+  it("changes nothing for a place that does not exist", () => {
     const one = [{ id: "a", priority: 1 }];
     for (const [from, to] of [
       [0, 0],

@@ -39,7 +39,7 @@ it("lists all checks, the newest first, with what was checked", () => {
   ]);
 });
 
-it("keeps what the last check took until the next one, and has a gap after one without an answer", () => {
+it("holds each latency until the next check, with a gap after a check without an answer", () => {
   const { atMs, series } = checkLatencies(checkRows(DETAIL as ModelHealthDetail));
   const begin = Date.parse("2026-11-23T05:00:00Z");
   expect(atMs.map((at) => at - begin)).toEqual([0, 1000, 2000, 3000, 4000]);
@@ -50,7 +50,7 @@ it("keeps what the last check took until the next one, and has a gap after one w
   ]);
 });
 
-it("draws nothing of checks whose time is none", () => {
+it("draws nothing for checks without a valid time", () => {
   const odd = { checks: [{ ...check(1, 10, 200), checked_at: "soon" }], endpoint_checks: [] };
   expect(checkLatencies(checkRows(odd as unknown as ModelHealthDetail))).toEqual({ atMs: [], series: [] });
 });

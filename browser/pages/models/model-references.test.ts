@@ -9,7 +9,7 @@ const tenant = (name: string, allowed_models: string[] | null, guard_model: stri
   guardrails_policy: guard_model === null ? null : ({ guard_model } as Args[1][number]["guardrails_policy"]),
 });
 
-it("names lists of allowed models, guard models and settings, those that have nothing else apart", () => {
+it("lists allowances, guards and settings that name the model, exclusive ones apart", () => {
   const tenants = [tenant("one", ["m"]), tenant("two", ["m", "n"]), tenant("all", null), tenant("judged", [], "m")];
   const keys = [
     { name: "", key_prefix: "sk_1234", allowed_models: ["m"] },

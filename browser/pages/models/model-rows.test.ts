@@ -47,10 +47,10 @@ describe("the rows of models", () => {
     const rows = modelRows([model("a", { enabled: false }), model("b", { model_type: "image" }), model("c")], NOTHING);
     const names = (search: Parameters<typeof filteredRows>[1]) =>
       filteredRows(rows, search).map((row) => row.model.model_name);
-    expect([names({}), names({ health: "disabled" }), names({ type: "chat", health: "healthy" })]).toEqual([
-      ["a", "b", "c"],
-      ["a"],
-      ["c"],
-    ]);
+    expect({
+      all: names({}),
+      disabled: names({ health: "disabled" }),
+      healthyChat: names({ type: "chat", health: "healthy" }),
+    }).toEqual({ all: ["a", "b", "c"], disabled: ["a"], healthyChat: ["c"] });
   });
 });

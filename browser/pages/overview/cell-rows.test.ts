@@ -37,7 +37,7 @@ describe("cells", () => {
     expect(loadOfAll(rows)).toEqual({ inFlight: 3, queued: 2, maxInFlight: 8 });
   });
 
-  it("of which none answers have an unknown load", () => {
+  it("have an unknown load when none answers", () => {
     expect(loadOfAll(cellRows([report("south", 61_000)], [], NOW_MS))).toEqual({
       inFlight: null,
       queued: null,

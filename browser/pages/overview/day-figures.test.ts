@@ -25,8 +25,17 @@ describe("the last 24 hours", () => {
     const figures = dayFigures([bucket(CURRENT_MS - 95 * BUCKET_MS, 4, 1), bucket(CURRENT_MS, 6, 6)], NOW_MS);
     expect(figures).toMatchObject({ requests: 10, errors: 7, errorShare: 0.7, tokens: 100 });
     const { requests, firstTokenMs } = figures.lines;
-    expect([requests.length, requests[0], requests[1], requests[95]]).toEqual([96, 4, 0, 6]);
-    expect([firstTokenMs[0], firstTokenMs[1], firstTokenMs[95]]).toEqual([200, null, null]);
+    expect({ length: requests.length, first: requests[0], second: requests[1], last: requests[95] }).toEqual({
+      length: 96,
+      first: 4,
+      second: 0,
+      last: 6,
+    });
+    expect({ first: firstTokenMs[0], second: firstTokenMs[1], last: firstTokenMs[95] }).toEqual({
+      first: 200,
+      second: null,
+      last: null,
+    });
   });
 
   it("count the part of a quarter that lies before the line", () => {

@@ -60,10 +60,17 @@ describe("an answer", () => {
     fc.assert(
       fc.property(fc.array(hostile, { maxLength: 10 }), (chunks) => {
         const { content, reasoning, toolCalls, finishReason } = folded(chunks);
-        expect([typeof content, typeof reasoning]).toEqual(["string", "string"]);
+        expect({ contentType: typeof content, reasoningType: typeof reasoning }).toEqual({
+          contentType: "string",
+          reasoningType: "string",
+        });
         expect(finishReason === null || typeof finishReason === "string").toBe(true);
         for (const { id, name, args } of toolCalls)
-          expect([typeof id, typeof name, typeof args]).toEqual(["string", "string", "string"]);
+          expect({ idType: typeof id, nameType: typeof name, argsType: typeof args }).toEqual({
+            idType: "string",
+            nameType: "string",
+            argsType: "string",
+          });
         for (const chunk of chunks) expect(() => failureIn(chunk)).not.toThrow();
       }),
     );
@@ -74,7 +81,10 @@ describe("an answer", () => {
       code: "upstream_stream_error",
       message: "broken",
     });
-    expect([failureIn({ error: null }), failureIn(delta({ content: "a" }))]).toEqual([null, null]);
+    expect({ nullError: failureIn({ error: null }), content: failureIn(delta({ content: "a" })) }).toEqual({
+      nullError: null,
+      content: null,
+    });
   });
 });
 

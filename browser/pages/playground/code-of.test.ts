@@ -13,7 +13,7 @@ const body = {
 };
 const code = { baseUrl: "http://127.0.0.1:8080", body };
 
-it("of curl gives a shell the body that was meant", () => {
+it("of curl gives a shell the intended body", () => {
   const words = execFileSync("sh", ["-c", curlCode(code).replace(/^curl/, "printf '%s\\n'")], { encoding: "utf8" });
   expect(JSON.parse(words.slice(words.indexOf("-d\n") + 3))).toEqual(body);
   expect(words).toContain("http://127.0.0.1:8080/v1/chat/completions\n");

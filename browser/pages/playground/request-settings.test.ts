@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { judgedSettings, NUMBERS, toolNames } from "./request-settings.ts";
 
-it("sends what was typed, and nothing of what is empty", () => {
+it("sends what was typed and leaves out what is empty", () => {
   expect(judgedSettings({})).toEqual({ members: { stream: true }, errors: {} });
   const tool = { type: "function", function: { name: "f" } };
   const { members, errors } = judgedSettings({

@@ -105,8 +105,13 @@ it("says what is left by the cap that is nearer", () => {
       remaining_cost_usd: usd[0] ?? null,
       budget_cost_usd: usd[1] ?? null,
     });
-  expect([left([50, 100], [3, 4]), left([], [3, 4]), left([0, 0], [3, 4]), left([], [])]).toEqual([0.5, 0.75, 0, null]);
-  expect([left([-5, 10], []), left([20, 10], [])]).toEqual([0, 1]);
+  expect({
+    tokensNearer: left([50, 100], [3, 4]),
+    costOnly: left([], [3, 4]),
+    tokensUsedUp: left([0, 0], [3, 4]),
+    uncapped: left([], []),
+  }).toEqual({ tokensNearer: 0.5, costOnly: 0.75, tokensUsedUp: 0, uncapped: null });
+  expect({ overspent: left([-5, 10], []), aboveBudget: left([20, 10], []) }).toEqual({ overspent: 0, aboveBudget: 1 });
 });
 
 describe("the price of a model", () => {

@@ -24,7 +24,7 @@ it.each([
   expect(reportPeriod(param, zone, NOW)).toMatchObject({ days, before });
 });
 
-it("compares with nothing that is not", () => {
+it("compares with nothing that does not exist", () => {
   const old = "2025-09-01..2025-10-30";
   expect(reportPeriod(old, "Asia/Kolkata", NOW)).toMatchObject({ before: null });
   expect(reportPeriod(old, "UTC", NOW)).toMatchObject({ before: { first: "2025-07-03" } });

@@ -9,14 +9,14 @@ const TOOLS = [
   tool("get_tenants_id", "/api/v1/tenants/{id}"),
 ];
 
-it("stand together by the resource that they are about", () => {
+it("are grouped by resource", () => {
   expect(toolGroups(TOOLS, {}).map(({ resource, tools }) => [resource, tools.map(({ name }) => name)])).toEqual([
     ["tenants", ["get_tenants", "get_tenants_id"]],
     ["models", ["get_models"]],
   ]);
 });
 
-it("that are off and that nobody knows stand last, so that they can be switched on", () => {
+it("that are off and unknown come last, so that they can be switched on", () => {
   const groups = toolGroups(TOOLS, { gone: false, kept: true, get_models: false });
   expect(groups.at(-1)).toEqual({ resource: "", tools: [{ name: "gone", title: "gone", writes: false }] });
   expect(groups).toHaveLength(3);
@@ -26,7 +26,10 @@ it("are on unless they are switched off, whatever they are called", () => {
   for (const name of ["toString", "__proto__", "get_models"]) {
     expect(isOn({}, name)).toBe(true);
     const off = switched({}, [name], false);
-    expect([isOn(off, name), isOn(switched(off, [name], true), name)]).toEqual([false, true]);
+    expect({ before: isOn(off, name), after: isOn(switched(off, [name], true), name) }).toEqual({
+      before: false,
+      after: true,
+    });
   }
 });
 

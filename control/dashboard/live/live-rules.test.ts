@@ -64,8 +64,8 @@ it("shows a user nothing of what the operator pays, in whatever read", () => {
   });
   expect(having.length).toBeGreaterThan(4);
   for (const { path, fields, hidden } of having)
-    expect([path, hidden?.includes("energy_cost_usd") ?? fields?.includes("energy_cost_usd") === false]).toEqual([
+    expect({
       path,
-      true,
-    ]);
+      hidesCost: hidden?.includes("energy_cost_usd") ?? fields?.includes("energy_cost_usd") === false,
+    }).toEqual({ path, hidesCost: true });
 });

@@ -54,12 +54,17 @@ describe("figures", () => {
         const points = pointsOf(given, 11_000);
         const sum = (field: "requests" | "errors" | "output_tokens") =>
           points.reduce((total, point) => total + point[field], 0);
-        expect([points.length, sum("requests"), sum("errors"), sum("output_tokens")]).toEqual([
-          11,
-          whole.requests,
-          whole.errors,
-          whole.output_tokens,
-        ]);
+        expect({
+          pointCount: points.length,
+          requests: sum("requests"),
+          errors: sum("errors"),
+          output_tokens: sum("output_tokens"),
+        }).toEqual({
+          pointCount: 11,
+          requests: whole.requests,
+          errors: whole.errors,
+          output_tokens: whole.output_tokens,
+        });
         for (const { p50_ms, p95_ms } of points) expect(p95_ms ?? 0).toBeGreaterThanOrEqual(p50_ms ?? 0);
       }),
     );

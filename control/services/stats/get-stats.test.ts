@@ -49,7 +49,7 @@ it("shows one cell when it is asked for", async () => {
   await expect(stats({}, "down")).rejects.toMatchObject({ status: 502 });
 });
 
-it("lists the last values of cells that are away, and forgets them after a day", async () => {
+it("lists the last values of unreachable cells, and forgets them after a day", async () => {
   const last = { in_flight: 9, queued: 0, max_in_flight: 10, last_seen_ms: Date.now() - DAY_MS / 2 };
   await redis.hset(storeKeys.cells, {
     down: JSON.stringify(last),

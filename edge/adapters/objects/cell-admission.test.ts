@@ -107,7 +107,7 @@ describe("the remote Cell", () => {
     expect(calls).toEqual(["record", "settleOrphan"]);
   });
 
-  it("takes the row of a hit in the call that compares its records, and reports later that the row is durable", async () => {
+  it("confirms a hit and takes its row in one call, then reports the row as durable", async () => {
     const { admission, calls, ledgers } = admissionOf();
     const { newer, recorded } = await admission.confirmHit(hit);
     await recorded;
@@ -159,7 +159,7 @@ describe("the remote Cell", () => {
     },
   );
 
-  it("is back: rows that were lost meanwhile are counted once, also when the first attempt at that fails", async () => {
+  it("has lost rows counted once when it is back, even if the first report fails", async () => {
     const { admission, away, told } = admissionOf({}, {}, null);
     away.ledger = 7;
     await admission.record(row);
@@ -189,6 +189,6 @@ describe("the remote Cell", () => {
     await expect(admission.admit(request)).rejects.toMatchObject({ code: "scheduler_unavailable" });
     await expect(admission.admit(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
     await expect(admission.adopt(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
-    expect({ events, raised: raised.length }).toEqual({ events: ["scheduler_unavailable"], raised: 1 });
+    expect({ events, raisedCount: raised.length }).toEqual({ events: ["scheduler_unavailable"], raisedCount: 1 });
   });
 });

@@ -1,5 +1,5 @@
 /** A Cell whose owner answers nothing any more, and the next one, as an isolate sees them. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { CellLifeWatch } from "./cell-life-watch.ts";
 
 const LEASE_MS = 25_000;
@@ -31,10 +31,9 @@ function outcome(work: Promise<unknown>): { now: unknown } {
 }
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 describe("a call to a Cell", () => {
-  it("that is short asks too, a few times a second for all of them, and for nothing more once it is over", async () => {
+  it("that is short shares a few checks a second with others, and leaves none running", async () => {
     const { cell, lives } = isolate();
     for (let call = 0; call < 1_000; call += 1) {
       expect(await lives.watched({ stats: async () => 7 }).stats()).toBe(7);
@@ -50,7 +49,7 @@ describe("a call to a Cell", () => {
     const waiting = outcome(lives.watched({ decision: never }).decision());
     await pass(60_000);
     // Once as it begins, and five times a second.
-    expect({ now: waiting.now, asked: cell.asked }).toEqual({ now: "waits", asked: 301 });
+    expect({ outcome: waiting.now, asked: cell.asked }).toEqual({ outcome: "waits", asked: 301 });
   });
 
   it("fails as retryable, with every other one of that life, when another life answers", async () => {
@@ -101,9 +100,9 @@ it("makes no call for a moment after a connection broke", async () => {
   const askedBefore = cell.asked;
   const next = outcome(stub.admit(false));
   await pass(249);
-  expect({ called: called.length, now: next.now, asked: cell.asked }).toEqual({
-    called: 1,
-    now: "waits",
+  expect({ callCount: called.length, outcome: next.now, asked: cell.asked }).toEqual({
+    callCount: 1,
+    outcome: "waits",
     asked: askedBefore,
   });
   await pass(1);
@@ -156,7 +155,10 @@ describe("a Cell that is out of reach, with nobody else in its place", () => {
     for (const stepMs of [3_600_000, -7_200_000, 0]) {
       await pass(60_000);
       vi.setSystemTime(Date.now() + stepMs);
-      expect({ calls: ended.mock.calls.length, isHeld: await isHeld(lease) }).toEqual({ calls: 0, isHeld: true });
+      expect({ endedCalls: ended.mock.calls.length, isHeld: await isHeld(lease) }).toEqual({
+        endedCalls: 0,
+        isHeld: true,
+      });
     }
     cell.life = null;
     vi.setSystemTime(Date.now() + 3_600_000);
@@ -164,7 +166,10 @@ describe("a Cell that is out of reach, with nobody else in its place", () => {
     vi.setSystemTime(Date.now() - 7_200_000);
     expect(ended).not.toHaveBeenCalled();
     await pass(400);
-    expect({ calls: ended.mock.calls.length, isHeld: await isHeld(lease) }).toEqual({ calls: 1, isHeld: false });
+    expect({ endedCalls: ended.mock.calls.length, isHeld: await isHeld(lease) }).toEqual({
+      endedCalls: 1,
+      isHeld: false,
+    });
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -2,7 +2,7 @@
  * Admission by exchanges, with a Cell that the test plays: which requests use the session, and what becomes of requests
  * when the session fails.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
@@ -145,10 +145,9 @@ beforeEach(() => {
   vi.useFakeTimers();
   stage = new IsolateHarness();
 });
-afterEach(() => void vi.useRealTimers());
 
 describe("a request", () => {
-  it("is sent in the session that the first one opens, or by a call of its own while the session opens", async () => {
+  it("joins the session that the first one opens, or makes its own call while that opens", async () => {
     const all = [stage.admit("first"), stage.admit("second")];
     await pass(0);
     await stage.running("third");
@@ -156,7 +155,7 @@ describe("a request", () => {
     expect(stage.said.toSorted()).toEqual(["admit second", "ask first", "ask third", "open"]);
   });
 
-  it("that was granted in the session is held by it, and has to take a permit of its own when it asks whether its Cell is lost", async () => {
+  it("that was granted in a session takes its own permit to ask whether its Cell is lost", async () => {
     const { permit: held } = await stage.running("one");
     await expect(held.lost()).rejects.toThrow("held by a session");
     const own = await stage.admission.adopt(admissionRequestOf("one", "t"));
@@ -167,7 +166,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "adopt one"]);
   });
 
-  it("that waits for a second takes a permit of its own, and the session reports nothing more about it", async () => {
+  it("that waits for a second takes its own permit, and its session reports no more on it", async () => {
     const waiting = await stage.waiting("one");
     const deciding = waiting.permit.decision();
     await pass(999);
@@ -205,7 +204,7 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "row one"]);
   });
 
-  it("that leaves while it takes a permit of its own gives that permit back too", async () => {
+  it("that leaves while it takes its own permit returns that permit too", async () => {
     const holding = Promise.withResolvers<void>();
     stage.holds = async () => await holding.promise;
     const { permit: held } = await stage.waiting("one");
@@ -249,7 +248,7 @@ describe("a session whose transport is cut off", () => {
     expect(await asking).toMatchObject(ANEW);
   });
 
-  it("has its rows sent by the next request, once; its open requests learn that it is lost, and end by themselves", async () => {
+  it("has its rows sent once by the next request, and its open requests end without it", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;
@@ -265,7 +264,7 @@ describe("a session whose transport is cut off", () => {
     expect(stage.said).toEqual(["open", "ask runs", "ask ends", "orphan ends", "open", "ask next", "ask after"]);
   });
 
-  it("gets no more rows; a request that has a row sends the row itself", async () => {
+  it("gets no more rows; each request sends its own row", async () => {
     const running = await stage.running("runs");
     const ended = await stage.running("ends");
     stage.exchanges = never;
@@ -279,7 +278,7 @@ describe("a session whose transport is cut off", () => {
     expect(stage.said.slice(3).toSorted()).toEqual(["orphan ends", "orphan runs"]);
   });
 
-  it("is not used any more when its answer comes after all, and then holds nothing", async () => {
+  it("is no longer used if its answer arrives late, and then holds nothing", async () => {
     const opening = Promise.withResolvers<void>();
     stage.opens = async () => await opening.promise;
     const first = stage.admit("first");

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
 import { SessionQueue } from "../../domain/admission/session-queue.ts";
@@ -60,10 +60,9 @@ beforeEach(() => {
   stage = new Stage();
   stage.reset.promise.catch(() => undefined);
 });
-afterEach(() => void vi.useRealTimers());
 
 describe("the transport of a session", () => {
-  it("sends what is queued while it opens, gathers messages without a waiting request, and ends when it is unused", async () => {
+  it("sends what was queued while it opened, batches what can wait, and closes when unused", async () => {
     const over = stage.transport.run();
     stage.say("one");
     await vi.advanceTimersByTimeAsync(1);
@@ -84,7 +83,7 @@ describe("the transport of a session", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is followed by another after some seconds, and ends by itself when none follows", async () => {
+  it("is replaced after some seconds, and closes when no successor follows", async () => {
     const over = stage.transport.run();
     for (let turn = 0; turn < 45; turn += 1) {
       stage.say(`r${turn}`);
@@ -106,7 +105,7 @@ describe("the transport of a session", () => {
     });
   });
 
-  it("makes no more calls than a platform may grant to one request", async () => {
+  it("makes no more calls than a platform grants one request", async () => {
     const over = stage.transport.run();
     for (let turn = 0; turn < 1_000; turn += 1) {
       stage.say(`r${turn}`);
@@ -148,7 +147,7 @@ describe("the transport of a session", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("sends a row that the Cell refuses another way, and goes on", async () => {
+  it("sends a row that the Cell refuses another way, and continues", async () => {
     stage.answers = async (refused) => ({ refused });
     const over = stage.transport.run();
     stage.say("one");

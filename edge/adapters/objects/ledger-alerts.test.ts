@@ -70,7 +70,7 @@ const countOf = (arrived: ReadonlyMap<string, AlertEvent>): number =>
   [...arrived.values()].reduce((sum, { count }) => sum + count, 0);
 
 describe("alerts by way of the Ledger", () => {
-  it("report an issue at once, and send its repeats as a number after its quiet time, without a further failure", async () => {
+  it("report an issue at once, and its repeats as a count after its quiet time", async () => {
     const { alerts, world, told: reported } = alertsOf();
     for (let times = 0; times < 50; times += 1) alerts.raise({ ...down, detail: `failure ${times}` });
     alerts.raise(issues.lookupFailed("model", "no answer"));
@@ -113,7 +113,7 @@ describe("alerts by way of the Ledger", () => {
     await world.pass(QUIET_MS);
     await world.pass(QUIET_MS);
     expect([...world.arrived.keys()]).toEqual(["id-0"]);
-    expect({ reported: reported()[0]?.[2], alive: world.alive }).toEqual({ reported: 1, alive: 0 });
+    expect({ reportedCount: reported()[0]?.[2], alive: world.alive }).toEqual({ reportedCount: 1, alive: 0 });
   });
 
   it("are sent by the next request when the one that kept the watch has ended early", async () => {
@@ -134,7 +134,7 @@ describe("alerts by way of the Ledger", () => {
     expect(countOf(world.arrived)).toBe(5);
   });
 
-  it("are watched only by recent requests, while failures go on for minutes", async () => {
+  it("are watched only by recent requests while failures last for minutes", async () => {
     const { alerts, world } = alertsOf();
     for (let second = 0; second < 300; second += 1) {
       alerts.raise(down);
@@ -142,7 +142,7 @@ describe("alerts by way of the Ledger", () => {
       expect(world.alive).toBeLessThanOrEqual(2);
     }
     await world.pass(QUIET_MS);
-    expect({ of: countOf(world.arrived), alive: world.alive }).toEqual({ of: 300, alive: 0 });
+    expect({ arrivedCount: countOf(world.arrived), alive: world.alive }).toEqual({ arrivedCount: 300, alive: 0 });
   });
 
   it("drop the oldest when too many wait, and log which", async () => {

@@ -31,14 +31,14 @@ function withLedger() {
   return { world, lost, add, answer, rowsTold: () => told.map(({ rows }) => rows) };
 }
 
-it("stay counted until the Ledger has answered, and are told in one call at a time", async () => {
+it("stay counted until the Ledger answers, and are reported by one call at a time", async () => {
   const { world, lost, add, answer, rowsTold } = withLedger();
   lost.tell();
   add(2);
   lost.tell();
   add(3);
   lost.tell();
-  expect({ rowsTold: rowsTold(), kept: world.kept.length }).toEqual({ rowsTold: [2], kept: 1 });
+  expect({ rowsTold: rowsTold(), keptCount: world.kept.length }).toEqual({ rowsTold: [2], keptCount: 1 });
   await answer(0, new Error("ledger"));
   lost.tell();
   expect(rowsTold()).toEqual([2, 5]);
@@ -50,7 +50,7 @@ it("stay counted until the Ledger has answered, and are told in one call at a ti
   expect(rowsTold()).toEqual([2, 5, 1]);
 });
 
-it("are told again when the request that told of them was cut off, and a late answer takes off nothing", async () => {
+it("are reported again when their reporter is cut off; its late answer clears nothing", async () => {
   const { world, lost, add, answer, rowsTold } = withLedger();
   add(2);
   lost.tell();
@@ -68,7 +68,7 @@ it("are told again when the request that told of them was cut off, and a late an
   expect(rowsTold()).toEqual([2, 2, 1]);
 });
 
-it("are told again in time when the clock was set back", () => {
+it("are reported again in time after the clock was set back", () => {
   const { world, lost, add, rowsTold } = withLedger();
   world.nowMs = 10_000_000;
   add(1);
@@ -78,7 +78,7 @@ it("are told again in time when the clock was set back", () => {
   expect(rowsTold()).toEqual([1, 1]);
 });
 
-it("are counted once each when every call is answered in the end, and never less often whatever is lost", async () => {
+it("are counted once each if every call is answered, and never less whatever is lost", async () => {
   const step = fc.oneof(
     fc.record({ add: fc.integer({ min: 1, max: 3 }) }),
     fc.record({ passMs: fc.integer({ min: 0, max: 70_000 }) }),

@@ -25,7 +25,7 @@ const plan = (cell: string, more: Partial<CellConfig>): CellConfig => ({
 });
 
 describe("the location of an object", () => {
-  it("is its cell's hint or jurisdiction, or not given; that of a budget is the first cell's jurisdiction", () => {
+  it("is its cell's hint or jurisdiction, or unset; a budget has the first cell's jurisdiction", () => {
     const asked: unknown[] = [];
     const stubs = new ObjectStubs(namespaces(asked), [
       plan("eu", { jurisdiction: "eu" }),
@@ -50,7 +50,7 @@ describe("the location of an object", () => {
     ]);
   });
 
-  it("is another process when there is one: each call names its object, and a stub is not a promise", async () => {
+  it("can be another process: each call names its object, and a stub is not a promise", async () => {
     const asked: unknown[] = [];
     const ACK = { ledger: "us-east:1", through: 7 };
     const OBJECTS = {
@@ -69,7 +69,7 @@ describe("the location of an object", () => {
     ]);
   });
 
-  it("of a budget is not fixed when the first cell has no jurisdiction: one object for every cell", () => {
+  it("of a budget is unset if the first cell has no jurisdiction: one object for all cells", () => {
     const asked: unknown[] = [];
     new ObjectStubs(namespaces(asked), [plan("us", { hint: "enam" }), plan("eu", { jurisdiction: "eu" })]).budget("t");
     new ObjectStubs(namespaces(asked), []).budget("t");

@@ -212,5 +212,5 @@ it("ends nothing that was released", () => {
   lease.renew();
   lease.release();
   lease.renew();
-  expect({ running: running.size, hasEnded: lease.hasEnded }).toEqual({ running: 0, hasEnded: false });
+  expect({ runningCount: running.size, hasEnded: lease.hasEnded }).toEqual({ runningCount: 0, hasEnded: false });
 });

@@ -36,20 +36,24 @@ function withGranted(...ids: readonly string[]): SessionQueue {
 }
 
 describe("what a session has to send", () => {
-  it("keeps the order of admission requests, sends each once, and is urgent while a request waits", async () => {
+  it("keeps admission requests in order, sends each once, and is urgent while one waits", async () => {
     const queue = new SessionQueue();
     const answers = ["one", "two"].map(async (id) => await queue.request(askOf(id)).answer);
     expect(queue.isUrgent).toBe(true);
     const message = queue.take();
     expect(message?.asks.map(({ requestId }) => requestId)).toEqual(["one", "two"]);
-    expect({ take: queue.take(), isUrgent: queue.isUrgent }).toEqual({ take: null, isUrgent: false });
+    expect({ message: queue.take(), isUrgent: queue.isUrgent }).toEqual({ message: null, isUrgent: false });
     queue.applyAnswer({ ...SILENCE, decided: [["one", GRANTED]] }, message?.asks);
     expect(await Promise.all(answers)).toEqual([GRANTED, null]);
   });
 
   it("keeps a row until it is stored, or has gone another way", () => {
     const queue = withGranted("one", "two");
-    expect([queue.end(endOf("one")), queue.end(endOf("two")), queue.end(endOf("two"))]).toEqual([true, true, false]);
+    expect({ one: queue.end(endOf("one")), two: queue.end(endOf("two")), twoAgain: queue.end(endOf("two")) }).toEqual({
+      one: true,
+      two: true,
+      twoAgain: false,
+    });
     queue.take();
     expect(queue.isEmpty).toBe(false);
     expect(idsOf(queue.applyAnswer({ ...SILENCE, stored: ["one"], refused: ["two"] }))).toEqual(["two"]);
@@ -62,9 +66,9 @@ describe("what a session has to send", () => {
     const queue = withGranted("one");
     queue.leave("one");
     queue.depart("one");
-    expect({ end: queue.end(endOf("one")), take: queue.take(), isEmpty: queue.isEmpty }).toEqual({
-      end: false,
-      take: null,
+    expect({ isEndSent: queue.end(endOf("one")), message: queue.take(), isEmpty: queue.isEmpty }).toEqual({
+      isEndSent: false,
+      message: null,
       isEmpty: true,
     });
   });
@@ -76,7 +80,7 @@ describe("what a session has to send", () => {
     expect(queue.take()).toBeNull();
   });
 
-  it("keeps a request open that waits until it has its permit, so that the session goes on", () => {
+  it("keeps a waiting request open until it has its permit, so that the session continues", () => {
     const queue = new SessionQueue();
     queue.request(askOf("one"));
     queue.take();
@@ -86,7 +90,7 @@ describe("what a session has to send", () => {
     expect(queue.isEmpty).toBe(true);
   });
 
-  it("hears the decision of a request that waits, also when it overtakes the answer that it waits", async () => {
+  it("delivers the decision of a waiting request, even if it overtakes the answer to wait", async () => {
     const queue = new SessionQueue();
     const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
     const requests = queue.take()?.asks;
@@ -99,7 +103,10 @@ describe("what a session has to send", () => {
       secondAnswer: GRANTED,
     });
     expect(await first.decision).toEqual({ verdict: "stale", items: [] });
-    expect([queue.end(endOf("first")), queue.end(endOf("second"))]).toEqual([true, true]);
+    expect({ first: queue.end(endOf("first")), second: queue.end(endOf("second")) }).toEqual({
+      first: true,
+      second: true,
+    });
   });
 
   it("ends the wait of requests when nothing more is decided, also of those that come later", async () => {
@@ -152,11 +159,17 @@ describe("a session that is over", () => {
       askingAnswer: null,
       hit: null,
     });
-    expect({ end: queue.end(endOf("running")), record: queue.record({ row: zeroUsageRow("late", 0) }) }).toEqual({
-      end: false,
-      record: false,
+    expect({
+      isEndSent: queue.end(endOf("running")),
+      isRecordSent: queue.record({ row: zeroUsageRow("late", 0) }),
+    }).toEqual({
+      isEndSent: false,
+      isRecordSent: false,
     });
     queue.rowSaved("ended");
-    expect({ ids: idsOf(queue.close()), take: queue.take() }).toEqual({ ids: ["refused"], take: null });
+    expect({ closedIds: idsOf(queue.close()), message: queue.take() }).toEqual({
+      closedIds: ["refused"],
+      message: null,
+    });
   });
 });

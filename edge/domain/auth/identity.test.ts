@@ -53,13 +53,13 @@ describe("an identity", () => {
 
   it("has a device only when it can be recorded", () => {
     const device = (value: unknown) => identityOf(issuer, { sub: "s", device: value })?.deviceId;
-    expect([device("a-B_9"), device("a b"), device(""), device("x".repeat(65)), device(7)]).toEqual([
-      "a-B_9",
-      "",
-      "",
-      "",
-      "",
-    ]);
+    expect({
+      valid: device("a-B_9"),
+      withSpace: device("a b"),
+      empty: device(""),
+      tooLong: device("x".repeat(65)),
+      number: device(7),
+    }).toEqual({ valid: "a-B_9", withSpace: "", empty: "", tooLong: "", number: "" });
     expect(identityOf({ ...issuer, device_claim: null }, { sub: "s", device: "a" })?.deviceId).toBe("");
   });
 

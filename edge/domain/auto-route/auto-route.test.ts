@@ -178,7 +178,7 @@ describe("the score", () => {
     expect(order([modelNamed("b"), modelNamed("B"), modelNamed("a")], [], idle)).toEqual(["B", "a", "b"]);
   });
 
-  it("is a number from 0 to 1 whatever the records and the counts are, and the order does not depend on theirs", () => {
+  it("is from 0 to 1 for any records and counts, and ranks the same in any order of input", () => {
     const amount = fc.oneof(fc.double(), fc.constantFrom(0, 1e308, Number.MAX_VALUE, 5e-324, Number.NaN));
     const record = fc.record({
       input: amount,

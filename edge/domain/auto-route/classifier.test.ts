@@ -6,7 +6,7 @@ import { VERDICT_TTL_MS, VerdictCache, verdictKey } from "./verdict-cache.ts";
 
 const saying = (content: unknown) => ({ choices: [{ message: { role: "assistant", content } }] });
 
-it("asks for tags of the vocabulary, for the beginning of the user's first text", () => {
+it("asks for tags of the vocabulary with the start of the user's first text", () => {
   expect(classifierBody(["coding", "math"], "hi")).toEqual({
     messages: [
       {
@@ -57,7 +57,7 @@ describe("an answer", () => {
     { choices: [] },
     { choices: [{}] },
     { choices: [null] },
-  ])("of the shape %j is none", (answer) => {
+  ])("of the shape %j is unusable", (answer) => {
     expect(answeredTags(answer, VOCABULARY)).toBeNull();
   });
 

@@ -61,7 +61,7 @@ describe("a cell's budget of one cell decides as if every request were sent to t
     expect(tryRequest(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });
   });
 
-  it("gives back what a request did not use", () => {
+  it("returns what a request did not use", () => {
     const world = new BudgetSimulation(1);
     const first = tryRequest(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100);
     const cell = world.cell(0);
@@ -70,7 +70,7 @@ describe("a cell's budget of one cell decides as if every request were sent to t
     expect(tryRequest(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100).verdict?.kind).toBe("ok");
   });
 
-  it("for a moment refuses requests after a refusal without a message, except those that fit by then", () => {
+  it("refuses without a message for a moment after a refusal, unless the request fits by then", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 60_000 };
     tryRequest(world, caps, 60_000);
@@ -84,7 +84,7 @@ describe("a cell's budget of one cell decides as if every request were sent to t
     expect(tryRequest(world, caps, 100).verdict?.kind).toBe("ok");
   });
 
-  it("sends a lease request again soon after a refusal, so that what another cell gave back counts", () => {
+  it("asks for a lease again soon after a refusal, so that tokens from another cell count", () => {
     const world = new BudgetSimulation(2);
     const caps = { tenantTokens: 100 };
     const elsewhere = world.reserve(world.cell(1), limitsWith(caps), need(100));
@@ -134,7 +134,7 @@ describe("a cell's budget", () => {
     expect(world.alerts).toEqual([...alertIds, ...alertIds]);
   });
 
-  it("knows the level also of what it settled while a lease was on its way", () => {
+  it("includes in the level what it settled while a lease was on its way", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
     const first = tryRequest(world, caps, 400);
@@ -146,7 +146,7 @@ describe("a cell's budget", () => {
     expect(world.cell(0).budget.level(limitsWith(caps), world.nowMs)?.remainingTokens).toBe(380);
   });
 
-  it("knows no level that was not reported lately", () => {
+  it("has no level if none was reported lately", () => {
     const world = new BudgetSimulation(2);
     const caps = { tokensPerMinute: 600 };
     tryRequest(world, caps, 300);
@@ -178,7 +178,7 @@ describe("a cell's budget", () => {
     ]);
   });
 
-  it("gives up all waiting requests when the authority does not answer, with the error code of the capped budget", () => {
+  it("fails waiting requests with the capped budget's code if the authority does not answer", () => {
     for (const [caps, code] of [
       [{ tokensPerMinute: 100, keyTokens: 5 }, "budget_check_failed"],
       [{ keyTokens: 5 }, "key_budget_check_failed"],
@@ -215,7 +215,7 @@ describe("a cell's budget", () => {
     });
   });
 
-  it("hands each alert over once", () => {
+  it("delivers each alert once", () => {
     const world = new BudgetSimulation(2);
     const { id } = tryRequest(world, { tenantTokens: 100 }, 90);
     const cell = world.cell(0);

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { FIRST_LIFE, lifeAfter } from "./cell-life.ts";
 
 describe("the numbers of a Cell's lives", () => {
-  it("begin with the first, and each is the next", () => {
-    expect([lifeAfter(null), lifeAfter(String(FIRST_LIFE)), lifeAfter("16384")]).toEqual([
-      FIRST_LIFE,
-      FIRST_LIFE + 1,
-      16_385,
-    ]);
+  it("start at the first, and each is the next", () => {
+    expect({
+      withoutLife: lifeAfter(null),
+      afterFirst: lifeAfter(String(FIRST_LIFE)),
+      afterLater: lifeAfter("16384"),
+    }).toEqual({ withoutLife: FIRST_LIFE, afterFirst: FIRST_LIFE + 1, afterLater: 16_385 });
   });
 
   it("grow exactly, also after a number on the disk that cannot be read", () => {

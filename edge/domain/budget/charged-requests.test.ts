@@ -54,7 +54,7 @@ function sum(words: readonly Word[]) {
 }
 
 describe("a request that several lives of a cell report", () => {
-  it("is charged the largest reported use, and its tokens go back once, in whatever order the reports arrive", () => {
+  it("is charged its largest reported use and gives tokens back once, in any report order", () => {
     const words = [adopts(2), adopts(3), lost(1, 20), lost(2, 25), ends(3, 22)];
     const order = fc.shuffledSubarray(words, { minLength: words.length });
     fc.assert(
@@ -65,7 +65,7 @@ describe("a request that several lives of a cell report", () => {
     );
   });
 
-  it("holds what it had drawn once: what it takes over or holds anew is released, and no more", () => {
+  it("holds what it drew once: what it takes over or holds again is released, and no more", () => {
     // Drawn by life 1, which is charged for it.
     const out = (heard: readonly Word[]) => {
       const { holdsAnew, releases } = sum(heard);

@@ -31,7 +31,7 @@ describe("a budget object", () => {
     );
   });
 
-  it("answers a lease request with an invalid number by naming the number, changes nothing, and raises an alert", () => {
+  it("names the invalid number of a lease request, changes nothing and raises an alert", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     const good: LeaseRequest = {
       report: ONE_OPEN,

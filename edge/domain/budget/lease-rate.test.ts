@@ -35,7 +35,7 @@ describe("a tenant of five requests a second", () => {
     ["a bucket", limitsWith({ tokensPerMinute: 10_000_000 })],
     ["budgets", limitsWith({ tenantTokens: 1e9, tenantNanoUsd: 1e15 })],
     ["everything", limitsWith({ tokensPerMinute: 10_000_000, tenantTokens: 1e9, keyTokens: 1e8 })],
-  ])("with %s that is far away requests a lease for each 50 requests, and reports as often", (_name, limits) => {
+  ])("with %s far from its limit requests at most one lease and report per 50 requests", (_name, limits) => {
     const { leases, reports } = messagesPerRequest(limits);
     expect(leases).toBeLessThanOrEqual(0.02);
     expect(reports).toBeLessThanOrEqual(0.02);

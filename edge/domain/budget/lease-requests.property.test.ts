@@ -57,7 +57,7 @@ describe("lease requests of several pools", () => {
     );
   });
 
-  it("change nothing when they arrive once more after their answers, or after they were given up", () => {
+  it("change nothing when they arrive again after they were answered or given up", () => {
     const calls = REQUEST_STEPS.filter(([, what]) => what !== "crashAuthority");
     const steps = sequenceOf(...calls, [8, "again"], [1, "restart"]);
     fc.assert(

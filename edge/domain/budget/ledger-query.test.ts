@@ -8,7 +8,7 @@ const ID = "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81";
 const NOW_MS = Date.UTC(2026, 10, 22);
 
 describe("the ledger query", () => {
-  it("is asked since any instant up to now, and not about a period that is still to begin", () => {
+  it("covers any instant up to now, and no period that has not started", () => {
     expect(ledgerQuery("db", "tenant", ID, null, NOW_MS)).toContain(
       "fromUnixTimestamp64Milli(toInt64(0), 'UTC') AS since",
     );

@@ -50,7 +50,7 @@ describe("a disk of a budget object", () => {
     object.check(PLAIN);
   }
 
-  it("may be damaged anywhere: the object starts, and in the end what cannot be read no longer counts", () => {
+  it("can be damaged anywhere: the object starts, and unreadable parts stop counting in time", () => {
     const number = fc.oneof(fc.constant(null), anyNumber);
     fc.assert(
       fc.property(

@@ -175,7 +175,7 @@ describe("leases of several cells over an unreliable network", () => {
     );
   });
 
-  it("count what a dead cell held as spent, until the ledger says otherwise; a request that is adopted is charged once", () => {
+  it("count a dead cell's holdings as spent until the ledger answers, adopted requests once", () => {
     const withCrashes = sequenceOf(doing(...REQUEST_STEPS, [3, "crashCell"], [4, "loseSight"], [4, "comeBack"]));
     fc.assert(
       fc.property(caps, cells, withCrashes, (given, count, sequence) => {

@@ -35,7 +35,7 @@ describe("the authority, while the ledger is asked about a cell that fell silent
 });
 
 describe("the authority", () => {
-  it("has nothing to store of a report that it received before, or of an older one that arrives late", () => {
+  it("stores nothing for a report that it already has, or for an older one that arrives late", () => {
     const world = new BudgetSimulation(1);
     const { id } = tryRequest(world, { tenantTokens: 1_000 }, 60);
     tryRequest(world, { tenantTokens: 1_000 }, 60);
@@ -55,7 +55,7 @@ describe("the authority", () => {
     expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
   });
 
-  it("reserves what a cell reports late of a lease that the ledger was asked about, and asks the ledger again", () => {
+  it("reserves late use of a lease that the ledger was asked about, and asks it again", () => {
     const world = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 100 });
     const { id } = tryRequest(world, { tenantTokens: 100 }, 60);
@@ -109,7 +109,7 @@ describe("a lease request that arrives after its cell has given it up", () => {
 });
 
 describe("tens of thousands of requests whose cell is reset twice", () => {
-  it("are taken over in a number of steps that grows as they do", () => {
+  it("are taken over in a number of steps proportional to theirs", () => {
     const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     const limits = limitsWith({ tenantTokens: 1e9 });
@@ -127,7 +127,7 @@ describe("tens of thousands of requests whose cell is reset twice", () => {
 });
 
 describe("the authority after a crash", () => {
-  it("grants a lease once that was asked for before its checkpoint, granted after it, and is over", () => {
+  it("does not grant again what was requested before its checkpoint, granted after it, and ended", () => {
     const world = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 1_000 });
     const report = { cell: "c", life: 1, sequence: 0, leases: [], open: [1], alertsSeen: [] };
@@ -145,7 +145,7 @@ describe("the authority after a crash", () => {
     expect(world.core.lease(request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
   });
 
-  it("does not grant what a newer lease of the pool overtook, and still grants what another pool waits for", () => {
+  it("refuses a lease that a newer one of its pool overtook, and grants one of another pool", () => {
     const world = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 1_000 });
     const verdictOf = (n: number, pool: string | null, open: readonly number[]) => {
@@ -157,10 +157,13 @@ describe("the authority after a crash", () => {
     };
     expect(verdictOf(3, null, [2, 3])).toBe("granted");
     world.crashAuthority();
-    expect([verdictOf(1, null, [1]), verdictOf(2, "key-1", [2])]).toEqual(["stale", "granted"]);
+    expect({ overtaken: verdictOf(1, null, [1]), otherPool: verdictOf(2, "key-1", [2]) }).toEqual({
+      overtaken: "stale",
+      otherPool: "granted",
+    });
   });
 
-  it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
+  it("restores no spent token, however often grants since its checkpoint were returned", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 300 };
     const spent = tryRequest(world, caps, 100);
@@ -174,7 +177,7 @@ describe("the authority after a crash", () => {
     expect(world.core.bucket(limitsWith(caps), world.coreMs).levelTokens).toBe(0);
   });
 
-  it("counts nothing again of a life of a cell that it has forgotten", () => {
+  it("counts nothing twice for a life of a cell that it has forgotten", () => {
     const world = new BudgetSimulation(1);
     const { id } = tryRequest(world, {}, 50);
     world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
@@ -190,7 +193,7 @@ describe("the authority after a crash", () => {
     expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
   });
 
-  it("waits while it knows no limits to ask the ledger about, and asks when a message brings some", () => {
+  it("waits while it knows no limits to ask the ledger about, and asks once it learns some", () => {
     const world = new BudgetSimulation(2);
     tryRequest(world, { tenantTokens: 100 }, 60);
     world.crashAuthority();

@@ -53,7 +53,7 @@ describe("term budgets", () => {
     expect(new TermPeriod(caps(1), "UTC", 0, utcMonth).roll(november)).toEqual(emptyAccount("l:0"));
   });
 
-  it("stay in a month that the clock of another machine has not reached, and leave one that was never due", () => {
+  it("stay in a month that another clock has not reached yet, and leave one never due", () => {
     const december = spent("m:2026-12");
     expect(monthly("2026-11-30T23:30:00.000Z").roll(december)).toBe(december);
     expect(monthly("2026-11-30T22:00:00.000Z").roll(december)).toEqual(emptyAccount("m:2026-11"));

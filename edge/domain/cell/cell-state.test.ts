@@ -75,7 +75,7 @@ describe("counters", () => {
 });
 
 describe("times", () => {
-  it("are observed to the first byte for successful upstream answers, in total for all but refusals", () => {
+  it("are observed to the first byte for upstream successes, in total for all but refusals", () => {
     const counters = new RequestCounters();
     const counts = () =>
       ["gateway_ttft_ms", "gateway_total_ms"].map(
@@ -104,12 +104,17 @@ describe("the bound on unauthenticated refusals", () => {
   it("allows fifty in each second", () => {
     const bound = new RefusalRateLimit();
     const allowed = (nowMs: number) => Array.from({ length: 80 }, () => bound.allow(nowMs)).filter(Boolean).length;
-    expect([allowed(1_999), allowed(2_000), allowed(2_999), allowed(3_000)]).toEqual([
-      UNAUTHENTICATED_ROWS_PER_SECOND,
-      UNAUTHENTICATED_ROWS_PER_SECOND,
-      0,
-      UNAUTHENTICATED_ROWS_PER_SECOND,
-    ]);
+    expect({
+      at1999Ms: allowed(1_999),
+      at2000Ms: allowed(2_000),
+      at2999Ms: allowed(2_999),
+      at3000Ms: allowed(3_000),
+    }).toEqual({
+      at1999Ms: UNAUTHENTICATED_ROWS_PER_SECOND,
+      at2000Ms: UNAUTHENTICATED_ROWS_PER_SECOND,
+      at2999Ms: 0,
+      at3000Ms: UNAUTHENTICATED_ROWS_PER_SECOND,
+    });
   });
 });
 
@@ -119,8 +124,15 @@ describe("the end of a permit", () => {
       for (const upstreamCalled of [false, true]) {
         const { row, actualTokens } = orphanedSettlement(request, { granted, upstreamCalled, arrivedMs: 100 }, 350);
         const billed = granted && upstreamCalled;
-        expect([actualTokens, row.total_tokens, row.input_tokens, row.cost_usd]).toEqual(
-          billed ? [30, 30, 10, 0.25] : [0, 0, 0, 0],
+        expect({
+          actualTokens,
+          total_tokens: row.total_tokens,
+          input_tokens: row.input_tokens,
+          cost_usd: row.cost_usd,
+        }).toEqual(
+          billed
+            ? { actualTokens: 30, total_tokens: 30, input_tokens: 10, cost_usd: 0.25 }
+            : { actualTokens: 0, total_tokens: 0, input_tokens: 0, cost_usd: 0 },
         );
         expect({
           status_code: row.status_code,

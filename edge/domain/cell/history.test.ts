@@ -79,7 +79,7 @@ describe("the history", () => {
   const MINUTE_MS = 60_000;
   const busy = loaded([1]).snapshot(0);
 
-  it("writes one row a minute while it goes on, and has every sample of an hour in the next life of its object", () => {
+  it("writes one row a minute while active, and has every sample of an hour in its next life", () => {
     const disk = new Disk();
     const history = new History(disk);
     for (let nowMs = 0; nowMs < 30 * MINUTE_MS; nowMs += SAMPLE_EVERY_MS) {
@@ -94,7 +94,7 @@ describe("the history", () => {
     expect(history.since(0, 30 * MINUTE_MS)).toHaveLength(900);
   });
 
-  it("is whole and ascending whatever rests, restarts, failures of its disk and reads come between", () => {
+  it("is whole and ascending across rests, restarts, disk failures and reads", () => {
     const step = fc.record({
       gap: fc.constantFrom(1, 1, 1, 2, 31, 400),
       next: fc.constantFrom("nothing", "save", "rest", "restart", "read", "fail"),
@@ -122,7 +122,7 @@ describe("the history", () => {
     );
   });
 
-  it("shows after a restart what was active in the last minute, with nothing in flight, and no longer than that", () => {
+  it("shows after a restart only what was active in the last minute, with nothing in flight", () => {
     const disk = new Disk();
     const before = new History(disk);
     const scheduler = loaded([1, 1]);

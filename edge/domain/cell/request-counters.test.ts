@@ -3,7 +3,7 @@ import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { RequestCounters } from "./request-counters.ts";
 
 describe("what a cell counts", () => {
-  it("goes on over a rest of the object", () => {
+  it("continues after the object has been idle", () => {
     const before = new RequestCounters();
     const row = zeroUsageRow("a", 0);
     before.count({
@@ -24,7 +24,7 @@ describe("what a cell counts", () => {
     expect(after.families()).toEqual(before.families());
   });
 
-  it("shows every outcome of attempts at upstreams from the start, and counts those of one request once", () => {
+  it("shows every outcome of upstream attempts from the start, and counts a request once", () => {
     const counters = new RequestCounters();
     const shown = () =>
       counters

@@ -19,7 +19,7 @@ const CHANGES: readonly Change[] = [
   { kind: "all", id: "*", rev: 1 },
 ];
 
-it("says what changes mean to the scheduler, and nothing of what it does not know", () => {
+it("turns changes into scheduler events, and leaves out what it does not know", () => {
   expect(schedulerEvents(CHANGES)).toEqual([
     { type: "tenant", id: "t", weight: 7, maxInFlight: null, group: { name: "g", weight: 3 } },
     { type: "group", name: "g", weight: 9 },

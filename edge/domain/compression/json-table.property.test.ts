@@ -195,7 +195,7 @@ describe("a text that is not compacted", () => {
 describe("tables", () => {
   const pretty = (value: unknown): string => JSON.stringify(value, null, 2);
 
-  it("a header of the sorted names, then a row for each object; absent is empty, a text needs no quotes", () => {
+  it("have a header of sorted names and a row per object; absent is empty, plain text unquoted", () => {
     const rows = [
       { name: "Ada", id: 1, note: "said, once" },
       { id: 2, name: "Grace" },

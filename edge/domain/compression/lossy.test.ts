@@ -155,9 +155,9 @@ describe("lossy passes", () => {
   it("touch no more blocks than they may, the longest first", () => {
     const blocks = blocksOf(texts, 1, 64);
     const logs = compactLogBlocks(blocks, 1);
-    expect({ changed: logs.changed, withBlocks: withBlocks(texts, logs.blocks)[0] }).toEqual({
+    expect({ changed: logs.changed, firstText: withBlocks(texts, logs.blocks)[0] }).toEqual({
       changed: 1,
-      withBlocks: texts[0],
+      firstText: texts[0],
     });
     expect(compactLogBlocks(blocks, 9).changed).toBe(2);
     expect(proseBlocks(blocks, 1).map(({ block }) => block.text)).toEqual([3]);

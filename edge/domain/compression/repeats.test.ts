@@ -44,7 +44,7 @@ describe("a later text that equals an earlier one", () => {
     ).toHaveLength(2);
   });
 
-  it("every reference leads back to what it stands for, and what it refers to is kept from lossy passes", () => {
+  it("has a reference that restores it, and its original is kept from lossy passes", () => {
     const text = fc.constantFrom(LONG, CODE, `a\n\`\`\`\n${CODE}\n\`\`\`\nb`, `${LONG}\n\n${LONG}`, "short", "");
     fc.assert(
       fc.property(fc.array(text, { maxLength: 8 }), (texts) => {

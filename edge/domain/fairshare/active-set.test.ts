@@ -16,7 +16,7 @@ function activeSetOf(weights: readonly number[]): { activeSet: ActiveSet<Holder>
 }
 
 describe("slot caps", () => {
-  it("that cannot be divided among equals go to the member that has one first, and on to the next", () => {
+  it("that do not divide evenly leave the extra slot to the first taker, then to the next", () => {
     const { activeSet, holders } = activeSetOf([100, 100, 100]);
     const take = (at: number, slots: number): void => {
       const holder = holders[at];

@@ -5,7 +5,7 @@ import { createScheduler } from "./scheduler.ts";
 const MODEL = { name: "m", admissionWeight: 100, maxInFlight: null } as const;
 
 describe("what the scheduler remembers", () => {
-  it("of tenants is forgotten once they are idle and may be forgotten, at the price of a sweep now and then", () => {
+  it("of tenants is dropped by an occasional sweep once they are idle and may be forgotten", () => {
     const known = new Registry();
     const meet = (id: string, nowMs: number) =>
       known.tenant({ id, name: id, weight: 100, maxInFlight: null }, known.group({ name: "g", weight: 100 }), nowMs);
@@ -19,7 +19,7 @@ describe("what the scheduler remembers", () => {
     expect(known.tenants().map((tenant) => tenant.id)).toEqual(["late", "busy", "owes"]);
   });
 
-  it("of served tokens is nothing once the whole cell was idle, and no longer list is kept than one that is used", () => {
+  it("of served tokens is cleared once the whole cell is idle, and idle tenants are dropped", () => {
     const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 2 });
     for (let at = 0; at < 5000; at += 1) {
       const arrival = {

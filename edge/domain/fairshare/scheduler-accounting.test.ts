@@ -47,7 +47,10 @@ describe.each(ALGORITHMS)("served tokens (%s)", (algorithm) => {
     scheduler.apply({ type: "release", requestId: "a/0", actualTokens: 100 }, 0);
     expect(tenantOf(scheduler, "a")?.servedTokens).toBe(100);
     scheduler.apply({ type: "release", requestId: "b/0", actualTokens: 100 }, 0);
-    expect([tenantOf(scheduler, "a")?.servedTokens, tenantOf(scheduler, "b")?.servedTokens]).toEqual([0, 0]);
+    expect({ a: tenantOf(scheduler, "a")?.servedTokens, b: tenantOf(scheduler, "b")?.servedTokens }).toEqual({
+      a: 0,
+      b: 0,
+    });
   });
 
   it("do not starve a tenant that moves to a group that was served less", () => {

@@ -63,12 +63,12 @@ class Judged {
 }
 
 describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => {
-  it("is deferred at its turn, not before; the slot goes to the next, of its own tenant or another", () => {
+  it("is deferred at its turn, not before, and its slot goes to the next of any tenant", () => {
     const judged = new Judged(algorithm, 1);
     for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
     judged.stale.add("a2");
     expect(judged.deferred).toEqual([]);
-    expect({ release: judged.release("a1"), deferred: judged.deferred }).toEqual({ release: ["a3"], deferred: ["a2"] });
+    expect({ granted: judged.release("a1"), deferred: judged.deferred }).toEqual({ granted: ["a3"], deferred: ["a2"] });
     expect({ inFlight: judged.scheduler.inFlight, queued: judged.scheduler.queued }).toEqual({
       inFlight: 1,
       queued: 1,
@@ -98,7 +98,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect(grants).toEqual([{ requestId: "a2", admission: "queued", queueWaitMs: 5 }]);
   });
 
-  it("is deferred only as there are slots for it, so that a long queue comes back one by one and in order", () => {
+  it("is deferred only as slots come free, so that a long queue comes back one by one in order", () => {
     const judged = new Judged(algorithm, 2);
     const ids = Array.from({ length: 50 }, (_, at) => `a${at}`);
     for (const id of ids) judged.arrive(id, "a");
@@ -137,9 +137,9 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
       queued: 1,
     });
     judged.scheduler.apply({ type: "leave", requestId: "a3" }, 1);
-    expect({ queued: judged.scheduler.queued, queuedOf: judged.scheduler.queuedOf("a") }).toEqual({
+    expect({ queued: judged.scheduler.queued, queuedOfTenant: judged.scheduler.queuedOf("a") }).toEqual({
       queued: 0,
-      queuedOf: 0,
+      queuedOfTenant: 0,
     });
   });
 
@@ -170,7 +170,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
 });
 
 describe("a request that waited before a reset", () => {
-  it("is queued, not fast, and its wait goes on", () => {
+  it("is queued, not fast, and its wait continues", () => {
     const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
     const grants = scheduler.apply({ type: "arrive", arrival: arrivalOf("a", "a"), waitedMs: 250 }, 1000);
     expect(grants).toEqual([{ requestId: "a", admission: "queued", queueWaitMs: 250 }]);
@@ -189,7 +189,7 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("move" as const), tenant: fc.nat(2), group: fc.nat(1) }) },
   );
 
-  it("grants no request with old records or unheard, holds up nobody for one that is unheard, and ends with all served", () => {
+  it("grants no stale or unheard request, waits for no unheard one, and serves all in the end", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         const judged = new Judged(algorithm, 2);
@@ -199,7 +199,10 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
         const left = new Set<string>();
         const take = (granted: readonly string[]): void => {
           for (const id of granted) {
-            expect([judged.stale.has(id), judged.unheard.has(id)]).toEqual([false, false]);
+            expect({ isStale: judged.stale.has(id), isUnheard: judged.unheard.has(id) }).toEqual({
+              isStale: false,
+              isUnheard: false,
+            });
             expect([...running, ...away]).not.toContain(id);
             running.push(id);
           }

@@ -60,7 +60,7 @@ function countOf(names: readonly string[], name: string): number {
 }
 
 describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
-  it("of a tenant's weight shares out what is granted from now on, and charges no tenant for the past", () => {
+  it("of a tenant's weight divides later grants, and charges no tenant for the past", () => {
     const line = new Line(algorithm, ["a/m", "b/m"]);
     line.next(40);
     line.change({ type: "tenant", id: "a", weight: 300 });
@@ -71,7 +71,7 @@ describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
     expect(Math.abs(countOf(line.next(20), "a/m") - 10)).toBeLessThanOrEqual(1);
   });
 
-  it("of a tenant's cap holds it back, and lets it go on", () => {
+  it("of a tenant's cap holds it back and releases it", () => {
     const line = new Line(algorithm, ["a/m", "b/m"], 4);
     line.change({ type: "tenant", id: "a", maxInFlight: 1 });
     line.next(8);
@@ -81,7 +81,7 @@ describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
     expect(line.change({ type: "tenant", id: "a", maxInFlight: 5 })).toEqual(["a/m", "a/m", "a/m", "a/m"]);
   });
 
-  it("of a model's cap holds its requests back, grants them when it is raised, and never blocks another model", () => {
+  it("of a model's cap holds back or grants its own requests, and never blocks another model", () => {
     const line = new Line(algorithm, ["a/m", "a/n"], 2);
     line.change({ type: "model", name: "m", maxInFlight: 1 });
     line.next(2);
@@ -109,7 +109,7 @@ describe("a change while requests wait (hierarchical)", () => {
     expect(Math.abs(countOf(granted, "a/m") - 30)).toBeLessThanOrEqual(2);
   });
 
-  it("of a group's weight shares out what is granted from now on, and charges no group for the past", () => {
+  it("of a group's weight divides later grants, and charges no group for the past", () => {
     const line = new Line("hierarchical", ["a/m@x", "b/m@y"]);
     line.next(40);
     line.change({ type: "group", name: "x", weight: 300 });

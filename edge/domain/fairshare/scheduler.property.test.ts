@@ -58,7 +58,7 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
     },
   );
 
-  it("keeps every cap, leaves no slot free while an admissible head waits, and grants each request once", () => {
+  it("keeps every cap, leaves no slot free for an admissible head, and grants requests once", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         const scheduler = createScheduler({ algorithm, maxInFlight: 4 });
@@ -260,7 +260,7 @@ describe("long-run shares", () => {
 });
 
 describe("credit", () => {
-  it.each(ALGORITHMS)("is not banked by who was idle (%s)", (algorithm) => {
+  it.each(ALGORITHMS)("is not banked by an idle tenant (%s)", (algorithm) => {
     const scheduler = createScheduler({ algorithm, maxInFlight: 1 });
     const [busy, idle] = [spec("busy", 100, "A"), spec("idle", 100, "B")];
     let [running = ""] = saturate(scheduler, [busy], () => 100, 500).running;
@@ -274,39 +274,36 @@ describe("credit", () => {
     expect(Math.abs(order.filter((who) => who === "late").length - 10)).toBeLessThanOrEqual(1);
   });
 
-  it.each(ALGORITHMS)(
-    "is not banked by those who wait for a full model until it has room, nor kept from who comes then (%s)",
-    (algorithm) => {
-      const scheduler = createScheduler({ algorithm, maxInFlight: 2 });
-      const running: string[] = [];
-      const take = (grants: readonly SchedulerGrant[]) => running.push(...grants.map(({ requestId }) => requestId));
-      const release = (at: number) => {
-        for (const requestId of running.splice(at, 1))
-          take(scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0));
-        return running.at(-1)?.slice(0, 2);
-      };
-      const arrive = (id: string, model: string, cap: number | null, at: number) =>
-        take(
-          scheduler.apply({ type: "arrive", arrival: arrivalOf(`${id}/${at}`, spec(id, 100, id), model, cap, 100) }, 0),
-        );
-      for (let at = 0; at < 200; at += 1) {
-        for (const id of ["s1", "s2"]) arrive(id, "scarce", 1, at);
-        for (const id of ["p1", "p2"]) arrive(id, "plenty", null, at);
-      }
-      // The first request for the scarce model is never released, so the others have the second slot to themselves.
-      for (let round = 0; round < 100; round += 1) release(1);
-      take(scheduler.apply({ type: "model", name: "scarce", maxInFlight: null }, 0));
-      const expectTurns = (ids: readonly string[]): void => {
-        const granted = Array.from({ length: 20 * ids.length }, () => release(0));
-        for (const id of ids) expect(Math.abs(granted.filter((who) => who === id).length - 20)).toBeLessThanOrEqual(2);
-      };
-      expectTurns(["s1", "s2", "p1", "p2"]);
-      for (let at = 0; at < 100; at += 1) arrive("s3", "scarce", null, at);
-      expectTurns(["s1", "s2", "s3", "p1", "p2"]);
-    },
-  );
+  it.each(ALGORITHMS)("is not banked while a model is full, and newcomers then get their turns (%s)", (algorithm) => {
+    const scheduler = createScheduler({ algorithm, maxInFlight: 2 });
+    const running: string[] = [];
+    const take = (grants: readonly SchedulerGrant[]) => running.push(...grants.map(({ requestId }) => requestId));
+    const release = (at: number) => {
+      for (const requestId of running.splice(at, 1))
+        take(scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0));
+      return running.at(-1)?.slice(0, 2);
+    };
+    const arrive = (id: string, model: string, cap: number | null, at: number) =>
+      take(
+        scheduler.apply({ type: "arrive", arrival: arrivalOf(`${id}/${at}`, spec(id, 100, id), model, cap, 100) }, 0),
+      );
+    for (let at = 0; at < 200; at += 1) {
+      for (const id of ["s1", "s2"]) arrive(id, "scarce", 1, at);
+      for (const id of ["p1", "p2"]) arrive(id, "plenty", null, at);
+    }
+    // The first request for the scarce model is never released, so the others have the second slot to themselves.
+    for (let round = 0; round < 100; round += 1) release(1);
+    take(scheduler.apply({ type: "model", name: "scarce", maxInFlight: null }, 0));
+    const expectTurns = (ids: readonly string[]): void => {
+      const granted = Array.from({ length: 20 * ids.length }, () => release(0));
+      for (const id of ids) expect(Math.abs(granted.filter((who) => who === id).length - 20)).toBeLessThanOrEqual(2);
+    };
+    expectTurns(["s1", "s2", "p1", "p2"]);
+    for (let at = 0; at < 100; at += 1) arrive("s3", "scarce", null, at);
+    expectTurns(["s1", "s2", "s3", "p1", "p2"]);
+  });
 
-  it("does not let a tenant starve: with weight w of W, every request waits at most W / w grants and one round more", () => {
+  it("starves no tenant: with weight w of W, a request waits at most W / w grants and a round", () => {
     const weights = [1, 10, 100, 1000];
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });

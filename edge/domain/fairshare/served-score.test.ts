@@ -17,7 +17,7 @@ interface Open {
 }
 
 describe("served scores", () => {
-  it("never fall below the floor of the last start and what was used since, whatever was charged before", () => {
+  it("never fall below the last start's floor plus later use, whatever was charged before", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
         const served = new ServedScore();
@@ -75,7 +75,7 @@ describe("served scores", () => {
     );
   });
 
-  it("are what was used once every request has ended, when nothing started meanwhile", () => {
+  it("are what was used once every request has ended, if nothing started meanwhile", () => {
     fc.assert(
       fc.property(fc.array(fc.record({ estimate: tokens, actual: tokens }), { maxLength: 30 }), (requests) => {
         const served = new ServedScore();
@@ -86,7 +86,7 @@ describe("served scores", () => {
     );
   });
 
-  it("are lifted once: what requests before a start used above their estimates is set off against the lift", () => {
+  it("are lifted once: use above estimates from before a start is set off against the lift", () => {
     const served = new ServedScore();
     served.charge(10);
     served.start(1000, 5);
@@ -96,7 +96,7 @@ describe("served scores", () => {
     expect(served.score).toBe(1210);
   });
 
-  it("are given back of an inflated estimate only what it held above the start, and never twice", () => {
+  it("are refunded only what an inflated estimate held above the start, never twice", () => {
     const served = new ServedScore();
     served.charge(8000);
     served.charge(500);
@@ -111,12 +111,16 @@ describe("served scores", () => {
     const served = new ServedScore();
     served.charge(100);
     const copy = served.copy(30, 2);
-    expect([copy.score, copy.holds(1), copy.holds(3)]).toEqual([70, true, false]);
+    expect({ score: copy.score, holdsEarlier: copy.holds(1), holdsLater: copy.holds(3) }).toEqual({
+      score: 70,
+      holdsEarlier: true,
+      holdsLater: false,
+    });
     copy.correct(100, -50, 1);
     expect({ copyScore: copy.score, servedScore: served.score }).toEqual({ copyScore: 20, servedScore: 100 });
   });
 
-  it("that begin anew are of no past: no correction of it changes them", () => {
+  it("that are reset have no past: no earlier correction changes them", () => {
     const served = ServedScore.beginning(500, 7);
     served.correct(400, -400, 3);
     served.correct(900, 900, 4);

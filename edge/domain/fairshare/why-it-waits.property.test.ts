@@ -113,7 +113,7 @@ function play(
 describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (algorithm) => {
   const traces = fc.array(step, { maxLength: 60, size: "max" });
 
-  it("is shown of every request that waits, once, and changes nothing", () => {
+  it("is shown once for each waiting request, and changes nothing", () => {
     fc.assert(
       fc.property(traces, fc.array(step, { maxLength: 20 }), (steps, later) => {
         const seen = play(algorithm, steps);
@@ -146,7 +146,7 @@ describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (
     );
   });
 
-  it("names a limit that binds: it is full now, and lifting it alone lets the queue go or leaves another limit", () => {
+  it("names a limit that is full now; lifting it frees the queue or leaves another limit", () => {
     fc.assert(
       fc.property(traces, (steps) => {
         const trace = play(algorithm, steps);
@@ -210,7 +210,7 @@ describe("the reason", () => {
   const many = (count: number, tenant: string, group?: string): readonly Arrival[] =>
     Array.from({ length: count }, (_, at) => request(`${tenant}${at}`, tenant, group));
 
-  it("is the group's share for who has borrowed slots, and the full cell for who waits for them", () => {
+  it("is the group's share for a borrower of slots, and the full cell for those who wait", () => {
     const rows = scheduler(4, [...many(6, "a", "A"), ...many(2, "b", "B")]).waiting(1_000);
     expect(rows).toEqual([
       {
@@ -242,7 +242,7 @@ describe("the reason", () => {
     ).toEqual(["cell_full"]);
   });
 
-  it("is nothing while grants are held back: its turn has come", () => {
+  it("is empty while grants are held back: its turn has come", () => {
     const held = createScheduler({ algorithm: "hierarchical", maxInFlight: 1 });
     held.apply({ type: "hold", on: true }, 0);
     held.apply({ type: "arrive", arrival: request("a0", "a") }, 0);

@@ -40,7 +40,7 @@ const HIDDEN: readonly (readonly [string, string])[] = [
   ["a delimiter among headers", `--BB\r\nX-A: --BB\r\n${SECRET}\r\n${END}`],
 ];
 
-describe("a form of which another parser would read other parts", () => {
+describe("a form that another parser would split differently", () => {
   it.each(HIDDEN)("is refused, cut anywhere: %s", (_, text) => {
     const body = bytesOf(text);
     expect(readForm(TYPE, body)).toBe("refused");
@@ -61,7 +61,7 @@ describe("a form of which another parser would read other parts", () => {
     );
   });
 
-  it("is taken only if every way to find a delimiter in it finds the same", () => {
+  it("is accepted only if every way to find its delimiters agrees", () => {
     const shred = fc.constantFrom("\r", "\n", "\r\n", "-", "--", "B", "b--", "--B", "x");
     const boundary = fc.constantFrom("B", "BB", "-B", "--B-B", "---", "B--B", "B-");
     fc.assert(
@@ -81,7 +81,7 @@ describe("a form of which another parser would read other parts", () => {
   });
 });
 
-describe("a part of which another parser would read another name", () => {
+describe("a part that another parser would name differently", () => {
   const disposition = (parameters: string): string => `Content-Disposition: form-data; ${parameters}\r\n`;
 
   it.each([
@@ -159,7 +159,7 @@ describe("a part of which another parser would read another name", () => {
   });
 });
 
-describe("a content type of which another parser would read another boundary", () => {
+describe("a content type in which another parser would find another boundary", () => {
   it.each([
     ["boundary=BB; boundary*=utf-8''CC"],
     ["boundary=BB; boundary*0=CC"],

@@ -125,7 +125,7 @@ describe("a redacted stream", () => {
     expect(redacted(text)).toMatchObject({ text, tally: { pii: 0, ban_keywords: 0 } });
   });
 
-  it("gives the rest of every text before the event that ends it", () => {
+  it("sends the rest of every text before the event that ends it", () => {
     const text = `${chunk(0, { content: "mail jane@exam" })}${chunk(0, { content: "ple.com" })}${chunk(0, {}, "stop")}`;
     const events = dataOf(redacted(text).text);
     expect(events.at(-1)?.["choices"][0].finish_reason).toBe("stop");
@@ -133,7 +133,7 @@ describe("a redacted stream", () => {
     expect(redacted(text).tally).toMatchObject({ pii: 1 });
   });
 
-  it("gives the rest of a stream that ends without its last event", () => {
+  it("sends the rest of a stream that ends without its last event", () => {
     expect(joined(redacted(chunk(0, { content: "mail jane@example.com" })).text)).toEqual({
       "0 content": "mail [REDACTED:EMAIL]",
     });
@@ -160,7 +160,7 @@ describe("a redacted stream", () => {
     }
   });
 
-  it("redacts the events of the Responses API: the pieces, and the complete texts that repeat them", () => {
+  it("redacts Responses API events: the pieces, and the complete texts that repeat them", () => {
     const event = (value: { readonly type: string } & Record<string, unknown>) =>
       `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
     const ids = { item_id: "i", output_index: 0, content_index: 0 };
@@ -262,7 +262,7 @@ describe("what is held of a redacted stream", () => {
     expect(() => redacted(`data: ${data}\n\n`)).toThrow(RangeError);
   });
 
-  it("is taken from the room that there is for answers, and breaks the stream off when there is none", () => {
+  it("is taken from the memory for answers, and the stream breaks off when none is left", () => {
     let taken = 0;
     const events = new RedactingEvents(scan, new RedactionTally(), (bytes) => {
       taken += bytes;

@@ -79,7 +79,7 @@ describe("where input guardrails look", () => {
     expect(textsOf(path, body).prompts).toEqual(expected);
   });
 
-  it("takes every part of a message that a template shows to the model, and who it is said to be from", () => {
+  it("takes every message part that a template shows to the model, and the sender's name", () => {
     const parts = [
       { type: "refusal", refusal: "a" },
       { type: "thinking", thinking: "b" },

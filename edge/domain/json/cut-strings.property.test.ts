@@ -4,7 +4,7 @@
  * are read in many pieces.
  */
 import fc from "fast-check";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { QUOTE } from "../bytes/ascii.ts";
 import { cutLongStrings } from "./cut-strings.ts";
@@ -108,7 +108,10 @@ function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf
     const rest = text?.slice(beginning.length) ?? "";
     expect(Array.from(beginning).length + Array.from(rest).length).toBe(Array.from(text ?? "").length);
     const keptBytes = standing.byteLength - 2 - strict.decode(standing).indexOf(";");
-    expect([keptBytes <= kept, keptBytes > kept - 12]).toEqual([true, true]);
+    expect({ fitsLimit: keptBytes <= kept, isNearLimit: keptBytes > kept - 12 }).toEqual({
+      fitsLimit: true,
+      isNearLimit: true,
+    });
   }
   // and every place between strings leads back to where it was sent
   const borders = strings.flatMap(({ start, end }) => [start, end]);
@@ -120,7 +123,10 @@ function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf
     return [at, cutEnd];
   });
   expect(cutBorders.map((at) => cut.placeOf(at))).toEqual(borders);
-  expect([cut.placeOf(0), cut.placeOf(cut.bytes.byteLength)]).toEqual([0, bytes.byteLength]);
+  expect({ start: cut.placeOf(0), end: cut.placeOf(cut.bytes.byteLength) }).toEqual({
+    start: 0,
+    end: bytes.byteLength,
+  });
 }
 
 describe("a document whose long strings are cut", () => {
@@ -169,8 +175,6 @@ function isUtf8(bytes: Uint8Array): boolean {
 }
 
 describe("the work of reading a document", () => {
-  afterEach(() => void vi.restoreAllMocks());
-
   /** Bytes that are decoded, and searched for quotes. */
   function workOf(bytes: Uint8Array): number {
     const decoded = vi.spyOn(TextDecoder.prototype, "decode");

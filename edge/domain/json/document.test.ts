@@ -8,12 +8,12 @@ const readJson = (bytes: Uint8Array, parseWholeMaxBytes?: number) => read(bytes,
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe("reading a document", () => {
-  it.each(["", "[]", "null", '"a"', "1", "{", '{"a":1,}', '{"a":1} {'])("answers null for %j", (text) => {
+  it.each(["", "[]", "null", '"a"', "1", "{", '{"a":1,}', '{"a":1} {'])("returns null for %j", (text) => {
     expect(readJson(bytesOf(text))).toBeNull();
     expect(readJson(bytesOf(text), 0)).toBeNull();
   });
 
-  it("answers null for what is not UTF-8", () => {
+  it("returns null for bytes that are not UTF-8", () => {
     expect(readJson(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d))).toBeNull();
   });
 
@@ -67,11 +67,11 @@ describe("reading a document", () => {
       const document = readJson(bytesOf(`{"long":"${"x".repeat(length)}"}`), 0);
       const long = String(document?.root["long"]);
       expect({ length, codePoints: document?.codePoints(long) }).toEqual({ length, codePoints: length });
-      expect({ length, body: document?.text(long) }).toEqual({ length, body: "x".repeat(Math.min(length, 65_536)) });
+      expect({ length, text: document?.text(long) }).toEqual({ length, text: "x".repeat(Math.min(length, 65_536)) });
     }
   });
 
-  it("gives a cut text without its mark, and reads no string that JSON does not allow", () => {
+  it("returns a cut text without its mark, and reads no string that JSON does not allow", () => {
     const long = "y".repeat(100_000);
     const document = readJson(bytesOf(JSON.stringify({ long, short: "s" })), 0);
     expect(document?.text(String(document.root["long"]))).toBe("y".repeat(65_536));
@@ -87,7 +87,7 @@ describe("reading a document", () => {
     expect(countCodePoints("a😀b\ud800")).toBe(4);
   });
 
-  it("takes no string of the client's for one that was cut, whatever it begins with", () => {
+  it("mistakes no client string for a cut one, whatever it starts with", () => {
     const cut = "\\u0041".repeat(20_000);
     for (const forged of ["\ue000cut:0;", "0;", ":0;", `${"b".repeat(8)}:0;`]) {
       const input = `${forged}${"x".repeat(50_000)}`;

@@ -30,7 +30,7 @@ function otherNames(value: unknown): string[] {
 }
 
 describe("string places", () => {
-  it("are those of every string value and name, in pieces cut anywhere, however the JSON is written", () => {
+  it("cover every string value and name, however the JSON is written and its pieces are cut", () => {
     const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('\\"', "\\", 'a"b', "\\\\", "é😀", "\ud800"));
     const value = fc.jsonValue({ maxDepth: 5 }).chain((json) => fc.record({ json: fc.constant(json), text }));
     fc.assert(
@@ -46,7 +46,7 @@ describe("string places", () => {
     );
   });
 
-  it("tell the members whose value is no string", () => {
+  it("report the members whose value is no string", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.array(fc.nat(500)), fc.constantFrom(0, 3), (json, cuts, space) => {
         const names: unknown[] = [];

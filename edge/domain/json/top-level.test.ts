@@ -57,7 +57,7 @@ describe("scanning the top level", () => {
     expect(scanTopLevel(many)).toBeNull();
   });
 
-  it("is not fooled by what stands in strings", () => {
+  it("is not fooled by the content of strings", () => {
     const bytes = bytesOf('{"a":"}\\"],{","model":"m","n":{"model":"inner"}}');
     expect(scanTopLevel(bytes)?.members.map((member) => member.name)).toEqual(["a", "model", "n"]);
   });

@@ -44,7 +44,10 @@ describe("a document", () => {
       fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
         const bytes = bytesOf(JSON.stringify(value, null, indent));
         const weight = count(JSON.parse(JSON.stringify(value)));
-        expect([isHeavyJson(bytes, weight - 1), isHeavyJson(bytes, weight)]).toEqual([true, false]);
+        expect({
+          isHeavyBelowWeight: isHeavyJson(bytes, weight - 1),
+          isHeavyAtWeight: isHeavyJson(bytes, weight),
+        }).toEqual({ isHeavyBelowWeight: true, isHeavyAtWeight: false });
       }),
     );
   });

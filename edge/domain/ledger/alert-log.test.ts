@@ -38,12 +38,12 @@ const ids = (index: AlertIndex): string[] => index.waiting.map((entry) => entry.
 describe("the alerts of a Ledger", () => {
   it("drops the oldest beyond its bound, and counts them", () => {
     const { index, effects } = appendAlerts(EMPTY, events(ALERTS_MAX_WAITING + 3));
-    expect([index.waiting.length, ids(index)[0], ids(index).at(-1), index.dropped]).toEqual([
-      ALERTS_MAX_WAITING,
-      "3",
-      String(ALERTS_MAX_WAITING + 2),
-      3,
-    ]);
+    expect({
+      waitingCount: index.waiting.length,
+      firstId: ids(index)[0],
+      lastId: ids(index).at(-1),
+      dropped: index.dropped,
+    }).toEqual({ waitingCount: ALERTS_MAX_WAITING, firstId: "3", lastId: String(ALERTS_MAX_WAITING + 2), dropped: 3 });
     expect(effects.filter((effect) => effect.type === "drop").at(-1)).toEqual({ type: "drop", sequence: 3, total: 3 });
   });
 
@@ -60,7 +60,7 @@ describe("the alerts of a Ledger", () => {
     expect(ids(appendAlerts(index, [event(1), event(2)]).index)).toEqual(["1"]);
   });
 
-  it("ignores a confirmation of what does not wait any more", () => {
+  it("ignores a confirmation of what no longer waits", () => {
     const { index } = appendAlerts(EMPTY, events(2));
     const after = acknowledgeAlerts(index, 2).index;
     expect(acknowledgeAlerts(after, 2)).toEqual({ index: after, effects: [] });
@@ -97,7 +97,7 @@ describe("the alerts of a Ledger", () => {
     expect(index.rememberedIds.length).toBe(ALERTS_REMEMBERED);
   });
 
-  it("brings every time that an issue was raised to the reader, exactly, over lost answers and restarts", () => {
+  it("delivers the exact count of each issue to its reader, over lost answers and restarts", () => {
     const step = fc.oneof(
       fc.record({ type: fc.constant("raise" as const), issue: fc.constantFrom("a", "b"), count: fc.nat(50) }),
       fc.record({ type: fc.constant("again" as const), back: fc.integer({ min: 1, max: 5 }) }),
@@ -139,7 +139,7 @@ describe("the alerts of a Ledger", () => {
     );
   });
 
-  it("brings every alert to a reader who confirms what it read, in order, though answers and acks are lost", () => {
+  it("delivers every alert in order to a reader that confirms, though answers and acks are lost", () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -22,10 +22,10 @@ describe("repeats of an issue", () => {
       ["at 29", 10],
       ["at 35", 6],
     ]);
-    expect({ total: total(left), dueInMs: repeats.dueInMs(1_060_000) }).toEqual({ total: 36, dueInMs: null });
+    expect({ leftTotal: total(left), dueInMs: repeats.dueInMs(1_060_000) }).toEqual({ leftTotal: 36, dueInMs: null });
   });
 
-  it("say when they are due, each issue by itself", () => {
+  it("report when they are due, separately for each issue", () => {
     const repeats = new AlertThrottle();
     repeats.raise(issue("a"), 0);
     repeats.raise(issue("b"), 4_000);
@@ -35,7 +35,7 @@ describe("repeats of an issue", () => {
     repeats.raise(issue("a"), 6_000);
     expect(repeats.dueInMs(6_000)).toBe(4_000);
     expect(repeats.due(10_000).map((left) => left.issue.issueKey)).toEqual(["a"]);
-    expect([repeats.dueInMs(10_000), repeats.dueInMs(20_000)]).toEqual([4_000, 0]);
+    expect({ at10s: repeats.dueInMs(10_000), at20s: repeats.dueInMs(20_000) }).toEqual({ at10s: 4_000, at20s: 0 });
   });
 
   it("do not wait for a clock that was set back", () => {
@@ -47,7 +47,7 @@ describe("repeats of an issue", () => {
     expect(repeats.raise(issue("k"), 500)).toMatchObject([{ count: 1 }]);
   });
 
-  it("leave when their issue is forgotten for want of room", () => {
+  it("leave when their issue is dropped for lack of room", () => {
     const repeats = new AlertThrottle();
     repeats.raise(issue("k"), 0);
     repeats.raise(issue("k"), 1);
@@ -60,7 +60,7 @@ describe("repeats of an issue", () => {
     expect(repeats.dueInMs(3)).toBeNull();
   });
 
-  it("are counted exactly, whatever happens when, and an issue leaves at most once per quiet time", () => {
+  it("are counted exactly at any timing, and an issue leaves at most once per quiet time", () => {
     const step = fc.record({
       waitMs: fc.integer({ min: 0, max: 15_000 }),
       key: fc.constantFrom("a", "b", "c"),

@@ -75,7 +75,7 @@ describe("a row as a line", () => {
     );
   });
 
-  it("goes to the same shard at every attempt, to each of them in turn", () => {
+  it("goes to the same shard at every attempt, and to each shard in turn", () => {
     const shards = Array.from({ length: 400 }, (_, at) => shardOf(`request-${at}`, 4));
     expect(shards).toEqual(Array.from({ length: 400 }, (_, at) => shardOf(`request-${at}`, 4)));
     expect(new Set(shards)).toEqual(new Set([0, 1, 2, 3]));

@@ -182,7 +182,7 @@ describe("the ledger's log", () => {
     );
   });
 
-  it("keeps three quarters of its room for what was no refusal, however many there were, and whatever came first", () => {
+  it("keeps three quarters of its room for rows that are no refusals, whatever came first", () => {
     const limits: LogLimits = { maxBytes: 400_000, maxSegments: 1000 };
     const line = fc.record({ bytes: fc.integer({ min: 1, max: 20_000 }), refusal: fc.boolean() });
     fc.assert(

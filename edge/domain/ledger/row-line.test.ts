@@ -13,8 +13,14 @@ it("is one line of text that UTF-8 can carry, with every number a number", () =>
         const row = { ...zeroUsageRow("00000000-0000-0000-0000-000000000001", 0), model: text, cost_usd: number };
         const { json, bytes } = usageRowLine(row, String);
         const read = JSON.parse(json) as { readonly model: string; readonly cost_usd: unknown };
-        expect([json.includes("\n"), bytes]).toEqual([false, new TextEncoder().encode(json).byteLength]);
-        expect([read.model, typeof read.cost_usd]).toEqual([text.toWellFormed(), "number"]);
+        expect({ hasLineBreak: json.includes("\n"), bytes }).toEqual({
+          hasLineBreak: false,
+          bytes: new TextEncoder().encode(json).byteLength,
+        });
+        expect({ model: read.model, costType: typeof read.cost_usd }).toEqual({
+          model: text.toWellFormed(),
+          costType: "number",
+        });
       },
     ),
   );

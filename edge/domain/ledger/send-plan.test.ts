@@ -44,7 +44,7 @@ function send(plan: SendPlan, store: TestStore, refuses: ReadonlySet<number>): S
 const EVENTS = ["send", "lost answer", "restart", "other mind", "repaired"] as const;
 
 describe("the plan of a segment", () => {
-  it("delivers every row that the store takes once and in order, and leaves exactly the refused ones", () => {
+  it("delivers each row that the store accepts once, in order, and leaves exactly the refused", () => {
     const positions = fc.array(fc.nat(2499), { maxLength: 8 });
     const world = fc.record({
       rows: fc.integer({ min: 1, max: 2500 }),
@@ -86,14 +86,14 @@ describe("the plan of a segment", () => {
     );
   });
 
-  it("finds one refused row among a thousand in a few inserts, and begins anew with what it skips", () => {
+  it("finds a refused row among a thousand in a few inserts, and keeps its skips on restart", () => {
     const store = new TestStore();
     let plan = planOf(7, 1000, [3]);
     while (plan.left.length > 0) plan = send(plan, store, new Set([617]));
-    expect({ refused: plan.refused, taken: plan.taken, rows: store.rows.length }).toEqual({
+    expect({ refused: plan.refused, taken: plan.taken, rowCount: store.rows.length }).toEqual({
       refused: [617],
       taken: true,
-      rows: 998,
+      rowCount: 998,
     });
     expect(store.inserts).toBeLessThan(25);
     expect(restartedPlan(plan)).toEqual(planOf(7, 1000, [3]));
@@ -110,7 +110,7 @@ describe("the plan of a segment", () => {
 });
 
 describe("the room for refused rows", () => {
-  it("has the oldest make way once the store takes other rows, and nothing before", () => {
+  it("drops the oldest once the store takes other rows, and nothing before", () => {
     const full = Array.from({ length: DEAD_LETTER_MAX_ROWS - 1 }, () => 10);
     expect(deadLetterRoom(full, [10], false)).toEqual({ displaced: 0 });
     expect(deadLetterRoom(full, [10, 10, 10], true)).toEqual({ displaced: 2 });

@@ -32,7 +32,7 @@ describe("a list of tools", () => {
       { $defs: { a: {} }, properties: { b: {} } },
       { $defs: { a: {} }, type: "object", properties: { b: {} } },
     ],
-  ])("gives the schema %j as %j", (inputSchema, parameters) => {
+  ])("returns the schema %j as %j", (inputSchema, parameters) => {
     expect(toolPageOf({ tools: [{ name: "t", inputSchema }] })?.tools[0]?.definition).toEqual({
       type: "function",
       function: { name: "t", parameters },
@@ -60,7 +60,7 @@ describe("a list of tools", () => {
       expect(toolPageOf({ tools: [], nextCursor })?.nextCursor).toBeNull();
   });
 
-  it("is none when it has no tools", () => {
+  it("is null when it has no tools", () => {
     expect(toolPageOf({})).toBeNull();
     expect(toolPageOf({ tools: { length: 1 } })).toBeNull();
   });

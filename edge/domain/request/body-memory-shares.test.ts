@@ -15,7 +15,7 @@ function fill(shares: BodyMemoryShares, body: HeldBody, pieces: number, nowMs = 
 }
 
 describe("room for bodies", () => {
-  it("is what has been received, whatever is declared, and goes back", () => {
+  it("is what has been received, whatever is declared, and is returned", () => {
     const shares = new BodyMemoryShares(BOUNDS);
     const bodies = Array.from({ length: 5 }, () => shares.open("a", BOUNDS.totalBytes, 0));
     for (const body of bodies) expect(shares.take(body, 200, 10 * PACE_MS)).toBe(true);
@@ -33,7 +33,7 @@ describe("room for bodies", () => {
     expect(fill(shares, shares.open("b", LARGEST, 0), 8)).toBe(8);
   });
 
-  it("is left for the rest of an older body while that comes at a pace, and only then", () => {
+  it("is left for the rest of an older body only while that arrives fast enough", () => {
     const shares = new BodyMemoryShares(BOUNDS);
     const [older, younger] = [shares.open("a", LARGEST, 0), shares.open("a", LARGEST, 0)];
     fill(shares, older, 2);
@@ -50,7 +50,7 @@ describe("room for bodies", () => {
     expect(shares.next(nowMs)).toBe(older);
   });
 
-  it("goes beyond a share for the oldest body when all of its tenant's bodies wait, and for no other", () => {
+  it("exceeds a share only for a tenant's oldest body, when all bodies of the tenant wait", () => {
     const shares = new BodyMemoryShares(BOUNDS);
     // none of them is arriving when the next one takes its part
     const bodies = [0, 1, 2].map((at) => {
@@ -68,12 +68,12 @@ describe("room for bodies", () => {
     shares.complete(oldest);
     expect(shares.next(nowMs + OTHERS_MAX_MS / 2)).toBeNull();
     shares.close(oldest);
-    expect([shares.next(nowMs), shares.next(nowMs)]).toEqual([middle, null]);
+    expect({ first: shares.next(nowMs), second: shares.next(nowMs) }).toEqual({ first: middle, second: null });
     shares.close(middle);
     expect(shares.next(nowMs)).toBe(youngest);
   });
 
-  it("is not waited for without end when other tenants have all of it", () => {
+  it("is not waited for forever when other tenants have all of it", () => {
     const shares = new BodyMemoryShares(BOUNDS);
     for (const tenant of ["a", "b"]) {
       const body = shares.open(tenant, 10 * PIECE, 0);
@@ -158,7 +158,7 @@ function play(
 }
 
 describe("all senders, at any pace", () => {
-  it("every body comes to an end, and no tenant has more than its share and one body", () => {
+  it("every body ends, and no tenant has more than its share and one body", () => {
     fc.assert(
       fc.property(fc.array(sender, { minLength: 1, maxLength: 12 }), (senders) => {
         play(senders, (shares, bodies) => {

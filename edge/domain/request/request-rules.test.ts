@@ -103,7 +103,7 @@ describe("headers", () => {
     expect(asJson({ "content-encoding": "deflate" })).toEqual({ "content-type": "application/json" });
   });
 
-  it("tell an upstream that a form is what was read as one", () => {
+  it("describe a form to the upstream as it was read", () => {
     const form = { "content-type": "multipart/form-data; boundary=b" };
     expect(asForm({ ...form, "content-encoding": "deflate" })).toEqual(form);
   });

@@ -55,7 +55,7 @@ describe("sifting a stream", () => {
     );
   });
 
-  it("passes every event with its last byte, and nothing of one that is not whole", () => {
+  it("passes every event at its last byte, and nothing of an incomplete one", () => {
     const text = `data: one\n\n${usage}\n\ndata: three\n\n`;
     const { passed } = sift(text, everyByte(text), true);
     expect(passed.filter((part) => part !== "")).toEqual(["data: one\n\n", "data: three\n\n"]);

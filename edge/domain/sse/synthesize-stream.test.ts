@@ -47,7 +47,7 @@ describe("a completion as a stream", () => {
     for (const event of events.slice(0, -1)) expect(event["usage"]).toBeNull();
   });
 
-  it("has no usage when it was not asked for, or when there is none", () => {
+  it("has no usage if it was not asked for or does not exist", () => {
     for (const event of eventsOf(synthesizeStream(completion({ content: "a" }), { includeUsage: false }))) {
       expect(event).not.toHaveProperty("usage");
     }
@@ -71,7 +71,7 @@ describe("a completion as a stream", () => {
   });
 
   it.each([null, 1, "x", [], {}, { choices: {} }, { choices: [] }, { choices: [null, 1, {}, { message: [] }] }])(
-    "of %j is none",
+    "of %j is null",
     (value) => {
       expect(synthesizeStream(value, { includeUsage: true })).toBeNull();
     },

@@ -60,7 +60,7 @@ describe("the work of an expression", () => {
     expect(growth("^.*a.*b$")).toBe(4);
   });
 
-  it("is told for any text, and bounds what a small matcher really does", () => {
+  it("is known for any text, and bounds what a small matcher really does", () => {
     const part = fc.constantFrom("a", "b", ".", "[ab]", "(", ")", "(?:", "|", "*", "+", "?", "{2}", "{0,3}", "^", "$");
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), (parts) => {

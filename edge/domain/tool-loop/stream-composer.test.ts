@@ -96,7 +96,7 @@ describe("the composed stream", () => {
     expect(said(play([stream, ANSWERS]))).toContainEqual({ reasoning: "[tool: search]" });
   });
 
-  it("passes the client's calls on as they come, counted anew, and keeps the gateway's", () => {
+  it("passes the client's calls on with new indexes as they come, and keeps the gateway's", () => {
     const mixed = [
       chunk(1, { role: "assistant" }),
       chunk(1, calls({ index: 0, id: "a", type: "function", function: { name: "search", arguments: "{}" } })),
@@ -121,7 +121,7 @@ describe("the composed stream", () => {
     ]);
   });
 
-  it("ends without the calls of a turn that is not run any more", () => {
+  it("ends without the calls of a turn that is no longer run", () => {
     expect(said(play([SEARCHES], { maxTurns: 0 })).slice(-2)).toEqual([{ finish: "stop" }, "[DONE]"]);
   });
 

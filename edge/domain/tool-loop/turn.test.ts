@@ -88,7 +88,7 @@ describe("a turn", () => {
     expect(JSON.parse(String(again))).toEqual(expected ?? {});
   });
 
-  it("gives each call an id of its own", () => {
+  it("gives each call its own id", () => {
     const calls = [
       call("search", { id: "" }),
       call("search", { id: "a" }),
@@ -121,7 +121,7 @@ describe("the finish reason", () => {
     ["tool_calls", [], [], "tool_calls"],
     ["length", [call("search")], [], "length"],
     ["stop", [], [], "stop"],
-  ])("%s with calls %j of which the client gets %j is %s", (reason, calls, toolCalls, expected) => {
+  ])("%s with calls %j, %j for the client, is %s", (reason, calls, toolCalls, expected) => {
     expect(finalFinishReason(turnOf(calls, reason), { toolCalls })).toBe(expected);
   });
 });

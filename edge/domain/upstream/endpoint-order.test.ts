@@ -84,7 +84,7 @@ describe("eligible endpoints", () => {
     expect(names(given, options())).toEqual(expected);
   });
 
-  it("carries the endpoint's key, else the model's, else none, and marks the operator's own upstream", () => {
+  it("carry the endpoint's key, else the model's, else none, and mark the operator's upstream", () => {
     const endpoints = [endpoint("a", { api_key: "own" }), endpoint("b", { api_key: "" }), endpoint("c")];
     const credentials = (given: ReturnType<typeof model>) =>
       orderTargets(given, options()).map((target) => [target.credential, target.isDefault]);

@@ -119,7 +119,7 @@ describe("whatever happens", () => {
     resendable: fc.boolean(),
   });
 
-  it("endpoints are visited in order, each at most as often as allowed, with bounded waits, and it ends", () => {
+  it("the plan visits endpoints in order, with bounded attempts and waits, and ends", () => {
     fc.assert(
       fc.property(anyRules, fc.infiniteStream(anyEnd), (given, ends) => {
         const attempts = Array.from({ length: given.targets }, () => 0);

@@ -112,7 +112,7 @@ describe("what is billed", () => {
     );
   });
 
-  it("is nothing for images of an answer without a byte, and for images their number, whatever the form of the answer", () => {
+  it("is the number of images, whatever form the answer has, and nothing for an empty answer", () => {
     const images = { kind: "images", count: 3 } as const;
     const priced = { prices: { ...model.prices, image: 2 } };
     expect(bill(priced, estimate, images, answered({ empty: true }, true)).costUsd).toBe(0);

@@ -115,7 +115,7 @@ describe.each(Object.entries(answers))("an echo of the request in %s", (_, answe
     );
   });
 
-  it("left at any byte owes the estimate until the report is there, and never less than that report", () => {
+  it("left at any byte owes at least the estimate before the report, and the report after it", () => {
     fc.assert(
       fc.property(echo, (value) => {
         const bytes = encoder.encode(answerWith(value));

@@ -7,7 +7,7 @@ const terms: EnergyTerms = { enabled: true, usdPerKwh: 0.25, co2GramsPerKwh: 400
 const reading = { clusterWatts: 8000, nodeCount: 4 };
 const nothing = { energy_wh: 0, energy_cost_usd: 0, co2_g: 0 };
 
-it("is the share of one slot of one node, with what the site adds, for the time that it was held", () => {
+it("is the share of one slot of one node, with the site's overhead, while it was held", () => {
   // 8000 W / 4 nodes / 10 slots x 1.5 = 300 W; 36 s of it are 3 Wh.
   expect(energyUsed(terms, reading, 10, 36_000)).toEqual({ energy_wh: 3, energy_cost_usd: 0.00075, co2_g: 1.2 });
 });

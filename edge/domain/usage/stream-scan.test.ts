@@ -94,7 +94,7 @@ describe("a stream", () => {
     ended: true,
   };
 
-  it("is read the same with every end of line, with comments and several lines of data, cut at every byte", () => {
+  it("is read the same with any line ending, comments or split data, cut at every byte", () => {
     const bytes = encoder.encode(STREAM);
     const [first, last] = [bytes.indexOf(0x78), bytes.lastIndexOf(0x78)];
     for (let at = 0; at <= bytes.byteLength; at += at > first + 50 && at < last - 50 ? 97 : 1)
@@ -115,7 +115,7 @@ describe("a stream", () => {
     expect(seen(text.trimEnd())).toEqual([1, 5]);
   });
 
-  it("is begun anew by the next event after one that is broken", () => {
+  it("recovers with the next event after a broken one", () => {
     for (const broken of ['data: {"choices":[{"delta":{"content":"a', 'data: {"usage":{"a":[[[', "data: \\", 'data: "'])
       expect(seen(`${broken}\n\n${chat({ content: "fine" })}`)[1]).toBe(broken.endsWith("a") ? 5 : 4);
   });

@@ -208,7 +208,7 @@ describe("the usage of a body", () => {
     expect(scan(`hello "usage": {"input_tokens":5,"output_tokens":6}`, 9, false).reported).toBeNull();
   });
 
-  it("takes the input from an earlier document when the last one reports output alone, cut anywhere", () => {
+  it("takes the input of an earlier document if the last reports output alone, cut anywhere", () => {
     const text = `{"usage":{"input_tokens":11,"output_tokens":1}}${"x".repeat(9)}\n{"usage":{"output_tokens":22}}`;
     for (let size = 1; size <= text.length; size += 1)
       expect(scan(text, size)).toMatchObject({ reported: { inputTokens: 11, outputTokens: 22 }, final: true });

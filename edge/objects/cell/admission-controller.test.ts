@@ -3,7 +3,7 @@
  * departures, adoptions, capacity changes and late answers of the budget object.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf as plainAsk, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
@@ -14,7 +14,6 @@ import type { AdmissionEntry } from "./admission-entry.ts";
 const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 function requestOf(number: number, tenant: number, rev = 0): AdmissionRequest {
   const revs = [{ kind: "tenant", id: `t${tenant}`, rev }] as const;
@@ -148,7 +147,7 @@ describe("the Cell's admission controller", () => {
     );
   });
 
-  it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to no other request", async () => {
+  it("keeps the slot of an adopted request that its Cell never lost, for nobody else", async () => {
     const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1);
     const holder = admission.arrive(requestOf(0, 1));
     await admission.decision(holder);
@@ -164,10 +163,10 @@ describe("the Cell's admission controller", () => {
     expect({ inFlight: scheduler.inFlight, rows }).toEqual({ inFlight: 1, rows: [] });
     await admission.settle(adopted, { row: holder.request.row, actualTokens: 5 });
     expect(await admission.decision(waiting)).toMatchObject({ verdict: "granted" });
-    expect({ inFlight: scheduler.inFlight, rows: rows.length }).toEqual({ inFlight: 1, rows: 1 });
+    expect({ inFlight: scheduler.inFlight, rowCount: rows.length }).toEqual({ inFlight: 1, rowCount: 1 });
   });
 
-  it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
+  it("charges a request that is adopted after its permit was lost, and refunds nothing twice", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
     const entry = admission.arrive(requestOf(0, 1));
@@ -194,7 +193,7 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", requestOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
   });
 
-  it("charges such a request once, too, when it asks anew and the answer is lost", async () => {
+  it("charges such a request once, too, when it asks again and the answer is lost", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
     const entry = admission.arrive(requestOf(0, 2));
@@ -228,7 +227,7 @@ describe("the Cell's admission controller", () => {
       await admission.decision(again);
       await admission.settle(again, { row: request.row, actualTokens: uses });
       await drain(world);
-      expect({ used: used(), rows: world.rows.length }).toEqual({ used: charged, rows: 1 });
+      expect({ usedTokens: used(), rowCount: world.rows.length }).toEqual({ usedTokens: charged, rowCount: 1 });
     },
   );
 
@@ -252,7 +251,7 @@ describe("the Cell's admission controller", () => {
     expect(budgets.core("t2").read("tenant", request.limits, world.nowMs).account.usedTokens).toBe(5);
   });
 
-  it("marks the row of a request that an earlier life may have ended as one that may have come before", async () => {
+  it("marks the row of a request that an earlier life may have ended as a possible duplicate", async () => {
     const { admission, orphans } = admissionHarnessOf("weighted", 8);
     const [plain, waited, adopted, left] = [
       requestOf(0, 0),
@@ -320,7 +319,7 @@ describe("the Cell's admission controller", () => {
     expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({ inFlight: 0, queued: 0 });
   });
 
-  it("bills a request whose holder is gone when its grant was used at once, or was reported to be in use", () => {
+  it("bills a request whose holder is gone if its grant was used at once or reported in use", () => {
     const { admission, rows } = admissionHarnessOf("weighted", 1);
     const [atOnce, waited, said] = [1, 2, 3].map((number) => admission.arrive(requestOf(number, 0)));
     if (atOnce === undefined || waited === undefined || said === undefined) throw new Error("three arrive");
@@ -345,9 +344,9 @@ describe("10,000 waiting requests", () => {
     for (let number = 1; number <= 10_000; number += 1) admission.arrive(requestOf(number, 0));
     looked.mockClear();
     for (let at = 0; at < 1_000; at += 1) revisions.note([{ kind: "key", id: `k${at}`, rev: 2 }], 0);
-    expect({ comparedCalls: compared.mock.calls.length, lookedCalls: looked.mock.calls.length }).toEqual({
-      comparedCalls: 0,
-      lookedCalls: 0,
+    expect({ comparisonCount: compared.mock.calls.length, applyCount: looked.mock.calls.length }).toEqual({
+      comparisonCount: 0,
+      applyCount: 0,
     });
     admission.abandon(first);
     expect(scheduler.queued).toBe(9_999);

@@ -2,7 +2,7 @@
  * A request whose Cell is reset again and again while it runs: each life adopts it from the life before, or loses its
  * permit and settles it at the estimate. The request is charged once (docs/rules/budgets.md#settlement).
  */
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { budgetRequestOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
@@ -10,7 +10,6 @@ import { CellLives } from "../../../test/harness/edge/cell/cell-lives.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const LIMITS = limitsWith({ tokensPerMinute: 100_000, tenantTokens: 1_000_000, tenantNanoUsd: 1_000_000_000_000 });
 const NEED = { bucketTokens: 30, termTokens: 40, nanoUsd: 500_000_000 };

@@ -3,7 +3,7 @@
  * it without end, and nothing that it says is used unless it is a valid answer.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
@@ -17,7 +17,6 @@ import {
 import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 /**
  * More calls than this are taken to be an endless loop: the object stops answering, so that the test ends and fails.
@@ -73,7 +72,7 @@ describe("a budget object that answers anything", () => {
     { minLength: 1, maxLength: 12 },
   );
 
-  it("is called no oftener than requests come, and a few times a second", async () => {
+  it("is called no more often than requests come, and a few times a second", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 6 }), arrivals, async (answers, requests) => {
         let calls = 0;
@@ -113,7 +112,7 @@ describe("a budget object that answers anything", () => {
     );
   });
 
-  it("is not called again at once after a lease that does not cover its need, nor after a refused one", async () => {
+  it("is not called again at once after a lease below the need, nor after a refused one", async () => {
     for (const given of ["half", "failure"]) {
       const askedMs: number[] = [];
       let calls = 0;
@@ -149,7 +148,7 @@ describe("a budget object that answers anything", () => {
     }
   });
 
-  it("that never gives a level causes none to be reported", async () => {
+  it("that never returns a level has none reported", async () => {
     const levels: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
     for (const level of levels) {
       const none = async () => await Promise.reject(new Error("beyond reach"));

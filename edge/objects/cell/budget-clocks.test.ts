@@ -3,14 +3,13 @@
  * starts while its clock is behind, and no timer fires too often or too late.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { budgetGatewayOf, budgetRequestOf, needOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 describe("a life of a Cell whose clock is behind that of the one before", () => {
   it("is accepted: its requests are checked, and what they use is charged", async () => {
@@ -31,8 +30,8 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
       const request = budgetRequestOf(`r${life}`, limits, needOf(50));
       gateway.reserve(request);
       await vi.advanceTimersByTimeAsync(0);
-      expect({ get: verdicts.get(request.requestId), alerts }).toEqual({
-        get: { kind: "ok", level: null },
+      expect({ verdict: verdicts.get(request.requestId), alerts }).toEqual({
+        verdict: { kind: "ok", level: null },
         alerts: [],
       });
       gateway.settle(request, { tokens: 7, nanoUsd: 0 });

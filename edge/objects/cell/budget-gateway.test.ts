@@ -1,5 +1,5 @@
 /** A Cell's budgets with the real authority behind calls that fail, stay silent, or answer late. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { type Caps, limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { RecordedGateway } from "../../../test/harness/edge/cell/budget-gateway.ts";
@@ -8,7 +8,6 @@ import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../domain/budget/cell-life.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 function requestOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest {
   return {
@@ -83,7 +82,7 @@ describe("a Cell's budgets", () => {
     });
   });
 
-  it("give back everything when nothing is used, and forget a tenant at rest", async () => {
+  it("return everything when nothing is used, and forget an idle tenant", async () => {
     const { budgets, gateway } = world(true);
     const requests = [requestOf("r1", CAPS), requestOf("r2", CAPS), requestOf("r3", CAPS)];
     for (const request of requests) gateway.reserve(request);
@@ -100,7 +99,7 @@ describe("a Cell's budgets", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("ask once more when the first call fails", async () => {
+  it("retry once when the first call fails", async () => {
     const { budgets, verdicts, alerts, gateway } = world(false);
     budgets.failNext = 1;
     gateway.reserve(requestOf("r1", CAPS));
@@ -159,7 +158,11 @@ describe("a Cell's budgets", () => {
     expect([...verdicts.keys()]).toEqual(["plain"]);
     ledger.resolve(undefined);
     await vi.advanceTimersByTimeAsync(0);
-    expect([verdicts.get("plain")?.kind, verdicts.get("keyed")?.kind, alerts]).toEqual(["ok", "ok", []]);
+    expect({ plain: verdicts.get("plain")?.kind, keyed: verdicts.get("keyed")?.kind, alerts }).toEqual({
+      plain: "ok",
+      keyed: "ok",
+      alerts: [],
+    });
   });
 
   it("charge what was let through unchecked once the object is back", async () => {
@@ -219,7 +222,7 @@ describe("a Cell's budgets", () => {
     expect(budgets.core(request.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
   });
 
-  it("read the level from the object while it is unknown here, and give none when the object does not answer", async () => {
+  it("read an unknown level from the object, and return none if the object does not answer", async () => {
     const { budgets, gateway } = world(true);
     expect(await gateway.level(limitsWith(CAPS))).toEqual({ limitTokens: 100, remainingTokens: 100, resetMs: 0 });
     budgets.reach = "silent";

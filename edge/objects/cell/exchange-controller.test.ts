@@ -2,7 +2,7 @@
  * The Cell's side of a session of exchanges, with the real admission controller: the result of each exchange, what it reports,
  * and what happens when it ends to what is open in it.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
@@ -67,7 +67,6 @@ const endOf = ({ requestId, row }: AdmissionRequest): Settlement => ({
 const verdicts = ({ decided }: ExchangeAnswer) => decided.map(([id, { verdict }]) => `${id} ${verdict}`);
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 describe("an exchange", () => {
   it("is not followed by news of a request that has taken a permit of its own", async () => {
@@ -84,7 +83,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
-  it("decides its admission requests in order, after what its ends give back", () => {
+  it("decides its admission requests in order, after its ends have released theirs", () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second, third] = ["first", "second", "third"].map((id) => admissionRequestOf(id, "t"));
     if (first === undefined || second === undefined || third === undefined) throw new Error("three ask");
@@ -94,7 +93,7 @@ describe("an exchange", () => {
     expect(stage.load).toEqual([1, 1, 2]);
   });
 
-  it("reports nothing of a request that got its place by another way, and takes nothing from it", () => {
+  it("reports nothing on a request that got its place another way, and takes nothing from it", () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     const entry = stage.world.admission.arrive(request);
@@ -108,14 +107,14 @@ describe("an exchange", () => {
     });
   });
 
-  it("takes the row of a request that it does not know as one that may have come before", () => {
+  it("takes the row of an unknown request as a possible duplicate", () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open();
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(admissionRequestOf("one", "t"))] });
     expect(stage.recorded.map((row) => row.request_id)).toEqual(["one"]);
   });
 
-  it("reports which rows are stored, and which are refused, a moment later or with the next answer", async () => {
+  it("reports stored and refused rows a moment later or with the next answer", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.stores = async (row) => await (row.request_id === "bad" ? Promise.reject(new Error("full")) : undefined);
     const { session } = stage.open();
@@ -149,7 +148,7 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 1, 2], rows: [] });
   });
 
-  it("keeps the place of a waiting request for some seconds, and writes of one that has not come back that it left", async () => {
+  it("keeps a waiting request's place for some seconds, then records it as left if not back", async () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open(
       admissionRequestOf("holder", "t"),
@@ -185,7 +184,7 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [["waits", 0, 0]] });
   });
 
-  it.each(["t", "o"])("grants what comes back to others at once, of the same tenant or not: %s", async (tenantId) => {
+  it.each(["t", "o"])("grants released slots to others at once, of the same tenant or not: %s", async (tenantId) => {
     const stage = new ExchangeControllerHarness(2);
     const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
     const other = stage.world.admission.arrive(admissionRequestOf("other", tenantId));
@@ -195,7 +194,7 @@ describe("a session that ends", () => {
     expect(await stage.world.admission.decision(other)).toMatchObject({ verdict: "granted" });
   });
 
-  it("grants nothing of what comes back to its own requests that waited for tokens", async () => {
+  it("grants no released slot to its own requests that waited for tokens", async () => {
     const stage = new ExchangeControllerHarness(1);
     stage.world.budgets.reach = "silent";
     const first = admissionRequestOf("first", "slow", {}, { tenantTokens: 1_000 });
@@ -206,7 +205,7 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
   });
 
-  it("charges a request once that was charged for its lost grant and then loses its next place as well", async () => {
+  it("charges a request once that was charged for a lost grant and loses its next place too", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     stage.exchanges.end(stage.open(request).session); // at the estimate, 10
@@ -217,7 +216,7 @@ describe("a session that ends", () => {
     expect(back?.charged).toMatchObject({ tokens: 10 });
   });
 
-  it("does not drop the end of a request whose adoption arrived but was not answered", async () => {
+  it("keeps the end of a request whose adoption arrived but was not answered", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "a");
     const { session } = stage.open(request);
@@ -225,13 +224,13 @@ describe("a session that ends", () => {
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(request)] });
     stage.world.admission.abandon(lost);
     await stage.pass(0);
-    expect({ recorded: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
-      recorded: ["one"],
+    expect({ recordedIds: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
+      recordedIds: ["one"],
       load: [0, 0, 0],
     });
   });
 
-  it("does not bill a request that leaves while it takes a permit of its own and its grant is being sent in the session", async () => {
+  it("does not bill a request that leaves while it takes its own permit and its grant is sent", async () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second] = [admissionRequestOf("first", "a"), admissionRequestOf("second", "b")];
     const { session } = stage.open(first, second);
@@ -243,7 +242,7 @@ describe("a session that ends", () => {
     expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
   });
 
-  it("gives no place to a request whose message comes after the request was ended by another way", async () => {
+  it("gives no place to a request whose message arrives after it ended another way", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
@@ -260,7 +259,7 @@ describe("a session that ends", () => {
     });
   });
 
-  it("counts once in the tenant's served tokens what a request used, though the request went on under another permit", async () => {
+  it("counts used tokens once for the tenant when the request continues on another permit", async () => {
     const stage = new ExchangeControllerHarness(3);
     stage.world.admission.arrive(admissionRequestOf("keeps the cell busy", "busy"));
     const request = admissionRequestOf("one", "t");
@@ -271,7 +270,7 @@ describe("a session that ends", () => {
     expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
   });
 
-  it("answers the call that waits for its news, and takes no further exchange", async () => {
+  it("answers the call that waits for its news, and takes no more exchanges", async () => {
     const stage = new ExchangeControllerHarness(1);
     const { session } = stage.open();
     const news = stage.exchanges.news(session);

@@ -40,7 +40,7 @@ function beating() {
 }
 
 describe("the heartbeat of a Cell", () => {
-  it("samples at once and at every beat, saves and reports with the fifth, and ends when no request is entered", async () => {
+  it("samples at once and at each beat, saves and reports at the fifth, and stops when idle", async () => {
     const { heartbeat, waiting, did, state, beats } = beating();
     heartbeat.wake();
     heartbeat.wake();
@@ -51,7 +51,7 @@ describe("the heartbeat of a Cell", () => {
     expect(waiting).toHaveLength(0);
   });
 
-  it("goes on while a request is entered", async () => {
+  it("continues while a request is entered", async () => {
     const { heartbeat, waiting, did, state, beats } = beating();
     state.seated = 1;
     heartbeat.wake();

@@ -1,12 +1,11 @@
 /** What an isolate holds that is cut off from its Cell, and what others get (docs/rules/admission.md#leases-of-isolates). */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const requestOf = (requestId: string, holder: string): AdmissionRequest => ({
   ...admissionRequestOf(requestId, "tenant-1"),
@@ -42,31 +41,35 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
     [true, undefined],
   ]);
   pass(1);
-  expect([admission.holds(lost), admission.holds(first), third.decision?.verdict]).toEqual([false, false, "granted"]);
+  expect({
+    holdsLost: admission.holds(lost),
+    holdsFirst: admission.holds(first),
+    thirdVerdict: third.decision?.verdict,
+  }).toEqual({ holdsLost: false, holdsFirst: false, thirdVerdict: "granted" });
   expect({
     inFlight: scheduler.inFlight,
     queued: scheduler.queued,
-    rows: rows.map(({ request_id }) => request_id),
-  }).toEqual({ inFlight: 2, queued: 0, rows: ["ends", "lost"] });
+    rowIds: rows.map(({ request_id }) => request_id),
+  }).toEqual({ inFlight: 2, queued: 0, rowIds: ["ends", "lost"] });
   expect(holders.lifeFor("cut off", "life")).toBe("life/1");
 });
 
-it("keeps its slots for as long as the lease that its requests tell of, also when nothing else of it arrives", () => {
+it("keeps its slots for the lease that its requests state, even if it sends nothing else", () => {
   const { admission, holders } = admissionHarnessOf("weighted", 2);
   const patient = admission.arrive({ ...requestOf("patient", "other settings"), leaseMs: 25_000 });
   const lost = admission.arrive(requestOf("lost", "cut off"));
-  const heldAfter = (sweeps: number): boolean[] => {
+  const heldAfter = (sweeps: number) => {
     for (let sweep = 0; sweep < sweeps; sweep += 1) holders.sweep();
-    return [patient, lost].map((entry) => admission.holds(entry));
+    return { patient: admission.holds(patient), lost: admission.holds(lost) };
   };
-  expect([heldAfter(6), heldAfter(9), heldAfter(1)]).toEqual([
-    [true, false],
-    [true, false],
-    [false, false],
-  ]);
+  expect({ after6Sweeps: heldAfter(6), after15Sweeps: heldAfter(9), after16Sweeps: heldAfter(1) }).toEqual({
+    after6Sweeps: { patient: true, lost: false },
+    after15Sweeps: { patient: true, lost: false },
+    after16Sweeps: { patient: false, lost: false },
+  });
 });
 
-it("gets its turn when it is heard again and asks again, at its age", async () => {
+it("gets its turn by its age when it is back and asks again", async () => {
   const { admission, holders } = admissionHarnessOf("weighted", 1);
   const ends = admission.arrive(requestOf("ends", "here"));
   const waits = admission.arrive(requestOf("waits", "slow"));
@@ -99,7 +102,7 @@ describe("the row of a request that was taken back", () => {
     return { ...harness, rowsNow: rows };
   }
 
-  it("is that of its answer when the isolate is heard again within minutes, and asks again", async () => {
+  it("has the answer's status when the isolate is back within minutes and asks again", async () => {
     const { admission, holders, rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(299_000);
     expect(rowsNow()).toEqual([]);
@@ -117,7 +120,7 @@ describe("the row of a request that was taken back", () => {
     ]);
   });
 
-  it("says that it left when the isolate is heard again, and does not ask for it", async () => {
+  it("is 499 when the isolate is back and does not ask for it", async () => {
     const { holders, rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(60_000);
     holders.heard("cut off");
@@ -133,7 +136,7 @@ describe("the row of a request that was taken back", () => {
     expect(rowsNow()).toEqual(left);
   });
 
-  it("says that it left when the isolate is never heard again", async () => {
+  it("is 499 when the isolate never comes back", async () => {
     const { rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(300_000);
     expect(rowsNow()).toEqual([
@@ -156,34 +159,28 @@ describe("a grant that may not have arrived", () => {
   const statuses = (harness: AdmissionHarness) =>
     harness.rows.map(({ request_id, status_code, total_tokens }) => [request_id, status_code, total_tokens]);
 
-  it.each(ways)(
-    "leaves the row to the request, which asks again and is served, when it is lost with %s",
-    async (way) => {
-      const harness = admissionHarnessOf("weighted", 1);
-      const { admission, scheduler } = harness;
-      const lost = admission.arrive(requestOf("asks again", "cut off"));
-      expect(lost.decision?.verdict).toBe("granted");
-      lostBy[way](harness, lost);
-      expect({ holds: admission.holds(lost), inFlight: scheduler.inFlight }).toEqual({ holds: false, inFlight: 0 });
-      const again = admission.arrive({ ...requestOf("asks again", "cut off"), waitedMs: 0 });
-      const settlement = { row: { ...again.request.row, status_code: 200, total_tokens: 3 }, actualTokens: 3 };
-      await admission.settle(again, settlement);
-      await vi.advanceTimersByTimeAsync(600_000);
-      expect(statuses(harness)).toEqual([["asks again", 200, 3]]);
-    },
-  );
+  it.each(ways)("leaves the row to the request that asks again and is served, if lost with %s", async (way) => {
+    const harness = admissionHarnessOf("weighted", 1);
+    const { admission, scheduler } = harness;
+    const lost = admission.arrive(requestOf("asks again", "cut off"));
+    expect(lost.decision?.verdict).toBe("granted");
+    lostBy[way](harness, lost);
+    expect({ holds: admission.holds(lost), inFlight: scheduler.inFlight }).toEqual({ holds: false, inFlight: 0 });
+    const again = admission.arrive({ ...requestOf("asks again", "cut off"), waitedMs: 0 });
+    const settlement = { row: { ...again.request.row, status_code: 200, total_tokens: 3 }, actualTokens: 3 };
+    await admission.settle(again, settlement);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(statuses(harness)).toEqual([["asks again", 200, 3]]);
+  });
 
-  it.each(ways)(
-    "leaves the row to the isolate, which has refused the request meanwhile, when it is lost with %s",
-    async (way) => {
-      const harness = admissionHarnessOf("weighted", 1);
-      const lost = harness.admission.arrive(requestOf("refused", "cut off"));
-      lostBy[way](harness, lost);
-      await harness.admission.settleOrphan({ row: { ...lost.request.row, status_code: 503 }, upstream: {} });
-      await vi.advanceTimersByTimeAsync(600_000);
-      expect(statuses(harness)).toEqual([["refused", 503, 0]]);
-    },
-  );
+  it.each(ways)("leaves the row to the isolate that refused the request meanwhile, if lost with %s", async (way) => {
+    const harness = admissionHarnessOf("weighted", 1);
+    const lost = harness.admission.arrive(requestOf("refused", "cut off"));
+    lostBy[way](harness, lost);
+    await harness.admission.settleOrphan({ row: { ...lost.request.row, status_code: 503 }, upstream: {} });
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(statuses(harness)).toEqual([["refused", 503, 0]]);
+  });
 
   it.each(ways)("is settled at the estimate when nobody comes back, after it was lost with %s", async (way) => {
     const harness = admissionHarnessOf("weighted", 1);
@@ -194,7 +191,7 @@ describe("a grant that may not have arrived", () => {
     expect(statuses(harness)).toEqual([["gone", 499, 10]]);
   });
 
-  it("is settled at once when the isolate has shown that it has it, and where isolates need no lease", () => {
+  it("is settled at once if the isolate showed that it has it, or if isolates need no lease", () => {
     const harness = admissionHarnessOf("weighted", 5);
     const { admission } = harness;
     const watched = admission.arrive(requestOf("watched", "cut off"));
@@ -236,8 +233,8 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
       await settle(entry);
       expect({
         inFlight: scheduler.inFlight,
-        verdicts: verdicts().filter((verdict) => verdict === "granted").length,
-      }).toEqual({ inFlight: 4, verdicts: done + 1 });
+        grantedCount: verdicts().filter((verdict) => verdict === "granted").length,
+      }).toEqual({ inFlight: 4, grantedCount: done + 1 });
     }
     expect(gone.map(({ decision }) => decision?.verdict)).toEqual(["stale", "stale", "stale"]);
     expect(scheduler.queued).toBe(4);
@@ -254,19 +251,19 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     expect(scheduler.inFlight).toBe(4);
   });
 
-  it("come after it in the order of arrival when it is heard again", async () => {
+  it("come after it in the order of arrival when it is back", async () => {
     const { admission, running, pass, settle, verdicts } = cutOff();
     pass(2);
     await settle(running[0] as AdmissionEntry);
     const back = admission.arrive({ ...requestOf("g1", "cut off"), waitedMs: 0 });
-    expect({ decision: back.decision, verdicts: verdicts() }).toEqual({
-      decision: null,
-      verdicts: ["granted", undefined, undefined, undefined, undefined],
+    expect({ backDecision: back.decision, otherVerdicts: verdicts() }).toEqual({
+      backDecision: null,
+      otherVerdicts: ["granted", undefined, undefined, undefined, undefined],
     });
     await settle(running[1] as AdmissionEntry);
-    expect({ verdict: back.decision?.verdict, verdicts: verdicts()[1] }).toEqual({
-      verdict: "granted",
-      verdicts: undefined,
+    expect({ backVerdict: back.decision?.verdict, otherVerdict: verdicts()[1] }).toEqual({
+      backVerdict: "granted",
+      otherVerdict: undefined,
     });
   });
 });

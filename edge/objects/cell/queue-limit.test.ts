@@ -9,25 +9,25 @@ import { MAX_QUEUED } from "./queue-limit.ts";
 const FULL = { verdict: "refused", refusal: { code: "queue_full", retryAfterMs: 1000, level: null } };
 
 describe("a tenant's queue", () => {
-  it("takes as many as it may hold and refuses one more, which holds nothing; other tenants are not refused", async () => {
+  it("takes up to its limit and refuses one more, which holds nothing; other tenants still fit", async () => {
     const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1, 3);
     admission.arrive(admissionRequestOf("holder", "a"));
     const queued = ["1", "2", "3"].map((id) => admission.arrive(admissionRequestOf(id, "a")));
     const beyond = admission.arrive(admissionRequestOf("4", "a"));
     expect({
-      decision: beyond.decision,
-      queued: queued.map((entry) => entry.decision),
-      schedulerQueued: scheduler.queued,
-    }).toEqual({ decision: FULL, queued: [null, null, null], schedulerQueued: 3 });
+      refusedDecision: beyond.decision,
+      queuedDecisions: queued.map((entry) => entry.decision),
+      queued: scheduler.queued,
+    }).toEqual({ refusedDecision: FULL, queuedDecisions: [null, null, null], queued: 3 });
     expect(admission.arrive(admissionRequestOf("other", "b")).decision).toBeNull();
     const row = { ...beyond.request.row, status_code: 429, admission: "rejected" as const };
     await admission.settle(beyond, { row, actualTokens: 0 });
     expect(rows).toMatchObject([{ request_id: "4", status_code: 429, admission: "rejected", queue_wait_ms: 0 }]);
     for (const entry of queued.slice(0, 1)) admission.abandon(entry);
-    expect([
-      admission.arrive(admissionRequestOf("5", "a")).decision,
-      admission.arrive(admissionRequestOf("6", "a")).decision,
-    ]).toEqual([null, FULL]);
+    expect({
+      fits: admission.arrive(admissionRequestOf("5", "a")).decision,
+      beyond: admission.arrive(admissionRequestOf("6", "a")).decision,
+    }).toEqual({ fits: null, beyond: FULL });
   });
 
   it("that is full does not keep the tenant from a model that has free slots", () => {
@@ -47,7 +47,7 @@ describe("a tenant's queue", () => {
     expect(scheduler.queued).toBe(199);
   });
 
-  it("drops no waiting request: not one that is judged again, not one that lost its place to a reset", async () => {
+  it("drops no waiting request that is judged again or that lost its place to a reset", async () => {
     const { admission, scheduler, revisions } = admissionHarnessOf("weighted", 1, 2);
     const holder = admission.arrive(admissionRequestOf("holder", "a"));
     admission.arrive(admissionRequestOf("1", "a"));

@@ -2,14 +2,13 @@
  * A request that waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the
  * clock, and after its tokens came.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf as plainAsk } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 /** `tokensPerMinute`: a cap, so that the request's tokens have to be fetched; 0: no cap. */
 function requestOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
@@ -69,7 +68,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(revisions.size).toBe(0);
   });
 
-  it("takes its place again with newer records, before all that came after it, and its wait counts from the first arrival", async () => {
+  it("takes its place again with newer records, ahead of later ones, and counts its whole wait", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -90,7 +89,7 @@ describe("a waiting request whose tenant changed", () => {
     ]);
   });
 
-  it("may find its records changed once more, and again, and is served in the end", async () => {
+  it("may find its records changed again and again, and is served in the end", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     let holder = admission.arrive(requestOf("holder", "h"));
@@ -111,7 +110,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(entry.decision?.verdict).toBe("granted");
   });
 
-  it("writes the row of its refusal or of its client's departure, and leaves its place to the next request", async () => {
+  it("writes one row for its refusal or lost client, and leaves its place to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, scheduler, rows } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -137,7 +136,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(rows.map((one) => one.total_tokens)).toEqual([0, 0, 0]);
   });
 
-  it("gives back the tokens that were fetched for it", async () => {
+  it("returns the tokens that were fetched for it", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     const holder = admission.arrive(requestOf("holder", "h"));
@@ -186,7 +185,7 @@ describe("a request whose tenant changed while its tokens were on their way", ()
 });
 
 describe("a waiting request whose access window ends", () => {
-  it("is to be judged again from that instant on, not before, and not in the turn of its arrival", async () => {
+  it("is judged again from that instant on, not before, and not in the turn of its arrival", async () => {
     const world = admissionHarnessOf("weighted", 2);
     const { admission } = world;
     const until = { openUntilMs: 100 };
@@ -207,7 +206,7 @@ describe("a waiting request whose access window ends", () => {
 });
 
 describe("judging again", () => {
-  it("compares nothing while no record has changed, and each waiting request once after a change of another record", async () => {
+  it("compares nothing before a record changes, and each waiting request once after that", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
@@ -224,7 +223,7 @@ describe("judging again", () => {
     expect(compared).toHaveBeenCalledTimes(5);
   });
 
-  it("costs nothing when a thousand keys change under ten thousand waiting requests, and one comparison per turn afterwards", async () => {
+  it("costs nothing when 1,000 keys change under 10,000 requests, then one comparison a turn", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
@@ -238,9 +237,9 @@ describe("judging again", () => {
     const changes = Array.from({ length: 1000 }, (_, key) => ({ kind: "key" as const, id: `k${key}`, rev: 2 }));
     revisions.note(changes, 1);
     for (const { id } of changes) admission.apply({ type: "tenant", id });
-    expect({ comparedCalls: compared.mock.calls.length, worldCalls: world.budgets.calls }).toEqual({
-      comparedCalls: 0,
-      worldCalls: trips,
+    expect({ comparisonCount: compared.mock.calls.length, budgetCalls: world.budgets.calls }).toEqual({
+      comparisonCount: 0,
+      budgetCalls: trips,
     });
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;

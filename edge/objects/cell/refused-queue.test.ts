@@ -1,11 +1,10 @@
 /** A tenant with no budget left and a long queue: it must not delay tenants that have budget. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
 import { admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const SPENT: readonly Caps[] = [{ tenantTokens: 0 }, { keyTokens: 0 }, { tokensPerMinute: 5 }];
 

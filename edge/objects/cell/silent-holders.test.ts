@@ -52,7 +52,7 @@ it("shows an isolate another life when something was taken back from it, and nob
   expect(lives).toEqual(["life/1", "life", "life"]);
 });
 
-it("waits for the longest lease that an isolate tells of, and no shorter than the Cell's own", () => {
+it("waits for the longest lease that an isolate states, or the Cell's own if that is longer", () => {
   const { silent, ended, pass } = cellWith("longer", "shorter");
   silent.heard("longer", 45_000);
   silent.heard("longer", 10_000);
@@ -89,7 +89,7 @@ it.each([Number.POSITIVE_INFINITY, 1e300, 300_001])(
   },
 );
 
-it("tells once of each request whose isolate has become quiet, each time it does", () => {
+it("reports each request of an isolate that falls quiet, once each time", () => {
   const { quiet, pass } = cellWith("gone", "here", "gone", undefined);
   pass(2_000, "gone", "here");
   expect(quiet).toEqual([]);

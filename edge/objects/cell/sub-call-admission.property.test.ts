@@ -4,7 +4,7 @@
  * knew it.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
@@ -15,7 +15,6 @@ import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 const requestStep = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant("arrive" as const), tenant: fc.nat(2), model: fc.nat(1) }) },

@@ -1,5 +1,5 @@
 /** The check of a new budget object against a ledger that answers slowly. */
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { NOTHING_STORED } from "../../../test/harness/edge/budget/nothing-stored.ts";
 import { limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
@@ -15,11 +15,6 @@ const PORTS = {
   monthBounds,
   ledgerSum: async (...asked: Parameters<LedgerSum>) => await ledgerSum(STORE, ...asked),
 };
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.useRealTimers();
-});
 
 it("is waited for by every call that decides before its answer, not only by the first", async () => {
   const asked = Promise.withResolvers<Response>();
@@ -37,7 +32,7 @@ it("is waited for by every call that decides before its answer, not only by the 
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
 });
 
-it("gives a read of a counter without a cap what the ledger has", async () => {
+it("returns what the ledger has when a counter without a cap is read", async () => {
   vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
   const check = new LedgerReconciler(core, PORTS);

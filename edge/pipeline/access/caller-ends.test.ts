@@ -92,9 +92,9 @@ it("the end of a key counts when it comes while a guard model examines the input
     return Response.json({ choices: [{ message: { content: "safe" } }] });
   };
   expect(await answered).toMatchObject({ status: 403, code: "api_key_expired" });
-  expect({ requests: world.requests.length, upstreamCalls: world.upstreamCalls.length }).toEqual({
-    requests: 0,
-    upstreamCalls: 1,
+  expect({ requestCount: world.requests.length, upstreamCallCount: world.upstreamCalls.length }).toEqual({
+    requestCount: 0,
+    upstreamCallCount: 1,
   });
 });
 
@@ -102,9 +102,9 @@ it("an ended secret stands for nobody: its row has neither tenant nor key", asyn
   const world = new TestPipeline();
   world.key = keyOf({ secret_until_ms: world.nowMs, disabled: true });
   const { code, rows } = await outcome(world);
-  expect({ code, rows: rows.map(({ tenant_id, key_id }) => [tenant_id, key_id].join(" ")) }).toEqual({
+  expect({ code, rowOwners: rows.map(({ tenant_id, key_id }) => [tenant_id, key_id].join(" ")) }).toEqual({
     code: "invalid_api_key",
-    rows: [expect.stringMatching(/^[0-]+ [0-]+$/)],
+    rowOwners: [expect.stringMatching(/^[0-]+ [0-]+$/)],
   });
 });
 

@@ -33,7 +33,7 @@ async function outcome(reads: readonly RevItem[][], known: readonly RevItem[][])
 }
 
 describe("a record that was read", () => {
-  it("is read again once the Cell knows a newer one, and taken when it is as new as the Cell reported", async () => {
+  it("is read again if the Cell knows a newer one, and used once it is as new as reported", async () => {
     const reads = [
       [model("a", 1), model("b", 1)],
       [model("a", 2), model("b", 1)],
@@ -53,7 +53,7 @@ describe("a record that was read", () => {
     expect((await outcome([[model("a", 1)], [model("a", 1)]], [[model("a", 2)]])).found).toBe("key_store_unavailable");
   });
 
-  it("is compared once more when it comes with others", async () => {
+  it("is compared again when it comes with others", async () => {
     const reads = [[model("a", 1)], [model("b", 1)], [model("b", 2)]];
     const known = [[model("a", 2)], [model("b", 2)]];
     expect(await outcome(reads, known)).toEqual({ found: ["b 2"], asked: [["a 1"], ["b 1"]] });

@@ -2,7 +2,7 @@
  * The slot of a request that outlives its Cell (docs/rules/admission.md#reset-and-adoption): the request tries to have
  * it adopted until a new Cell is up, and settles it there.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
@@ -56,7 +56,9 @@ describe("a slot whose Cell was reset", () => {
     await world.settled();
     expect(response.status).toBe(502);
     expect(world.waits.filter((ms) => ms === 200)).toEqual(Array.from({ length: isAdopted ? 3 : 24 }, () => 200));
-    expect([adopted.settlement?.row.status_code, world.orphans.length]).toEqual(isAdopted ? [502, 0] : [undefined, 1]);
+    expect({ adoptedStatus: adopted.settlement?.row.status_code, orphanCount: world.orphans.length }).toEqual(
+      isAdopted ? { adoptedStatus: 502, orphanCount: 0 } : { adoptedStatus: undefined, orphanCount: 1 },
+    );
   });
 
   it("is released under its new permit when its request ends during the adoption", async () => {
@@ -75,9 +77,9 @@ describe("a slot whose Cell was reset", () => {
     settler.abandon();
     claimed.resolve(adopted);
     await world.settled();
-    expect({ adoptedDisposed: adopted.disposed, worldDisposed: world.permit.disposed }).toEqual({
+    expect({ adoptedDisposed: adopted.disposed, replacedDisposed: world.permit.disposed }).toEqual({
       adoptedDisposed: true,
-      worldDisposed: false,
+      replacedDisposed: false,
     });
   });
 });
@@ -103,7 +105,6 @@ describe("a slot that is held by its isolate's session", () => {
     };
     settler = new Settler(startCall(world.received()), slotOf(world, lost.promise));
   });
-  afterEach(() => void vi.useRealTimers());
 
   async function pass(ms: number): Promise<void> {
     world.nowMs += ms;
@@ -120,10 +121,10 @@ describe("a slot that is held by its isolate's session", () => {
     settler.end({ statusCode: 200 });
     await world.settled();
     expect({
-      status_code: adopted.settlement?.row.status_code,
-      settlement: world.permit.settlement,
+      adoptedStatus: adopted.settlement?.row.status_code,
+      replacedSettlement: world.permit.settlement,
       adoptions,
-    }).toEqual({ status_code: 200, settlement: null, adoptions: 1 });
+    }).toEqual({ adoptedStatus: 200, replacedSettlement: null, adoptions: 1 });
   });
 
   it("needs none when it ends before", async () => {
@@ -137,7 +138,7 @@ describe("a slot that is held by its isolate's session", () => {
     });
   });
 
-  it("is adopted when the session is lost, although its Cell was away when it was a second old", async () => {
+  it("is adopted when its session is lost, even if its Cell was down when it was a second old", async () => {
     const reachable = world.adopt;
     world.adopt = async () => await Promise.reject(new Error("away"));
     settler.upstreamCalled();

@@ -80,16 +80,16 @@ describe("a Cell without an owner", () => {
 
   it("is not waited for without patience, and not after the clock was set back", async () => {
     const impatient = betweenOwners(1, 0);
-    expect({ answer: await impatient.answer(), pausesMs: impatient.seen.pausesMs }).toEqual({
-      answer: 503,
+    expect({ status: await impatient.answer(), pausesMs: impatient.seen.pausesMs }).toEqual({
+      status: 503,
       pausesMs: [],
     });
     const back = betweenOwners(Number.POSITIVE_INFINITY, 25_000);
     back.seen.onPause = () => (back.seen.nowMs -= 10_000);
-    expect({ answer: await back.answer(), pausesMs: back.seen.pausesMs }).toEqual({ answer: 503, pausesMs: [100] });
+    expect({ status: await back.answer(), pausesMs: back.seen.pausesMs }).toEqual({ status: 503, pausesMs: [100] });
   });
 
-  it("is waited for anew after an owner has answered, however long ago the first one was lost", async () => {
+  it("is waited for afresh after an owner has answered, however long ago the first was lost", async () => {
     const { world, seen, reported, answer } = betweenOwners(6, 4_000);
     const first = new TestPermit();
     world.answers.push({ verdict: "waiting", permit: first });
@@ -116,7 +116,7 @@ describe("a Cell without an owner", () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it("leaves a request that had a place one row, which does not need that place: of a client that leaves, and of a refusal", async () => {
+  it("writes one row without its permit when a queued client disconnects or is refused", async () => {
     for (const [leaves, status, admission] of [
       [true, 499, "queued"],
       [false, 503, "rejected"],
@@ -140,7 +140,7 @@ describe("a Cell without an owner", () => {
     }
   });
 
-  it("is waited for no longer than the patience when its owner is silent, and gets back what it answers later", async () => {
+  it("is waited for until patience ends if its owner is silent, and gets a late answer back", async () => {
     const { world, seen, answer, late } = betweenOwners(0, 25_000);
     const silences: number[] = [];
     seen.silence = async (ms) => {
@@ -195,8 +195,8 @@ describe("a Cell without an owner", () => {
       silences.push(ms);
       await aborted(signal);
     };
-    expect({ answer: await answer(), pausesMs: seen.pausesMs, silences }).toEqual({
-      answer: 404,
+    expect({ status: await answer(), pausesMs: seen.pausesMs, silences }).toEqual({
+      status: 404,
       pausesMs: [50],
       silences: [1_000, 1_000],
     });
@@ -205,7 +205,7 @@ describe("a Cell without an owner", () => {
   it("gets no request whose key was disabled meanwhile", async () => {
     const { world, seen, answer } = betweenOwners(1, 25_000);
     seen.onPause = () => Object.assign(world, { key: keyOf({ disabled: true }) });
-    expect({ answer: await answer(), calls: seen.calls }).toEqual({ answer: 403, calls: 1 });
+    expect({ status: await answer(), calls: seen.calls }).toEqual({ status: 403, calls: 1 });
     expect(world.upstreamCalls).toEqual([]);
   });
 });
@@ -230,7 +230,7 @@ describe("budgets without an owner", () => {
     expect(world.upstreamCalls).toHaveLength(1);
   });
 
-  it("refuse when the patience is over also when the request has to queue for its turn each time", async () => {
+  it("refuse when the patience is over, even if the request has to queue each time", async () => {
     const { world, seen, answer } = betweenOwners(0, 250);
     const permits = [new TestPermit(), new TestPermit(), new TestPermit()];
     for (const permit of permits)
@@ -239,22 +239,22 @@ describe("budgets without an owner", () => {
         refusal: { code: "budget_check_failed", retryAfterMs: null, level: null },
       });
     world.answers.push(...permits.map((permit) => ({ verdict: "waiting", permit }) as const));
-    expect({ answer: await answer(), pausesMs: seen.pausesMs }).toEqual({ answer: 503, pausesMs: [100, 150] });
+    expect({ status: await answer(), pausesMs: seen.pausesMs }).toEqual({ status: 503, pausesMs: [100, 150] });
   });
 
   it("refuse when the patience is over, and at once without any", async () => {
     const patient = betweenOwners(0, 250);
     const permits = [new TestPermit(), new TestPermit(), new TestPermit()];
     patient.world.answers.push(...permits.map((permit) => refused("budget_check_failed", permit)));
-    expect({ answer: await patient.answer(), pausesMs: patient.seen.pausesMs }).toEqual({
-      answer: 503,
+    expect({ status: await patient.answer(), pausesMs: patient.seen.pausesMs }).toEqual({
+      status: 503,
       pausesMs: [100, 150],
     });
     expect(permits.map(({ settlement }) => settlement?.row.status_code)).toEqual([undefined, undefined, 503]);
     const impatient = betweenOwners(0, 0);
     impatient.world.answers.push(refused("budget_check_failed", new TestPermit()));
-    expect({ answer: await impatient.answer(), pausesMs: impatient.seen.pausesMs }).toEqual({
-      answer: 503,
+    expect({ status: await impatient.answer(), pausesMs: impatient.seen.pausesMs }).toEqual({
+      status: 503,
       pausesMs: [],
     });
   });

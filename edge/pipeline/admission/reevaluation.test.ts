@@ -54,7 +54,7 @@ async function asked({ world }: Waiting): Promise<void> {
 }
 
 describe("a request that is judged again at its turn", () => {
-  it("asks again with what it read again and how long it has waited, and gives up its place only then", async () => {
+  it("asks again with its new records and its wait, and gives up its place only then", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.key = keyOf({ tenant: tenantOf({ name: "renamed", weight: 7, rev: 2 }) });
@@ -130,10 +130,10 @@ describe("a request that is judged again at its turn", () => {
       waiting.turn(CHANGED);
       expect(await waiting.answered).toMatchObject({ status, code });
       expect({
-        requests: waiting.world.requests.length,
+        requestCount: waiting.world.requests.length,
         upstreamCalls: waiting.world.upstreamCalls,
         disposed: waiting.place.disposed,
-      }).toEqual({ requests: 1, upstreamCalls: [], disposed: true });
+      }).toEqual({ requestCount: 1, upstreamCalls: [], disposed: true });
       expect({ recorded: waiting.world.recorded, orphans: waiting.world.orphans }).toEqual({
         recorded: [],
         orphans: [],
@@ -177,9 +177,10 @@ describe("a request that is judged again at its turn", () => {
     await asked(waiting);
     waiting.turn(CHANGED, { verdict: "stale", items: CHANGED }, { verdict: "stale", items: CHANGED });
     expect(await waiting.answered).toMatchObject({ status: 503, code: "key_store_unavailable" });
-    expect({ requests: waiting.world.requests.length, status_code: waiting.place.settlement?.row.status_code }).toEqual(
-      { requests: 3, status_code: 503 },
-    );
+    expect({
+      requestCount: waiting.world.requests.length,
+      status_code: waiting.place.settlement?.row.status_code,
+    }).toEqual({ requestCount: 3, status_code: 503 });
     expect({
       upstreamCalls: waiting.world.upstreamCalls,
       recorded: waiting.world.recorded,
@@ -197,11 +198,11 @@ describe("a request that is judged again at its turn", () => {
     expect({
       waitingDisposed: waiting.place.disposed,
       nextDisposed: next.disposed,
-      requests: waiting.world.requests.length,
-    }).toEqual({ waitingDisposed: true, nextDisposed: true, requests: 3 });
+      requestCount: waiting.world.requests.length,
+    }).toEqual({ waitingDisposed: true, nextDisposed: true, requestCount: 3 });
   });
 
-  it("leaves one row when the Cell cannot be reached any more", async () => {
+  it("writes one row when the Cell can no longer be reached", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     const { world } = waiting;
@@ -215,8 +216,12 @@ describe("a request that is judged again at its turn", () => {
     });
     waiting.turn(CHANGED);
     expect(await waiting.answered).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect({ orphans: world.orphans.length, recorded: world.recorded, settlement: waiting.place.settlement }).toEqual({
-      orphans: 1,
+    expect({
+      orphanCount: world.orphans.length,
+      recorded: world.recorded,
+      settlement: waiting.place.settlement,
+    }).toEqual({
+      orphanCount: 1,
       recorded: [],
       settlement: null,
     });
@@ -245,7 +250,7 @@ describe("a request that is judged again at its turn", () => {
     });
   });
 
-  it("goes on waiting after a reset of its Cell, and tells the Cell how long it has waited", async () => {
+  it("keeps waiting after its Cell is reset, and reports how long it has waited", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.nowMs += 25;

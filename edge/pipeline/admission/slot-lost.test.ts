@@ -2,15 +2,14 @@
  * The slot of a request whose isolate is cut off from its Cell (docs/rules/admission.md#leases-of-isolates): the request ends
  * before the Cell gives the slot to another one, and a grant that came too late is not used.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { SlotLeases } from "../../ports.ts";
 import { run } from "../run.ts";
 
-beforeAll(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
-afterAll(() => void vi.unstubAllGlobals());
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 
@@ -105,12 +104,12 @@ describe("a slot that is lost", () => {
     });
     await world.settled();
     expect({
-      upstreamCalls: world.upstreamCalls.length,
+      upstreamCallCount: world.upstreamCalls.length,
       status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ upstreamCalls: 1, status_code: 503 });
+    }).toEqual({ upstreamCallCount: 1, status_code: 503 });
   });
 
-  it("is given back when it is adopted all the same", async () => {
+  it("is released if it is adopted all the same", async () => {
     const { world, seen, input } = clustered();
     const adopted = new TestPermit();
     const answer = Promise.withResolvers<TestPermit>();
@@ -126,10 +125,10 @@ describe("a slot that is lost", () => {
     answer.resolve(adopted);
     await new Promise((resolve) => setTimeout(resolve));
     expect({
-      disposed: adopted.disposed,
-      settlement: adopted.settlement,
-      status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ disposed: true, settlement: null, status_code: 503 });
+      adoptedDisposed: adopted.disposed,
+      adoptedSettlement: adopted.settlement,
+      rowStatus: world.permit.settlement?.row.status_code,
+    }).toEqual({ adoptedDisposed: true, adoptedSettlement: null, rowStatus: 503 });
   });
 });
 
@@ -146,9 +145,9 @@ describe("a grant that comes after the lease has ended", () => {
     const response = await run(input);
     await response.text();
     await world.settled();
-    expect({ status: response.status, upstreamCalls: world.upstreamCalls.length, begun: seen.begun }).toEqual({
+    expect({ status: response.status, upstreamCallCount: world.upstreamCalls.length, begun: seen.begun }).toEqual({
       status: 200,
-      upstreamCalls: 1,
+      upstreamCallCount: 1,
       begun: 2,
     });
     expect({ disposed: first.disposed, settlement: first.settlement, waitedMs: world.requests[1]?.waitedMs }).toEqual({

@@ -92,7 +92,7 @@ describe("a form", () => {
     expect(reader.segments.length).toBeLessThan(8);
   });
 
-  it("that is sent while it comes in small chunks is sent again from its start, and is not kept once it is too large", async () => {
+  it("that is sent while it arrives is resent from its start, and dropped once it is too large", async () => {
     const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
     chunks[1] = file(0).slice(0, -2) + chunks[1];
     const { outgoing, intake: reader } = await outgoingOf([...chunks, `\r\n${END}`]);
@@ -107,7 +107,11 @@ describe("a form", () => {
       got += new TextDecoder().decode(next.value);
       if (!outgoing.resendable) expect(reader.segments.length).toBeLessThan(3);
     }
-    expect([got.length, got === whole, outgoing.resendable]).toEqual([whole.length, true, false]);
+    expect({ length: got.length, isWhole: got === whole, resendable: outgoing.resendable }).toEqual({
+      length: whole.length,
+      isWhole: true,
+      resendable: false,
+    });
   });
 
   it("is released as it leaves when it is large, and reports when it has left", async () => {
@@ -117,9 +121,9 @@ describe("a form", () => {
       sent += 1;
     });
     expect(await textOf(outgoing.open("a", [], never))).toBe(file(1_000_000) + part("model", "a") + END);
-    expect({ resendable: outgoing.resendable, segments: reader.segments.length, sent }).toEqual({
+    expect({ resendable: outgoing.resendable, segmentCount: reader.segments.length, sent }).toEqual({
       resendable: false,
-      segments: 0,
+      segmentCount: 0,
       sent: 1,
     });
     expect(() => outgoing.open("a", [], never)).toThrow("has been sent");

@@ -3,7 +3,7 @@
  * ends.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { FORM_TYPE, formOf } from "../../../test/harness/edge/pipeline/forms.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { callerOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
@@ -12,7 +12,7 @@ import { waitFor } from "../../../test/harness/wait-for.ts";
 import { run } from "../run.ts";
 import { readBody, readPieces } from "./read-body.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const KIB = 1024;
 
@@ -167,7 +167,6 @@ describe("what an upload holds", () => {
 
 describe("the time of a body", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-  afterEach(() => void vi.useRealTimers());
 
   async function pass(world: TestPipeline, ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 250) {
@@ -223,7 +222,7 @@ describe("the time of a body", () => {
     expect((await answer).status).toBe(408);
   });
 
-  it("of a form that is streamed runs while its upstream waits for it, and not while the upstream holds it up", async () => {
+  it("of a streamed form runs while its upstream waits for it, not while the upstream stalls", async () => {
     const world = new TestPipeline();
     world.maxBodyBytes = 1024 * KIB;
     const taking = Promise.withResolvers<void>();
@@ -249,9 +248,8 @@ describe("the time of a body", () => {
 
 describe("the rest of a body", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-  afterEach(() => void vi.useRealTimers());
 
-  it("of a form that is refused is read and discarded for a while, and its refusal does not wait for it", async () => {
+  it("of a refused form is read and discarded for a while, without delaying the refusal", async () => {
     const world = new TestPipeline();
     world.model = null;
     world.maxBodyBytes = 1024 * KIB;

@@ -22,7 +22,7 @@ function parsedOf(text: string, edits: ParsedCall["edits"] = []): ParsedCall {
 const valuesOf = (draft: RequestDraft) => draft.edits().map(({ name, value }) => [name, value("client")]);
 
 describe("a request draft", () => {
-  it("reads the client's values, the last of several, and what was changed before", () => {
+  it("reads the client's values, the last of several, and earlier changes", () => {
     const text = '{"model":"m","messages":[1],"messages":[2],"tools":"t"}';
     const draft = new RequestDraft(parsedOf(text, [{ name: "tools", value: (given) => `${String(given)}!` }]));
     expect(draft.get("messages")).toEqual([2]);

@@ -1,5 +1,5 @@
 /** What boons have in common: their order, their failures, and what a request without boons does not pay for. */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { BoonWorld, says } from "../../../test/harness/edge/pipeline/boon-world.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { authenticate } from "../access/authenticate.ts";
@@ -12,7 +12,7 @@ import { run } from "../run.ts";
 import type { Boon, BoonEffect } from "./boon.ts";
 import { runBoons } from "./run-boons.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const EFFECT: BoonEffect = { applied: true, warnings: [], answer: null };
 const boon = (name: Boon["name"], apply: Boon["apply"]): Boon => ({ name, apply });
@@ -47,7 +47,7 @@ async function boosted(boons: readonly Boon[], directive?: string) {
 }
 
 describe("boons", () => {
-  it("change a request one after another, each on what those before it have made", async () => {
+  it("change a request one after another, each on the result of those before it", async () => {
     const answer = async () => await Promise.reject(new Error("not called"));
     const { edits, report, stages, counted } = await boosted([
       adds("vision", { warnings: ["one"] }),
@@ -61,7 +61,7 @@ describe("boons", () => {
     expect(counted).toEqual(["vision hit", "tool_loop hit", "structured_output failed"]);
   });
 
-  it("that fail leave the request as it was before them, and those after them go on", async () => {
+  it("that fail leave the request as it was before them, and later ones still run", async () => {
     const secret = "the text of the prompt";
     const { edits, report, counted, logged } = await boosted([
       adds("vision"),

@@ -56,8 +56,8 @@ describe("a stored answer", () => {
     const world = worldWith();
     expect(await answer(world)).toMatchObject({ status: 200, cache: "hit", stored: true });
     expect(world.recorded).toMatchObject([{ cache_status: "hit", total_tokens: 7, cost_usd: 0, admission: "fast" }]);
-    expect({ hits: world.hits.length, requests: world.requests, upstreamCalls: world.upstreamCalls }).toEqual({
-      hits: 1,
+    expect({ hitCount: world.hits.length, requests: world.requests, upstreamCalls: world.upstreamCalls }).toEqual({
+      hitCount: 1,
       requests: [],
       upstreamCalls: [],
     });
@@ -116,10 +116,10 @@ describe("a stored answer", () => {
     });
     expect(await answer(world)).toMatchObject({ status: 204, cache: null });
     expect({
-      requests: world.requests.length,
-      upstreamCalls: world.upstreamCalls.length,
+      requestCount: world.requests.length,
+      upstreamCallCount: world.upstreamCalls.length,
       recorded: world.recorded,
-    }).toEqual({ requests: 1, upstreamCalls: 1, recorded: [] });
+    }).toEqual({ requestCount: 1, upstreamCallCount: 1, recorded: [] });
   });
 
   it.each([
@@ -132,7 +132,10 @@ describe("a stored answer", () => {
   ] as const)("is given after a change of the %s, with one row", async (_, now, news) => {
     const world = worldWith({ keyInMemory: keyOf(), modelInMemory: cached(), stale: knowing(news), ...now });
     expect(await answer(world)).toMatchObject({ status: 200, cache: "hit" });
-    expect({ hits: world.hits.length, recorded: world.recorded.length }).toEqual({ hits: 2, recorded: 1 });
+    expect({ hitCount: world.hits.length, recordedCount: world.recorded.length }).toEqual({
+      hitCount: 2,
+      recordedCount: 1,
+    });
   });
 
   it("is not given while the store still holds what the Cell knows to be outdated", async () => {
@@ -152,7 +155,7 @@ describe("a stored answer", () => {
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
-  it("waits for an owner of the Cell, which hears that an earlier call may have arrived", async () => {
+  it("waits for an owner of the Cell, and tells it that an earlier call may have arrived", async () => {
     const world = worldWith();
     const received = patient(world);
     const { admission } = received.ports;
@@ -172,7 +175,7 @@ describe("a stored answer", () => {
     expect(world.waits.slice(0, 2)).toEqual([100, 200]);
   });
 
-  it("waits no longer than the patience for an owner that is silent, and keeps the row that it takes later", async () => {
+  it("waits for a silent owner until its patience ends, and keeps the row that it takes later", async () => {
     const world = worldWith();
     const silences: number[] = [];
     const received = patient(world, async (ms) => {
@@ -189,8 +192,8 @@ describe("a stored answer", () => {
     const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
     await asked.promise;
     expect({ status: response.status, silences }).toEqual({ status: 503, silences: [1_000, 24_000] });
-    expect({ orphans: world.orphans.map(({ status_code }) => status_code), hits: world.hits }).toEqual({
-      orphans: [503],
+    expect({ orphanStatuses: world.orphans.map(({ status_code }) => status_code), hits: world.hits }).toEqual({
+      orphanStatuses: [503],
       hits: [],
     });
     late.resolve();

@@ -2,7 +2,7 @@
  * Compression of whole requests: which passes run for whom, what is never touched, what the client is told, and that every
  * failure leaves the request as it was (docs/rules/compression.md).
  */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
 import { boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { sha256Hex } from "../../../shared/sha256.ts";
@@ -20,7 +20,7 @@ import { startCall } from "../call/start-call.ts";
 import { run } from "../run.ts";
 import { compressionBoon } from "./compression.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const ROWS = Array.from({ length: 40 }, (_, at) => ({ id: at, city: `City ${at}`, population: at * 1000 }));
 const JSON_TEXT = JSON.stringify(ROWS, null, 2);
@@ -109,7 +109,7 @@ describe("compression", () => {
     expect(world.events.filter(({ metric }) => metric === "gateway_compression_tokens_saved_total")).toEqual([]);
   });
 
-  it("never touches system and developer messages, the last question, tool calls, and what answers the last question", async () => {
+  it("leaves system and developer messages, tool calls, the last question and its answers alone", async () => {
     const calls = [{ id: "1", type: "function", function: { name: "f", arguments: JSON_TEXT } }];
     const messages = [
       { role: "system", content: JSON_TEXT },
@@ -288,7 +288,7 @@ describe("retrieve_original", () => {
 describe("prose", () => {
   const lossy = { settings: { ...ALL, compression_dedup: false, compression_max_lossy_segments: 2 } };
 
-  it("loses what the sidecar finds least, in as many texts as may be touched", async () => {
+  it("drops what the sidecar scores lowest, in as many texts as the limit allows", async () => {
     const world = new TestPipeline();
     const asked: unknown[] = [];
     world.compressor = async (segments, query) => {

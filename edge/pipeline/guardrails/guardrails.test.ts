@@ -76,7 +76,7 @@ describe("input guardrails", () => {
     expect((await sent(world)).endsWith(`${HIDDEN}"}]}`)).toBe(true);
   });
 
-  it("only tell of it under log_only, with the request under way", async () => {
+  it("only report it under log_only, while the request runs", async () => {
     const world = worldOf({ action: "log_only", input_scanners: ["pii"] });
     const told: number[] = [];
     world.upstream = async () => {
@@ -163,7 +163,7 @@ describe("output guardrails", () => {
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
 
-  it.each([false, true])("give an answer that does not match as it came (stream %s)", async (stream) => {
+  it.each([false, true])("return an answer without a match as it came (stream %s)", async (stream) => {
     const world = worldOf({ output_scanners: ["pii"] });
     world.upstream = answering("all is well", stream);
     const options = stream ? { stream, stream_options: { include_usage: true } } : {};
@@ -183,11 +183,14 @@ describe("output guardrails", () => {
     expect(world.permit.settlement).toMatchObject({ actualTokens: 33, row: { status_code: 200 } });
   });
 
-  it.each([false, true])("only tell of it under log_only (stream %s)", async (stream) => {
+  it.each([false, true])("only report it under log_only (stream %s)", async (stream) => {
     const world = worldOf({ action: "log_only", output_scanners: ["pii"] });
     world.upstream = answering(MAIL, stream);
     const { status, text } = await answerOf(world, { body: chatBody("hi", { stream }) });
-    expect([status, stream ? joined(text) : JSON.parse(text).choices[0].message.content]).toEqual([200, MAIL]);
+    expect({ status, content: stream ? joined(text) : JSON.parse(text).choices[0].message.content }).toEqual({
+      status: 200,
+      content: MAIL,
+    });
     expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii on output, action log_only"]);
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
@@ -208,9 +211,9 @@ describe("output guardrails", () => {
     });
     rest.close();
     expect({
-      worldUsedBytes: world.memory.answerMemory.usedBytes,
+      usedBytes: world.memory.answerMemory.usedBytes,
       fullUsedBytes: full.memory.answerMemory.usedBytes,
-    }).toEqual({ worldUsedBytes: 0, fullUsedBytes: 0 });
+    }).toEqual({ usedBytes: 0, fullUsedBytes: 0 });
   });
 
   it("keep answers out of the response cache unless they only look", async () => {
@@ -223,10 +226,10 @@ describe("output guardrails", () => {
       world.model = modelOf({ cache_enabled: true });
       world.upstream = answering("fine");
       const { headers } = await answerOf(world, { body: chatBody("hi") });
-      expect({ action, "x-gateway-cache": headers.get("x-gateway-cache"), stored: world.stored.length }).toEqual({
+      expect({ action, "x-gateway-cache": headers.get("x-gateway-cache"), storedCount: world.stored.length }).toEqual({
         action,
         "x-gateway-cache": cached ? "miss" : null,
-        stored: cached ? 1 : 0,
+        storedCount: cached ? 1 : 0,
       });
     }
   });

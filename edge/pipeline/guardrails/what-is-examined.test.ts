@@ -51,7 +51,7 @@ describe("the definitions of a request", () => {
     expect(await sent(world)).toBe(body);
   });
 
-  it("are redacted each by itself, and so reach the model that is told of them", async () => {
+  it("are redacted separately, and reach the model that way", async () => {
     const world = worldOf({ action: "redact", input_scanners: ["pii"] });
     const model = modelOf();
     world.model = { ...model, boons: ["structured_output"], supports: { ...model.supports, response_schema: false } };
@@ -161,7 +161,7 @@ describe("an answer in lines of JSON", () => {
     if (last === "") expect(given.map(({ done }) => done).indexOf(true)).toBe(given.length - 1);
   });
 
-  it("is blocked, and told of", async () => {
+  it("is blocked and reported", async () => {
     expect((await asking("block")).status).toBe(400);
     const { text, world } = await asking("log_only");
     expect(text).toBe(`${lines("").join("\n")}\n`);

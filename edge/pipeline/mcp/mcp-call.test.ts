@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { McpServerRecord } from "../../../shared/records.ts";
 import { callerOf, mcpServerOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
@@ -12,9 +12,6 @@ let world: TestPipeline;
 beforeEach(() => {
   world = new TestPipeline();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 const start = (server: McpServerRecord, init: RequestInit = {}): Promise<McpAnswer> =>
@@ -78,7 +75,7 @@ describe("a call to an MCP server", () => {
     expect(world.upstreamCalls).toHaveLength(1);
   });
 
-  it("goes on without its client, unless the client only listened", async () => {
+  it("continues without its client, unless the client only listened", async () => {
     neverAnswering();
     const outcomes = ["POST", "DELETE", "GET"].map((method) => {
       const client = new AbortController();

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { NO_UPSTREAM, NOTHING_KNOWN } from "../call/known.ts";
 import { relayMcp } from "./mcp-relay.ts";
 
 // The runtime has its own class; Node's does not differ in anything that matters here.
-vi.stubGlobal("IdentityTransformStream", TransformStream);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
 const EVENTS = { "content-type": "text/event-stream" };
 let world: TestPipeline;
@@ -12,9 +12,6 @@ let world: TestPipeline;
 beforeEach(() => {
   world = new TestPipeline();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 /** An answer that the test writes, on its way to a client that may leave. */

@@ -5,7 +5,7 @@ import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.
 import { runMcp } from "../run-mcp.ts";
 
 // The runtime has its own class; Node's does not differ in anything that matters here.
-vi.stubGlobal("IdentityTransformStream", TransformStream);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
 const OWN = tenantOf().id;
 const OTHER = "00000000-0000-4000-8000-00000000000b";
@@ -34,27 +34,37 @@ describe("a session", () => {
   it("belongs to the tenant to whom its server gave it", async () => {
     expect(await call("POST", null, giving("s"))).toBe(200);
     expect([...world.mcpSessions.known]).toEqual([["s", OWN]]);
-    expect({ call: await call("POST", "s"), renewed: world.mcpSessions.renewed }).toEqual({
-      call: 200,
+    expect({ status: await call("POST", "s"), renewed: world.mcpSessions.renewed }).toEqual({
+      status: 200,
       renewed: ["s"],
     });
   });
 
   it.each(["GET", "POST", "DELETE", "PATCH"])("of another tenant is unknown to a %s", async (method) => {
     world.mcpSessions.known.set("s", OTHER);
-    expect([await call(method, "s"), await call(method, "own, s"), world.upstreamCalls]).toEqual([404, 404, []]);
-    expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[["s", OTHER]], []]);
+    expect({
+      singleStatus: await call(method, "s"),
+      listedStatus: await call(method, "own, s"),
+      upstreamCalls: world.upstreamCalls,
+    }).toEqual({ singleStatus: 404, listedStatus: 404, upstreamCalls: [] });
+    expect({ known: [...world.mcpSessions.known], renewed: world.mcpSessions.renewed }).toEqual({
+      known: [["s", OTHER]],
+      renewed: [],
+    });
   });
 
   it("without a known tenant passes, and belongs to no tenant afterwards", async () => {
-    expect({ call: await call("POST", "s"), upstreamCalls: world.upstreamCalls.length }).toEqual({
-      call: 200,
-      upstreamCalls: 1,
+    expect({ status: await call("POST", "s"), upstreamCallCount: world.upstreamCalls.length }).toEqual({
+      status: 200,
+      upstreamCallCount: 1,
     });
-    expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[], []]);
+    expect({ known: [...world.mcpSessions.known], renewed: world.mcpSessions.renewed }).toEqual({
+      known: [],
+      renewed: [],
+    });
   });
 
-  it("that its server gives again belongs to the newer tenant", async () => {
+  it("that its server issues again belongs to the newer tenant", async () => {
     world.mcpSessions.known.set("s", OTHER);
     await call("POST", null, giving("s"));
     world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
@@ -74,7 +84,7 @@ describe("a session", () => {
     expect([...world.mcpSessions.known]).toEqual(known);
   });
 
-  it("does not begin with an answer that is not a success", async () => {
+  it("does not start with an answer that is not a success", async () => {
     expect(await call("POST", null, { status: 400, ...giving("s") })).toBe(400);
     expect([...world.mcpSessions.known]).toEqual([]);
   });

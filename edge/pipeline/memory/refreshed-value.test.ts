@@ -7,10 +7,14 @@ it("is read once while it is fresh, and again afterwards", async () => {
   const value = new RefreshedValue<number>(TERMS);
   let reads = 0;
   const read = async () => (reads += 1);
-  expect([await value.get(0, read), await value.get(99, read), await value.get(100, read)]).toEqual([1, 1, 2]);
+  expect({
+    at0Ms: await value.get(0, read),
+    at99Ms: await value.get(99, read),
+    at100Ms: await value.get(100, read),
+  }).toEqual({ at0Ms: 1, at99Ms: 1, at100Ms: 2 });
 });
 
-it("is what is known while another request reads, unless that read takes too long or the value is too old", async () => {
+it("is the known value while another request reads, unless the read is slow or the value old", async () => {
   const value = new RefreshedValue<string>(TERMS);
   await value.get(0, async () => "old");
   const slow = Promise.withResolvers<string>();

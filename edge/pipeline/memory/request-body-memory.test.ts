@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { RequestBodyMemory } from "./request-body-memory.ts";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 const BOUNDS = { totalBytes: 20, tenantBytes: 10 };
 const client = (): AbortSignal => new AbortController().signal;
@@ -25,7 +24,10 @@ describe("memory for bodies", () => {
     expect(await first?.reserve(10)).toBe(true);
     first?.complete();
     const turns = [second?.reserve(4), third?.reserve(2)] as [Promise<boolean>, Promise<boolean>];
-    expect([await nowOf(turns[0]), await nowOf(turns[1])]).toEqual(["waits", "waits"]);
+    expect({ first: await nowOf(turns[0]), second: await nowOf(turns[1]) }).toEqual({
+      first: "waits",
+      second: "waits",
+    });
     first?.release();
     first?.release();
     expect(await turns[0]).toBe(true);
@@ -37,7 +39,7 @@ describe("memory for bodies", () => {
     expect({ usedBytes: room.usedBytes, timerCount: vi.getTimerCount() }).toEqual({ usedBytes: 0, timerCount: 0 });
   });
 
-  it("is released when its client leaves; such a client no longer waits, nor keeps others waiting", async () => {
+  it("is released when its client leaves, which then neither waits nor blocks others", async () => {
     const room = roomOf();
     const [holding, leaving] = [new AbortController(), new AbortController()];
     const held = room.open("a", 10, holding.signal);

@@ -2,7 +2,7 @@
  * What an answer holds in memory while it is relayed, and how it is billed at its end
  * (docs/rules/upstream-calls.md#attempts, docs/rules/settlement-and-rows.md#what-was-seen).
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { bodyOf } from "../../../test/harness/edge/pipeline/upstreams.ts";
@@ -10,7 +10,7 @@ import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { MemoryBudget } from "../memory/memory-budget.ts";
 import { run } from "../run.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const encoder = new TextEncoder();
 const TEXT = JSON.stringify({ choices: [{ message: { content: "x".repeat(400) } }] });
@@ -38,7 +38,7 @@ describe("an answer that is to be stored", () => {
     ["in one piece", { ...JSON_TYPE, "content-length": String(TEXT.length) }, [TEXT]],
     ["in several", JSON_TYPE, [TEXT.slice(0, 100), TEXT.slice(100)]],
   ])(
-    "%s is held while the isolate has memory for it, and is relayed without being held otherwise",
+    "%s is held if the isolate has memory for it, and otherwise relayed without being held",
     async (_, headers, pieces) => {
       for (const [room, stored] of [
         [new MemoryBudget(TEXT.length), 1],
@@ -49,7 +49,10 @@ describe("an answer that is to be stored", () => {
         world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
         world.upstream = async () => inPieces(pieces, headers);
         expect(await answered(world)).toBe(TEXT);
-        expect({ stored: world.stored.length, usedBytes: room.usedBytes }).toEqual({ stored, usedBytes: 0 });
+        expect({ storedCount: world.stored.length, usedBytes: room.usedBytes }).toEqual({
+          storedCount: stored,
+          usedBytes: 0,
+        });
       }
     },
   );
@@ -82,7 +85,10 @@ describe("an answer that is to be stored", () => {
       world.upstream = async () => response;
       await answered(world, { signal }).catch(() => undefined);
       await world.settled();
-      expect([world.memory.answerMemory.usedBytes, world.memory.cacheMemory.usedBytes]).toEqual([0, 0]);
+      expect({
+        answerBytes: world.memory.answerMemory.usedBytes,
+        cacheBytes: world.memory.cacheMemory.usedBytes,
+      }).toEqual({ answerBytes: 0, cacheBytes: 0 });
     }
     expect(world.stored).toEqual([]);
   });
@@ -92,12 +98,17 @@ describe("memory for answers", () => {
   it("is shared by all answers, and freed once", () => {
     const room = new MemoryBudget(10);
     const [first, second] = [room.open(), room.open()];
-    expect([first.grow(6), second.grow(5), second.grow(4), room.usedBytes]).toEqual([true, false, true, 10]);
+    expect({
+      firstGrewBy6: first.grow(6),
+      secondGrewBy5: second.grow(5),
+      secondGrewBy4: second.grow(4),
+      usedBytes: room.usedBytes,
+    }).toEqual({ firstGrewBy6: true, secondGrewBy5: false, secondGrewBy4: true, usedBytes: 10 });
     first.close();
     first.close();
-    expect({ firstGrow: first.grow(1), secondGrow: second.grow(6), usedBytes: room.usedBytes }).toEqual({
-      firstGrow: false,
-      secondGrow: true,
+    expect({ firstGrew: first.grow(1), secondGrew: second.grow(6), usedBytes: room.usedBytes }).toEqual({
+      firstGrew: false,
+      secondGrew: true,
       usedBytes: 10,
     });
     second.close();
@@ -131,7 +142,6 @@ const many = (count: number): string[] =>
 
 describe("a client that takes nothing", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-  afterEach(() => void vi.useRealTimers());
 
   /** A stream that the client does not read, and its outcome while the test's clock runs. */
   async function unread(world: TestPipeline, pull: (at: number) => Uint8Array<ArrayBuffer> | null) {

@@ -1,12 +1,12 @@
 /** JSON from a model that cannot be held to it (docs/rules/boons.md#structured-output), row by row. */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { BoonWorld, COMPLETION_USAGE, chatCompletionOf, says } from "../../../test/harness/edge/pipeline/boon-world.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { type Answer, hangs, refuses, status } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { validateJsonSchema } from "../../adapters/json-schema.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const ON = { structured_output_enabled: true };
 const supports = {
@@ -44,7 +44,7 @@ describe("the request", () => {
     ],
     ["any JSON", JSON_ONLY, true, [{ role: "user", content: "q" }], INSTRUCTION],
     ["a model without system messages", JSON_ONLY, false, [{ role: "user", content: "q" }], `q\n\n${INSTRUCTION}`],
-  ])("tells the model what is wanted: %s", async (_, format, systemMessages, messages, expected) => {
+  ])("tells the model which format is wanted: %s", async (_, format, systemMessages, messages, expected) => {
     const world = worldOf([says('{"n":1}')], {}, { supports: { ...supports, system_messages: systemMessages } });
     const answer = await world.chat({ messages, ...format, temperature: 0.5 });
     expect(answer).toMatchObject({ status: 200, boons: "structured_output", warnings: null });
@@ -244,7 +244,7 @@ describe("a streaming client", () => {
     expect(world.permit.settlement?.row).toMatchObject({ input_tokens: 5, output_tokens: 7, status_code: 200 });
   });
 
-  it("gets no usage that it did not ask for, and the text as it was when it could not be repaired", async () => {
+  it("gets no usage that it did not ask for, and unrepaired text as it was", async () => {
     const world = worldOf([says("?")]);
     const answer = await world.chat(streamed);
     expect(answer).toMatchObject({ warnings: WARNING, type: "text/event-stream" });

@@ -1,16 +1,13 @@
 /** The waits of one call on one timer. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { SharedTimer } from "./shared-timer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("the waits of a call", () => {
-  it("share a timer, and leave none behind when all of them are cancelled", () => {
+  it("share a timer, and leave none when all of them are cancelled", () => {
     const waits = new SharedTimer(Date.now);
     const run = vi.fn();
     const callOff = [waits.after(1000, run), waits.after(200, run), waits.after(300_000, run)];
@@ -21,7 +18,7 @@ describe("the waits of a call", () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it.each([20, 199, 200, 201, 1000, 300_000])("end after %d ms, whenever they began", (ms) => {
+  it.each([20, 199, 200, 201, 1000, 300_000])("end after %d ms, whenever they started", (ms) => {
     for (const beginMs of [0, 150, 250]) {
       const waits = new SharedTimer(Date.now);
       const others = vi.fn();
@@ -53,7 +50,7 @@ describe("the waits of a call", () => {
     expect(late).toHaveBeenCalledOnce();
   });
 
-  it("that are cancelled stay silent, before the shared timer fires and after it; the others do not", () => {
+  it("that are cancelled never fire, before or after the shared timer does; the others do", () => {
     const waits = new SharedTimer(Date.now);
     const [early, late, kept] = [vi.fn(), vi.fn(), vi.fn()];
     const callOffEarly = waits.after(500, early);

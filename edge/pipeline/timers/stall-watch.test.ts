@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { SharedTimer } from "./shared-timer.ts";
 import { StallWatch } from "./stall-watch.ts";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 function watching(limitMs: number): { readonly watch: StallWatch; readonly stalls: () => number } {
   let stalls = 0;
@@ -23,7 +22,7 @@ describe("a watch", () => {
     expect(stalls()).toBe(1);
   });
 
-  it("reports nothing of many operations that end in time, however long all of them take", () => {
+  it("reports none of many operations that end in time, however long they take in total", () => {
     const { watch, stalls } = watching(1000);
     for (let write = 0; write < 50; write += 1) {
       watch.begin();
@@ -49,7 +48,7 @@ describe("a watch", () => {
     expect({ stalls: stalls(), neverStalls: never.stalls() }).toEqual({ stalls: 0, neverStalls: 0 });
   });
 
-  it("reports nothing of what ended while the isolate was too busy to notice", () => {
+  it("reports nothing that ended while the isolate was too busy to notice", () => {
     let nowMs = 0;
     let stalls = 0;
     const clock = (): number => nowMs;

@@ -1,9 +1,9 @@
 /** What one run of the tool loop counts as, and where its warning is seen (docs/rules/metrics.md#boons). */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { calls, LoopWorld, type Reply, saying } from "../../../test/harness/edge/pipeline/tool-loop-world.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const refuses: Reply = () => new Response("no", { status: 500 });
 const breaks: Reply = async () => await Promise.reject(new TypeError("refused"));
@@ -67,7 +67,7 @@ describe("one run of a tool loop", () => {
     },
   );
 
-  it("is none when its client leaves: the run has not failed", async () => {
+  it("is no failure when its client leaves", async () => {
     const world = new LoopWorld([streamsCall, streamsText]);
     world.tool = async () => {
       world.client.abort();
@@ -80,7 +80,7 @@ describe("one run of a tool loop", () => {
   });
 });
 
-it("names the server and the tool that gave no result in the log, and never what the server said", async () => {
+it("logs the server and the tool that gave no result, and never what the server said", async () => {
   const world = new LoopWorld([calls("search"), saying("done")]);
   world.tool = ({ id }) => new Response(JSON.stringify({ id, error: { code: 1, message: "a secret" } }));
   await (await world.ask()).text();

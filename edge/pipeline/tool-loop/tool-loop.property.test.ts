@@ -3,12 +3,12 @@
  * (docs/rules/tool-loop.md#usage).
  */
 import fc from "fast-check";
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { calls, LoopWorld, type Reply, saying, USAGE } from "../../../test/harness/edge/pipeline/tool-loop-world.ts";
 import type { UpstreamCall } from "../../ports.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const streamOf = (delta: object, finish: string): Reply => {

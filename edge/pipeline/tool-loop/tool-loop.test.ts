@@ -1,12 +1,12 @@
 /** A request with a tool loop, from the client's call to its rows (docs/rules/tool-loop.md). */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { mcpServerOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { calls, LoopWorld, type Reply, saying, USAGE } from "../../../test/harness/edge/pipeline/tool-loop-world.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
 import type { UpstreamCall } from "../../ports.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const bodyOf = async (response: Response) => (await response.json()) as JsonObject;
 const results = (body: JsonObject | undefined) =>
@@ -77,7 +77,7 @@ describe("a tool loop", () => {
     expect(listed()).toBe(6);
   });
 
-  it("stays away from requests that it could not serve", async () => {
+  it("does not touch requests that it could not serve", async () => {
     const cases: readonly JsonObject[] = [
       { n: 2 },
       { functions: [{ name: "f" }] },
@@ -107,7 +107,7 @@ describe("a tool loop", () => {
     expect(world.asked[0]?.["messages"]).toEqual([{ role: "user", content: "hello" }]);
   });
 
-  it("gives a turn with a call of the client's tools to the client", async () => {
+  it("returns a turn with a call of the client's tools to the client", async () => {
     const world = new LoopWorld([calls("search", "mine")]);
     const body = await bodyOf(await world.ask({ tools: [{ type: "function", function: { name: "mine" } }] }));
     expect(body["choices"]).toMatchObject([{ message: { tool_calls: [{ id: "c1" }] }, finish_reason: "tool_calls" }]);
@@ -177,17 +177,20 @@ describe("a tool loop", () => {
         }),
       /^error: bad q$/,
     ],
-  ] satisfies readonly (readonly [string, Reply, RegExp])[])("goes on when a result %s", async (_, tool, expected) => {
-    const world = new LoopWorld([calls("search"), saying("done")], { tool_loop_tool_timeout_ms: 50 });
-    world.tool = tool;
-    expect(await (await world.ask()).text()).toContain("done");
-    expect(results(world.asked[1])).toEqual([expect.stringMatching(expected)]);
-    await world.settled();
-    expect(world.memory.answerMemory.usedBytes).toBe(0);
-    expect(world.sessions.ended).toBe(world.sessions.begun);
-  });
+  ] satisfies readonly (readonly [string, Reply, RegExp])[])(
+    "continues when a result %s",
+    async (_, tool, expected) => {
+      const world = new LoopWorld([calls("search"), saying("done")], { tool_loop_tool_timeout_ms: 50 });
+      world.tool = tool;
+      expect(await (await world.ask()).text()).toContain("done");
+      expect(results(world.asked[1])).toEqual([expect.stringMatching(expected)]);
+      await world.settled();
+      expect(world.memory.answerMemory.usedBytes).toBe(0);
+      expect(world.sessions.ended).toBe(world.sessions.begun);
+    },
+  );
 
-  it("begins a session anew that its server has forgotten", async () => {
+  it("restarts a session that its server has forgotten", async () => {
     const world = new LoopWorld([calls("search"), saying("done")]);
     let asked = 0;
     world.tool = () => {
@@ -200,7 +203,7 @@ describe("a tool loop", () => {
     expect(results(world.asked[1])).toEqual(["again"]);
   });
 
-  it("ends a session that broke off as it began", async () => {
+  it("ends a session that broke off as it started", async () => {
     const world = new LoopWorld([saying("done")]);
     world.welcome = async () => await Promise.reject(new Error("broke off"));
     expect(await (await world.ask()).text()).toContain("done");
@@ -208,7 +211,7 @@ describe("a tool loop", () => {
     expect(world.sessions).toEqual({ begun: 1, ended: 1 });
   });
 
-  it("goes on without servers that fail, with an alert, and does not ask them again at once", async () => {
+  it("continues without failed servers, raises an alert, and does not retry them at once", async () => {
     const world = new LoopWorld([saying("a")]);
     world.lists = [{ tools: "x" }];
     expect((await world.ask()).headers.get("x-gateway-boons")).toBeNull();

@@ -92,9 +92,9 @@ class RawServer {
 const DONE = JSON.stringify(OK);
 
 describe("a session", () => {
-  it("begins with initialize and initialized, has an id of its own for each request, and ends with DELETE", async () => {
+  it("starts with initialize and initialized, gives each request its id, and ends with DELETE", async () => {
     const server = new RawServer();
-    expect([await server.call(), await server.call()]).toEqual([DONE, DONE]);
+    expect({ first: await server.call(), second: await server.call() }).toEqual({ first: DONE, second: DONE });
     await server.end();
     expect(server.order).toEqual(["initialize", "notifications/initialized", "tools/call", "tools/call", "DELETE"]);
     const [initialize, initialized, first, second, end] = server.seen;
@@ -119,7 +119,7 @@ describe("a session", () => {
     ["no revision", null, undefined],
     ["a revision that is none", "1\r\nx: y", undefined],
     ["a revision that is no text", 20250326, undefined],
-  ])("goes on in what the server chose: %s", async (_, version, header) => {
+  ])("continues with what the server chose: %s", async (_, version, header) => {
     const server = new RawServer({}, { version });
     expect(await server.call()).toBe(DONE);
     expect(server.seen.at(-1)?.headers["mcp-protocol-version"]).toBe(header);
@@ -133,7 +133,7 @@ describe("a session", () => {
     expect(server.seen.map(({ headers }) => headers["mcp-session-id"])).toEqual([undefined, undefined, undefined]);
   });
 
-  it("that the server has lost is begun anew, once", async () => {
+  it("that the server has lost is restarted once", async () => {
     const lost: Answer = () => new Response(null, { status: 404 });
     const once = new RawServer({
       "tools/call": async (seen) =>
@@ -159,7 +159,7 @@ describe("a session", () => {
     ["a status", () => new Response(null, { status: 401 }), "answered 401"],
     ["nothing", () => new Response(null, { status: 202 }), "no reply to the request"],
   ] satisfies readonly (readonly [string, Answer, string])[])(
-    "that begins with %s is none",
+    "that starts with %s is no session",
     async (_, answer, reason) => {
       const server = new RawServer({ initialize: answer });
       expect(await server.call()).toBe(`ToolServerFailure: ${reason}`);
@@ -312,7 +312,7 @@ describe("a server that asks while it works", () => {
     expect(answered).toHaveLength(16);
   });
 
-  it("as it begins the session is answered in the session that it begins", async () => {
+  it("while the session starts is answered in that session", async () => {
     const server = new RawServer({
       initialize: ({ message }) =>
         new Response(

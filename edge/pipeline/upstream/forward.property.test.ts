@@ -4,13 +4,13 @@
  * docs/rules/upstream-calls.md#abort-and-cancel).
  */
 import fc from "fast-check";
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { type Answer, bodyOf, hosts, refuses, worldOf } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { run } from "../run.ts";
 
 // Stands for the runtime's own class; the standard one without arguments passes everything through as well.
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const STATUSES = [200, 302, 400, 404, 408, 429, 500, 501, 503] as const;
 const anyEnd = fc.oneof(fc.constantFrom(...STATUSES), fc.constant("refuses" as const));
@@ -58,21 +58,21 @@ it("holds for any upstreams, retries and moment of leaving", async () => {
         await world.settled();
 
         const { settlement } = world.permit;
-        expect([settlement === null, world.permit.disposed, world.orphans, world.recorded]).toEqual([
-          false,
-          true,
-          [],
-          [],
-        ]);
+        expect({
+          isUnsettled: settlement === null,
+          disposed: world.permit.disposed,
+          orphans: world.orphans,
+          recorded: world.recorded,
+        }).toEqual({ isUnsettled: false, disposed: true, orphans: [], recorded: [] });
         const calls = hosts(world);
         for (const host of Object.keys(script))
           expect(calls.filter((name) => name === host).length).toBeLessThanOrEqual(maxRetries + 2);
         const answers = ends.flatMap((end, nth) => (end === "refuses" ? [] : [{ end, nth }]));
         const left = leavesAtCall !== null && ends.length >= leavesAtCall;
         if (left) {
-          expect({ status: response.status, status_code: settlement?.row.status_code }).toEqual({
+          expect({ status: response.status, rowStatus: settlement?.row.status_code }).toEqual({
             status: 499,
-            status_code: 499,
+            rowStatus: 499,
           });
           // the call during which the client left opened no body
           const opened = answers.filter(({ nth }) => nth < ends.length - 1).map(({ nth }) => nth);
@@ -80,16 +80,16 @@ it("holds for any upstreams, retries and moment of leaving", async () => {
           return;
         }
         const last = answers.at(-1) ?? null;
-        expect({ status: response.status, status_code: settlement?.row.status_code }).toEqual({
+        expect({ status: response.status, rowStatus: settlement?.row.status_code }).toEqual({
           status: expected(last?.end ?? null),
-          status_code: expected(last?.end ?? null),
+          rowStatus: expected(last?.end ?? null),
         });
         if (last !== null) expect(text).toBe(`answer ${last.nth}`);
         expect(letGo).toEqual(new Set(answers.slice(0, -1).map(({ nth }) => nth)));
         const { success = 0, exhausted = 0, retry = 0, failover = 0 } = settlement?.upstream ?? {};
-        expect({ success, exhausted }).toEqual({
-          success: last?.end === 200 ? 1 : 0,
-          exhausted: last === null || [408, 429, 500, 503].includes(last.end) ? 1 : 0,
+        expect({ successCount: success, exhaustedCount: exhausted }).toEqual({
+          successCount: last?.end === 200 ? 1 : 0,
+          exhaustedCount: last === null || [408, 429, 500, 503].includes(last.end) ? 1 : 0,
         });
         expect(1 + retry + failover).toBe(calls.length);
       },

@@ -2,7 +2,7 @@
  * Attempts, waits and cancelled answers, with a clock, random numbers and waits that the test sets
  * (docs/rules/upstream-calls.md#attempts).
  */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import {
@@ -20,7 +20,7 @@ import type { UpstreamCall } from "../../ports.ts";
 import { run } from "../run.ts";
 
 // Stands for the runtime's own class; the standard one without arguments passes everything through as well.
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });
 
@@ -219,8 +219,8 @@ describe("an upstream that refuses the usage option", () => {
   it("is called again at once, which is no retry, and remembered for ten minutes", async () => {
     const world = worldOf({ a: [picky] });
     expect((await answered(world, { body })).text).toContain("[DONE]");
-    expect({ upstreamCalls: world.upstreamCalls.length, upstream: world.permit.settlement?.upstream }).toEqual({
-      upstreamCalls: 2,
+    expect({ upstreamCallCount: world.upstreamCalls.length, upstream: world.permit.settlement?.upstream }).toEqual({
+      upstreamCallCount: 2,
       upstream: { success: 1 },
     });
     await answered(world, { body });
@@ -242,7 +242,7 @@ describe("an upstream that refuses the usage option", () => {
     expect(world.upstreamCalls).toHaveLength(4);
   });
 
-  it("is not remembered when the request itself was wrong: no client can switch off what others are billed by", async () => {
+  it("is not remembered if the request was wrong: no client turns off what bills others", async () => {
     const world = worldOf({ a: [status(400)] });
     for (let times = 0; times < 2; times += 1) expect((await answered(world, { body })).status).toBe(400);
     expect(world.upstreamCalls).toHaveLength(4);

@@ -1,5 +1,5 @@
 /** Images reach a model that does not see as descriptions, or as they came (docs/rules/boons.md#vision). */
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { BoonWorld, says } from "../../../test/harness/edge/pipeline/boon-world.ts";
 import { GUARD_POLICY } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
@@ -7,7 +7,7 @@ import { keyOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts"
 import { type Answer, hangs, refuses, status } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 
-vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const ON = { vision_enabled: true, vision_fallback_model: "eye" };
 const BLIND = { boons: ["vision"] };

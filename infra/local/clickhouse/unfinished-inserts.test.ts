@@ -39,7 +39,7 @@ async function rowsAfter(work: (engine: Engine) => Promise<void>): Promise<strin
   }
 }
 
-it("is forgotten: the insert that is sent again is accepted; rows that the table has are not accepted twice, merged or not", async () => {
+it("is forgotten so that its retry is accepted; finished inserts stay deduplicated", async () => {
   await rowsAfter(async (engine) => {
     for (const token of ["a", "b", "c"]) await insert(engine, token);
     await engine.run({ ...statement, sql: "OPTIMIZE TABLE t FINAL" });

@@ -71,8 +71,6 @@ export interface Child {
   kill(): void;
 }
 
-const READY_MS = 60_000;
-
 /** The shell is replaced by the program, so that no process is added. */
 const WITH_UMASK = ["/bin/sh", "-c", 'umask 077; exec "$@"', "sh"];
 
@@ -101,7 +99,7 @@ function signal(target: number, name: NodeJS.Signals): void {
 }
 
 /** Starts a child. Rejects when the program cannot be started at all. */
-export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_MS): Promise<Child> {
+export async function startChild(spec: ChildSpec, guard: Guard, readyMs = 300_000): Promise<Child> {
   const [command = "", ...args] = spec.privateFiles
     ? [...WITH_UMASK, spec.command, ...spec.args]
     : [spec.command, ...spec.args];

@@ -46,7 +46,7 @@ describe("draining", () => {
     expect(new Set(asked)).toEqual(new Set(["/internal/stats Bearer token"]));
   });
 
-  it("cuts off the remaining clients when the time is over, and waits until their requests are settled", async () => {
+  it("cuts off clients at the time limit, then waits until their requests are settled", async () => {
     answers = [{ in_flight: 1, queued: 0 }];
     const askedBeforeCut = await drain(1_000);
     expect(askedBeforeCut).toBeGreaterThan(0);

@@ -48,7 +48,7 @@ const refused: Check = { answer: "silent", tookMs: 0 };
 const answered: Check = { answer: "answered", tookMs: 3 };
 const more: readonly Check[] = Array.from({ length: 5 }, () => answered);
 
-it("takes a process for hung after the number of unanswered checks in a row, and reports for how long", async () => {
+it("reports a process as hung, with the time, after enough unanswered checks in a row", async () => {
   expect(await play([answered, silent, silent, silent, silent, ...more])).toMatchObject({ silentMs: 26_000, made: 5 });
   expect(await play([refused, refused, refused, refused, ...more])).toMatchObject({ silentMs: 6_000, made: 4 });
 });

@@ -66,7 +66,7 @@ async function serving(policy: LivenessPolicy): Promise<{ part: Supervised; port
   return { part, port: () => port, log };
 }
 
-it("ends a process that is alive and answers nothing, and starts it anew", async () => {
+it("ends a process that is alive and answers nothing, and restarts it", async () => {
   const { part, log } = await serving({ graceMs: 0, everyMs: 50, answerWithinMs: 500, checks: 4 });
   const pid = part.pid as number;
   process.kill(pid, "SIGSTOP");

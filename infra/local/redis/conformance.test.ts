@@ -142,7 +142,7 @@ function conformance(start: () => Promise<Subject>): void {
     const left = await run("PTTL", "x");
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThanOrEqual(50_000);
-    expect([await run("TTL", "none"), await run("PTTL", "none")]).toEqual([-2, -2]);
+    expect({ ttl: await run("TTL", "none"), pttl: await run("PTTL", "none") }).toEqual({ ttl: -2, pttl: -2 });
     const prolongedMs = Date.now();
     expect(await run("PEXPIRE", "x", 90_000)).toBe(1);
     await expectTtl("x", 90, prolongedMs);
@@ -168,24 +168,30 @@ function conformance(start: () => Promise<Subject>): void {
     await run("DEL", "s");
     expect(await run("SADD", "s", "a", "b", "a")).toBe(2);
     expect(((await run("SMEMBERS", "s")) as string[]).toSorted()).toEqual(["a", "b"]);
-    expect([await run("SISMEMBER", "s", "a"), await run("SISMEMBER", "s", "z")]).toEqual([1, 0]);
+    expect({ member: await run("SISMEMBER", "s", "a"), other: await run("SISMEMBER", "s", "z") }).toEqual({
+      member: 1,
+      other: 0,
+    });
     const setMs = Date.now();
     expect(await run("EXPIRE", "s", 100)).toBe(1);
     expect(await run("SREM", "s", "a", "z")).toBe(1);
     await expectTtl("s", 100, setMs);
     expect(await run("SREM", "s", "b")).toBe(1);
-    expect([await run("EXISTS", "s"), await run("SMEMBERS", "s")]).toEqual([0, []]);
+    expect({ exists: await run("EXISTS", "s"), members: await run("SMEMBERS", "s") }).toEqual({
+      exists: 0,
+      members: [],
+    });
   });
 
   it("keeps hashes", async () => {
     await run("DEL", "h");
     expect(await run("HSET", "h", "a", "1", "b", "2")).toBe(2);
     expect(await run("HSET", "h", "a", "3", "c", "4")).toBe(1);
-    expect([await run("HGET", "h", "a"), await run("HGET", "h", "z"), await run("HGET", "none", "a")]).toEqual([
-      "3",
-      null,
-      null,
-    ]);
+    expect({
+      field: await run("HGET", "h", "a"),
+      absentField: await run("HGET", "h", "z"),
+      absentHash: await run("HGET", "none", "a"),
+    }).toEqual({ field: "3", absentField: null, absentHash: null });
     expect(await run("HGETALL", "h")).toEqual(["a", "3", "b", "2", "c", "4"]);
     expect(await run("HGETALL", "none")).toEqual([]);
     expect(await run("HSET", "h", "a")).toBe("ERR wrong number of arguments for 'hset' command");

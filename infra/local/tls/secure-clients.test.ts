@@ -117,7 +117,7 @@ for (const [how, leave] of [
   });
 }
 
-it("breaks the client's connection off, instead of ending it, when the inner one breaks in the middle", async () => {
+it("resets the client's connection when the inner one breaks in the middle", async () => {
   const { connect } = await setUp();
   const { client, inner } = await connect();
   const answer = collect(client);
@@ -128,7 +128,7 @@ it("breaks the client's connection off, instead of ending it, when the inner one
   expect((await broken).code).toBe("ECONNRESET");
 });
 
-it("gives a new certificate to new connections, and an open one goes on", async () => {
+it("gives a new certificate to new connections, and keeps an open one", async () => {
   const { connect, served, write } = await setUp();
   const old = await connect();
   const answer = collect(old.client);

@@ -136,7 +136,7 @@ describe("a change of the files", () => {
     expect(served.now.host).toBe("localhost");
   });
 
-  it("leaves the certificate from before while only half of it is there, and says so once, without the key", async () => {
+  it("keeps the old certificate while half of it is there, and reports it once without the key", async () => {
     write(first);
     const { served, events } = await opened();
     write({ cert: second.cert });
@@ -219,7 +219,7 @@ describe("a change of the files", () => {
   });
 });
 
-it("reports once a day that a certificate ends within two weeks, or has ended, and serves it all the same", async () => {
+it("reports daily that a certificate has expired or will within two weeks, and still serves it", async () => {
   const clock = { nowMs: Date.now() };
   write(await makeCertificate([], new Date(clock.nowMs + 15 * DAY_MS)));
   const { served, events } = await opened(clock);

@@ -123,7 +123,7 @@ describe("several processes", () => {
   };
   const rpc = 'address = "unix:objects.sock", http = (capnpConnectHost = "objects")';
 
-  it("have their objects in one process, which is called over a socket that only their owner can use, and serves no cell", () => {
+  it("keep their objects in one process that serves no cell, behind a socket for its owner only", () => {
     const config = workerdConfig({ ...options, role: "objects" });
     expect(config).toContain(`(name = "objects", ${rpc}, service = (name = "gateway", entrypoint = "Objects"))`);
     expect(config).toContain('durableObjectStorage = (localDisk = "objects")');

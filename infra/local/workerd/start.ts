@@ -33,6 +33,8 @@ export interface WorkerdOptions {
   /** The cluster that the runtime joins; null: none. */
   readonly cluster: (RuntimeCluster & Pick<ClusterConfig, "credentials">) | null;
   readonly guard: Guard;
+  /** How long a process may take until it is ready. */
+  readonly startTimeoutMs: number;
   readonly log: (line: string) => void;
 }
 
@@ -108,6 +110,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
         log: options.log,
       },
       options.guard,
+      options.startTimeoutMs,
     );
     await child.ready;
     const cellPorts = moreCells.map((cell) => [cell, ports.get(cellSocket(cell)) ?? 0] as const);

@@ -94,8 +94,10 @@ const counted = <Class extends new (state: DurableObjectState, env: never) => ob
 
 const [CountedCell, CountedLedger, CountedBudget] = [counted(Cell), counted(Ledger), counted(TenantBudget)];
 
+/** @exported The Workers runtime finds them by name. */
 export { CountedBudget as TenantBudget, CountedCell as Cell, CountedLedger as Ledger };
 
+/** @exported The Workers runtime calls it. */
 export default {
   fetch: (request: Request, env: never, context: ExecutionContext): Response | Promise<Response> => {
     const { pathname } = new URL(request.url);

@@ -25,7 +25,7 @@ describe("a stream", () => {
     }
   });
 
-  test("shows what each gap gained or lost on its way, and its first byte once, wherever it was split", () => {
+  test("shows the time each gap gained or lost, and its first byte once, wherever it is split", () => {
     const text = [0, 20, 40].map((ms) => event(1000 + ms)).join("");
     for (let at = 1; at < text.length; at += 1) {
       const times = none();

@@ -7,7 +7,7 @@ const node = (id: number, functionName: string, children: readonly number[] = []
   children,
 });
 
-test("a function's own time is that of its samples, and its total time includes its callees, once when it calls itself", () => {
+test("self time comes from own samples; total time includes callees and counts recursion once", () => {
   const profile: CpuProfile = {
     // (root) calls a; a calls b and itself; the inner a calls b
     nodes: [node(1, "(root)", [2]), node(2, "a", [3, 4]), node(3, "b"), node(4, "a", [5]), node(5, "b")],

@@ -1,6 +1,6 @@
 /**
  * Three instances by compose.yaml and compose.cluster.yaml, started by the commands of docs/containers.md on a fresh machine
- * (`npm run test:compose`): they serve, one is killed under load, and all keep their data.
+ * (`npm run test:area -- containers`): they serve, one is killed under load, and all keep their data.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -70,7 +70,11 @@ async function streams(minted: Minted, names = NAMES): Promise<readonly string[]
   const ids: string[] = [];
   for (const name of names) {
     const answer = await through(name).chat(minted, { stream: true });
-    expect([name, answer.status, (await answer.text()).trimEnd().endsWith("[DONE]")]).toEqual([name, 200, true]);
+    expect({ name, status: answer.status, isComplete: (await answer.text()).trimEnd().endsWith("[DONE]") }).toEqual({
+      name,
+      status: 200,
+      isComplete: true,
+    });
     ids.push(answer.headers.get("x-gateway-request-id") ?? "");
   }
   return ids;
@@ -145,7 +149,7 @@ describe("three instances by compose", () => {
     expect(await ask("query?query=gateway_cell_up")).toMatch(/"job":"gateway".*"1"\]/);
   });
 
-  it.each(["owner", "another"] as const)("go on when %s is killed under a hundred streams", async (who) => {
+  it.each(["owner", "another"] as const)("continue when %s is killed under a hundred streams", async (who) => {
     const first = owner();
     const name = who === "owner" ? first : (NAMES.find((each) => each !== first) as InstanceName);
     const instances = NAMES.map((each) => ({

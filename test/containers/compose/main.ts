@@ -1,5 +1,5 @@
 /**
- * `npm run test:compose [-- --where-possible] [arguments of vitest]`: three instances by compose on a fresh Debian machine, by the
+ * The second step of the area `containers`, with `[--where-possible] [arguments of vitest]`: three instances by compose on a fresh Debian machine, by the
  * commands of docs/containers.md. The machine is a folder with mounts, processes and a network of its own, which end with this
  * command; images that only a registry has are replaced (stand-ins.yaml). With `--where-possible` a machine that cannot do this is
  * no failure but a line that says why.

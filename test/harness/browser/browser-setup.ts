@@ -17,7 +17,7 @@ declare module "vitest" {
 /** The provider's part in the console's addresses, and its name. */
 export const PROVIDER = { id: "corp", name: "Corp" } as const;
 
-/** Starts everything; returns the function that ends it. */
+/** Starts everything; returns the function that ends it. @exported Vitest calls it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const browser = await launchChromium();
   const provider = await startSignInProvider();

@@ -5,11 +5,13 @@
 import type { Bindings } from "../../../edge/env.ts";
 import worker from "../../../edge/worker.ts";
 
+/** @exported The Workers runtime finds them by name. */
 export { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
 
 /** The header with the version that the platform has chosen. */
 const CHOSEN = "x-test-version";
 
+/** @exported The Workers runtime calls it. */
 export default {
   async fetch(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
     const id = request.headers.get(CHOSEN);

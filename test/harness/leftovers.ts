@@ -1,0 +1,78 @@
+/**
+ * What a test leaves in the process that it shares with other test files: globals that it replaced, and intervals. A real
+ * `setTimeout` is not judged, because whether it is over depends on how fast the machine is. Fake timers that are pending
+ * are not judged either: they end with their clock.
+ */
+import { vi } from "vitest";
+
+const WATCHED: Readonly<Record<string, object>> = {
+  globalThis,
+  Date,
+  Math,
+  console,
+  crypto,
+  performance,
+  "process.env": process.env,
+};
+
+/** Packages add such names when they are loaded, and Hono's server replaces two classes for good when it is first used. */
+const OF_PACKAGES = /^(__.*|Request|Response)$/;
+
+// Node replaces the getters of some globals by their values when they are first read
+for (const name of Object.getOwnPropertyNames(globalThis)) Reflect.get(globalThis, name);
+
+/** Intervals of tests. vitest took its `setInterval` earlier, and Node's own modules take theirs elsewhere. */
+const intervals = new Map<NodeJS.Timeout, string>();
+const startInterval = globalThis.setInterval;
+globalThis.setInterval = Object.assign((...given: Parameters<typeof startInterval>) => {
+  const interval = startInterval(...given);
+  intervals.set(interval, `setInterval of ${given[1]} ms`);
+  return interval;
+}, startInterval);
+
+function runningIntervals(): Map<NodeJS.Timeout, string> {
+  for (const interval of intervals.keys())
+    if ((interval as unknown as { _destroyed: boolean })._destroyed) intervals.delete(interval);
+  return new Map(intervals);
+}
+
+type Properties = Readonly<Record<string, PropertyDescriptor>>;
+
+/** What is there before a test. */
+export interface Found {
+  readonly properties: Readonly<Record<string, Properties>>;
+  readonly intervals: ReadonlyMap<NodeJS.Timeout, string>;
+}
+
+export function lookAround(): Found {
+  const properties = Object.entries(WATCHED).map(([name, object]) => [name, Object.getOwnPropertyDescriptors(object)]);
+  return { properties: Object.fromEntries(properties) as Found["properties"], intervals: runningIntervals() };
+}
+
+const sameProperty = (one: PropertyDescriptor | undefined, other: PropertyDescriptor | undefined): boolean =>
+  one !== undefined && other !== undefined && one.get === other.get && Object.is(one.value, other.value);
+
+/** Undoes what `vi` has done since `before`, then also the rest, and names that: what a test should have undone. */
+export function cleanUp(before: Found): string[] {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
+  const after = lookAround();
+  const left: string[] = [];
+  for (const [name, object] of Object.entries(WATCHED)) {
+    const [old, now] = [before.properties[name] ?? {}, after.properties[name] ?? {}];
+    for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
+      if (OF_PACKAGES.test(key) || sameProperty(old[key], now[key])) continue;
+      left.push(`${name}.${key}`);
+      if (old[key] === undefined) Reflect.deleteProperty(object, key);
+      else Object.defineProperty(object, key, old[key]);
+    }
+  }
+  for (const [interval, description] of after.intervals) {
+    if (before.intervals.has(interval)) continue;
+    left.push(description);
+    clearInterval(interval);
+  }
+  return left;
+}

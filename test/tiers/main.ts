@@ -1,0 +1,58 @@
+/**
+ * Runs the tests of a tier: `npm test`, `npm run check` (which is `.ci/run`), `npm run test:release`; or of one area:
+ * `npm run test:area -- NAME [arguments of its tool]`. `npm test -- FILE...` runs these files alone. Prints the output of a
+ * step when it has ended, and at the end what each step and the slowest files took. Exit code 1 when a step failed: those that
+ * run end, and no further one starts.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { installPrograms } from "./programs.ts";
+import { runPhases } from "./run-phases.ts";
+import { AREAS, type Phase, TIERS } from "./steps.ts";
+import { readReports, summary } from "./summary.ts";
+
+process.exitCode = await main(process.argv.slice(2));
+// the launcher's channel would keep this process
+if (process.connected) process.disconnect();
+
+async function main([name = "", ...args]: readonly string[]): Promise<number> {
+  if (name === "area") return await area(args);
+  const phases = TIERS[name];
+  if (phases === undefined) return misused(`there is no tier "${name}": ${Object.keys(TIERS).join(", ")}`);
+  if (args.length > 0)
+    return await run([[[{ name: "files", run: ["vitest", "run", ...projectsOf(phases), ...args] }]]]);
+  return await run(phases);
+}
+
+/** The first step of an area takes the arguments, of which its tool knows what they mean. */
+async function area([name = "", ...args]: readonly string[]): Promise<number> {
+  const [first, ...rest] = AREAS[name] ?? [];
+  if (first === undefined) return misused(`there is no area "${name}": ${Object.keys(AREAS).join(", ")}`);
+  const given = { ...first, run: [...first.run, ...args] };
+  return await run([[args.length > 0 ? [given] : [given, ...rest]]]);
+}
+
+function projectsOf(phases: readonly Phase[]): readonly string[] {
+  const words = phases.flat(2).flatMap((step) => step.run);
+  return words.flatMap((word, at) => (word === "--project" ? [word, words[at + 1] ?? ""] : []));
+}
+
+async function run(phases: readonly Phase[]): Promise<number> {
+  const missing = installPrograms([...new Set(phases.flat(2).flatMap((step) => step.needs ?? []))]);
+  if (missing !== null) return misused(`programs are missing, and only root can install them here: ${missing}`);
+  const folder = mkdtempSync(join(tmpdir(), "gateway-tier-"));
+  try {
+    const report = join(folder, "report");
+    const steps = await runPhases(phases, folder, { TEST_REPORT: report });
+    process.stdout.write(`\n${summary(steps, readReports(report))}\n`);
+    return steps.every(({ code }) => code === 0) ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function misused(why: string): number {
+  process.stderr.write(`${why}\n`);
+  return 2;
+}

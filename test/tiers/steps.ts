@@ -1,0 +1,97 @@
+/**
+ * Every step of the three tiers, and which tier runs it when. A tier is a list of phases; the lanes of a phase run at the same
+ * time, so that what computes runs beside what waits; the steps of a lane run one after another.
+ */
+
+/** A program that a step needs and that no npm package has. */
+export type Program = "chromium" | "cc" | "prometheus" | "caddy" | "nginx";
+
+export interface Step {
+  readonly name: string;
+  /** What infra/launch.mjs runs: a script or tool, and its arguments. Or npm, and its arguments. */
+  readonly run: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly needs?: readonly Program[];
+}
+
+export type Lane = readonly Step[];
+export type Phase = readonly Lane[];
+
+const vitest = (name: string, projects: readonly string[], more: Omit<Partial<Step>, "name" | "run"> = {}): Step => ({
+  name,
+  run: ["vitest", "run", ...projects.flatMap((project) => ["--project", project])],
+  ...more,
+});
+
+/** A project whose tests are split over the tiers by their tags (vitest.config.ts). */
+const tagged = (tier: "test" | "check" | "release", name: string, projects: readonly string[]): Step =>
+  vitest(name, projects, { env: { TEST_TIER: tier, TEST_WORKERS: tier === "check" ? "2" : "1" } });
+
+const only = (...steps: readonly Step[]): Phase => [steps];
+
+const WHERE_POSSIBLE = "--where-possible";
+const BROWSER = { needs: ["chromium"] } as const;
+
+const cluster = vitest("cluster", ["cluster"], { needs: ["cc"] });
+const slurm: Step = { name: "slurm", run: ["test/slurm/main.ts", WHERE_POSSIBLE] };
+const fronts = vitest("fronts", ["fronts"], { needs: ["caddy", "nginx"] });
+const containers: Step = { name: "containers", run: ["test/containers/main.ts", WHERE_POSSIBLE] };
+const compose: Step = { name: "compose", run: ["test/containers/compose/main.ts", WHERE_POSSIBLE] };
+const upgrades = vitest("upgrades", ["upgrades"]);
+const browser = vitest("browser", ["browser"], BROWSER);
+const database = vitest("database", ["postgres", "neon"]);
+const properties = vitest("properties", ["properties"]);
+const saturation = vitest("saturation", ["saturation"]);
+const soak = (minutes: number): Step => ({ name: "soak", run: ["test/soak/main.ts", "--minutes", `${minutes}`] });
+const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts", WHERE_POSSIBLE] };
+const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check", WHERE_POSSIBLE] };
+const long: Phase = [
+  [tagged("release", "long: units", ["unit", "objects"])],
+  [tagged("release", "long: specification, faults", ["spec", "faults"])],
+];
+
+const TEST: readonly Phase[] = [
+  [[tagged("test", "units", ["unit", "objects"])], [tagged("test", "specification, faults", ["spec", "faults"])]],
+];
+
+const CHECK: readonly Phase[] = [
+  ...TEST,
+  [
+    [
+      { name: "format", run: ["biome", "check", "."] },
+      { name: "lint", run: ["npm", "run", "--silent", "lint"] },
+      { name: "types", run: ["infra/types.ts"] },
+      { name: "build", run: ["infra/bundle.ts"] },
+      { name: "deploy:check", run: ["npm", "run", "--silent", "deploy:check"] },
+      tagged("check", "units, rest", ["unit", "objects"]),
+    ],
+    [tagged("check", "specification, faults, rest", ["spec", "faults"]), database],
+  ],
+  only(vitest("browser, main walks", ["browser"], { ...BROWSER, env: { TEST_TIER: "check" } })),
+];
+
+const RELEASE: readonly Phase[] = [
+  long,
+  [[properties], [upgrades, fronts, workflows, chart]],
+  only(browser),
+  only(cluster),
+  only(slurm),
+  only(containers, compose),
+  only(saturation),
+  only(soak(10)),
+];
+
+export const TIERS: Readonly<Record<string, readonly Phase[]>> = { test: TEST, check: CHECK, release: RELEASE };
+
+/** What `npm run test:area -- NAME` runs; the first steps take further arguments. */
+export const AREAS: Readonly<Record<string, readonly Step[]>> = {
+  cluster: [cluster],
+  slurm: [slurm],
+  fronts: [fronts],
+  containers: [containers, compose],
+  upgrades: [upgrades],
+  browser: [browser],
+  database: [database],
+  soak: [soak(10)],
+  properties: [properties],
+};
