@@ -7,7 +7,7 @@ import { BudgetSimulation, limitsWith } from "../../../test/harness/edge/budget/
 import type { PendingCall } from "../../../test/harness/edge/budget/simulation-parts.ts";
 import {
   applyStep,
-  drain,
+  drainBudgets,
   REQUEST_STEPS,
   type SimulationOptions,
 } from "../../../test/harness/edge/budget/simulation-steps.ts";
@@ -49,7 +49,7 @@ describe("lease requests of several pools", () => {
         const world = new BudgetSimulation(count);
         const pools = poolsWith(given);
         for (const each of sequence) applyStep(world, pools[each.pool] ?? pools[0], each, ORDERLY);
-        drain(world);
+        drainBudgets(world);
         const kinds = [...world.verdicts.values()].map(({ kind }) => kind);
         expect(kinds.filter((kind) => kind !== "ok" && kind !== "refused")).toEqual([]);
       }),
@@ -86,7 +86,7 @@ describe("lease requests of several pools", () => {
           if (each.do === "deliver" && call !== undefined && waits) heard.push(call);
           for (const sent of world.calls) past.add(sent);
         }
-        drain(world);
+        drainBudgets(world);
         for (const call of past) again(call);
         restart();
         for (const call of past) again(call);

@@ -116,7 +116,7 @@ function servedAfter(
 ): readonly { readonly weight: number; readonly served: number }[] {
   const { slots, modelCap } = PLACES[place];
   const scheduler = createScheduler({ algorithm, maxInFlight: slots });
-  const parties = weights.map((weight, at) => ({ ...PARTIES[as](`p${at}`, weight), weight, served: 0 }));
+  const parties = weights.map((weight) => ({ weight, served: 0 }));
   const known: { readonly at: number; readonly cost: number; readonly elsewhere: boolean }[] = [];
   const waiting: string[] = [];
   const running: string[] = [];
@@ -130,7 +130,7 @@ function servedAfter(
     }
   };
   const arrive = (at: number, costTokens: number, elsewhere = false): void => {
-    const { tenant = { id: "", weight: 0 }, group = { name: "", weight: 0 } } = parties[at] ?? {};
+    const { tenant, group } = PARTIES[as](`p${at}`, weights[at] ?? 100);
     const requestId = String(known.push({ at, cost: costTokens, elsewhere }) - 1);
     waiting.push(requestId);
     const model = { name: `elsewhere: ${elsewhere}`, admissionWeight: 100, maxInFlight: elsewhere ? null : modelCap };

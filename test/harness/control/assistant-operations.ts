@@ -1,7 +1,7 @@
 /** Parts of the assistant's tests: a document, and what it makes. */
 import { type AssistantOperation, operationsOf, type ReachableRoute } from "../../../control/assistant/operations.ts";
 
-export const ROUTES: readonly ReachableRoute[] = [
+export const ASSISTANT_ROUTES: readonly ReachableRoute[] = [
   { method: "GET", path: "/tenants" },
   { method: "GET", path: "/tenants/{id}" },
   { method: "GET", path: "/models/health" },
@@ -72,4 +72,4 @@ const DOCUMENT = {
   },
 };
 
-export const OPERATIONS: readonly AssistantOperation[] = operationsOf(DOCUMENT, ROUTES);
+export const OPERATIONS: readonly AssistantOperation[] = operationsOf(DOCUMENT, ASSISTANT_ROUTES);

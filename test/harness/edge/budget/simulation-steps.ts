@@ -134,7 +134,7 @@ export function passedCap(world: BudgetSimulation, limits: BudgetLimits): string
  * Every request that lost contact comes back, all requests end, and everything is reported. Throws when a request waits for
  * ever.
  */
-export function drain(world: BudgetSimulation): void {
+export function drainBudgets(world: BudgetSimulation): void {
   world.calm(30_000);
   for (const adrift of world.adrift.values()) world.comeBack(adrift);
   for (const cell of world.cells) {
