@@ -15,6 +15,7 @@ interface LoopRequest {
   readonly group?: string;
   readonly model?: string;
   readonly admissionWeight?: number;
+  readonly modelCap?: number;
   readonly costTokens?: number;
   /** What it uses; by default its estimate. */
   readonly actualTokens?: number;
@@ -59,12 +60,12 @@ class LoopCell {
     this.#made += 1;
     const requestId = `r${this.#made}`;
     this.#open.set(requestId, { request, again, granted: false });
-    const { tenant, group = "g", model = "m", admissionWeight = 100, costTokens = 100 } = request;
+    const { tenant, group = "g", model = "m", admissionWeight = 100, modelCap = null, costTokens = 100 } = request;
     const arrival = {
       requestId,
       tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
       group: { name: group, weight: 100 },
-      model: { name: model, admissionWeight, maxInFlight: null },
+      model: { name: model, admissionWeight, maxInFlight: modelCap },
       costTokens,
     };
     if (request.cancelledMs !== undefined) this.after(request.cancelledMs, () => this.#cancel(requestId));
@@ -229,6 +230,11 @@ describe("slot caps (hierarchical)", () => {
 
   it("for light requests are not those of a heavy one that waits or runs", () => {
     const granted = shares((cell) => cell.loops(1, { tenant: "a", ...HEAVY }));
+    expectEven(granted, 8);
+  });
+
+  it("for light requests are not those of a heavy model that is full", () => {
+    const granted = shares((cell) => cell.loops(30, { tenant: "a", ...HEAVY, modelCap: 1 }));
     expectEven(granted, 8);
   });
 

@@ -120,6 +120,28 @@ describe("required behaviour (docs/rules/fairshare.md#required-behaviour)", () =
     },
   );
 
+  it.each(["weighted", "hierarchical"] as const)(
+    "grants a tenant's earliest admissible request first (%s)",
+    (algorithm) => {
+      const scheduler = createScheduler({ algorithm, maxInFlight: 10 });
+      const ask = (tenant: string, model: string): string => {
+        const asked = arrival(tenant, { model, modelCap: 1 });
+        scheduler.apply({ type: "arrive", arrival: asked }, 0);
+        return asked.requestId;
+      };
+      const release = (requestId: string) => scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0);
+      const [, holdsB = "", holdsC = ""] = ["a", "b", "c"].map((model) => ask("holder", model));
+      const [, runs = "", earlier, later] = ["a", "b", "b", "c"].map((model) => ask("t", model));
+      // It has been served at b and not at c, so its score there is higher.
+      release(holdsB);
+      scheduler.apply({ type: "hold", on: true }, 0);
+      release(runs);
+      release(holdsC);
+      const granted = scheduler.apply({ type: "hold", on: false }, 0).map(({ requestId }) => requestId);
+      expect(granted).toEqual([earlier, later]);
+    },
+  );
+
   it.each(["weighted", "hierarchical"] as const)("slots of an idle partner are used by others (%s)", (algorithm) => {
     const scheduler = createScheduler({ algorithm, maxInFlight: 8 });
     scheduler.apply({ type: "arrive", arrival: arrival("b", { group: "b" }) }, 0);
