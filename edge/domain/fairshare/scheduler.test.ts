@@ -86,6 +86,17 @@ describe("required behaviour (docs/rules/fairshare.md#required-behaviour)", () =
     expect(count(order, "heavy")).toBeGreaterThanOrEqual(2 * count(order, "light"));
   });
 
+  it("counts a group without waiting requests as long as it holds slots", () => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
+    for (const arrived of many(4, () => arrival("a", { group: "A", groupWeight: 400 })))
+      scheduler.apply({ type: "arrive", arrival: arrived }, 0);
+    const b = many(9, () => arrival("b", { group: "B", groupWeight: 300 }));
+    const c = many(9, () => arrival("c", { group: "C", groupWeight: 100, cost: 1 }));
+    // 8 slots by 400, 300 and 100 are 4, 3 and 1, although the last one's requests are cheap.
+    const order = grantOrder(scheduler, [...b, ...c], 4);
+    expect({ b: count(order, "b"), c: count(order, "c") }).toEqual({ b: 3, c: 1 });
+  });
+
   it("groups 500:50: the light one gets the first slot that frees when the heavy one holds all 8", () => {
     const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
     const heavy = many(20, () => arrival("heavy", { group: "a", groupWeight: 500 }));
