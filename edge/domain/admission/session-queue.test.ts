@@ -144,6 +144,19 @@ describe("what a session has to send", () => {
 });
 
 describe("a session that is over", () => {
+  it("answers requests that wait for a decision with null", async () => {
+    const queue = new SessionQueue();
+    const { answer, decision, lost } = queue.request(askOf("one"));
+    queue.take();
+    queue.applyAnswer({ ...SILENCE, decided: [["one", { verdict: "waiting" }]] });
+    queue.close();
+    expect({ answer: await answer, decision: await decision, lost: await lost }).toEqual({
+      answer: { verdict: "waiting" },
+      decision: null,
+      lost: undefined,
+    });
+  });
+
   it("notifies waiting and running requests, and hands its rows back until they are safe", async () => {
     const queue = withGranted("ended");
     const running = queue.request(askOf("running"));

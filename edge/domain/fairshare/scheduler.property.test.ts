@@ -312,6 +312,25 @@ describe("credit", () => {
     expectTurns(["s1", "s2", "s3", "p1", "p2"]);
   });
 
+  it.each(ALGORITHMS)("is no debt at a full model for what was served elsewhere (%s)", (algorithm) => {
+    const scheduler = createScheduler({ algorithm, maxInFlight: 200 });
+    const take = (who: string, model: string, cap: number | null, at: number) => {
+      const arrival = arrivalOf(`${who}/${model}/${at}`, spec(who, 100, who), model, cap, 100);
+      return scheduler.apply({ type: "arrive", arrival }, 0);
+    };
+    const release = (requestId: string) => scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0);
+    for (let at = 0; at < 60; at += 1) take("waits", "scarce", 1, at);
+    for (let at = 0; at < 100; at += 1)
+      for (const { requestId } of take("busy", "plenty", null, at)) release(requestId);
+    for (let at = 0; at < 60; at += 1) take("busy", "scarce", 1, at);
+    let running = "waits/scarce/0";
+    const granted = Array.from({ length: 40 }, () => {
+      running = release(running)[0]?.requestId ?? "";
+      return running.split("/")[0];
+    });
+    expect(Math.abs(granted.filter((who) => who === "busy").length - 20)).toBeLessThanOrEqual(2);
+  });
+
   it("starves no tenant: with weight w of W, a request waits at most W / w grants and a round", () => {
     const weights = [1, 10, 100, 1000];
     const total = weights.reduce((sum, weight) => sum + weight, 0);
