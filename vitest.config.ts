@@ -53,6 +53,8 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.c
 /** Test files at a time, in each of the two lanes that share two cores (test/tiers/steps.ts); each process may take a gigabyte. */
 const WORKERS = 3;
 
+const CLEAN_UP = "./test/harness/leave-nothing.ts";
+
 /** These bound only what never comes, also beside other work (test/harness/wait-for.ts). */
 const polls = { poll: { timeout: 150_000 } };
 const HUNG_MS = 300_000;
@@ -63,7 +65,7 @@ function inTier(patterns: readonly string[]): string[] {
   const text = (file: string): string => readFileSync(join(import.meta.dirname, file), "utf8");
   if (TIER === "test") return files.filter((file) => !/@module-tag (check|long)/.test(text(file)));
   if (TIER === "check")
-    return files.filter((file) => /tags: \[[^\]]*"(check|processes)"|@module-tag (check|processes)/.test(text(file)));
+    return files.filter((file) => /mainRows\(|tags: \[[^\]]*"(check|processes)"|@module-tag (check|processes)/.test(text(file)));
   if (TIER === "release") return files.filter((file) => /tags: \[[^\]]*"long"|@module-tag long/.test(text(file)));
   return files;
 }
@@ -159,7 +161,7 @@ export default defineConfig({
           ...ofTier,
           name: "unit",
           include: inTier(UNIT),
-          setupFiles: ["./test/harness/leave-nothing.ts"],
+          setupFiles: [CLEAN_UP],
           isolate: false,
         },
       },
@@ -270,7 +272,15 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
-      { test: { ...node, name: "properties", include: SIZED_PROPERTIES, env: { PROPERTY_RUNS: "full" } } },
+      {
+        test: {
+          ...node,
+          name: "properties",
+          include: SIZED_PROPERTIES,
+          setupFiles: [CLEAN_UP],
+          env: { PROPERTY_RUNS: "full" },
+        },
+      },
       {
         test: {
           ...node,

@@ -102,7 +102,9 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
       warnsOfPlaintext: true,
     });
   };
-  it("creates its database, serves while all other stores are down and stops cleanly on SIGTERM", async () => {
+  it("creates its database, serves while all other stores are down and stops cleanly on SIGTERM", {
+    tags: ["check"],
+  }, async () => {
     await servesUntil("SIGTERM");
   });
   it("serves while all other stores are down and stops cleanly on SIGINT", { tags: ["long"] }, async () => {
@@ -130,7 +132,7 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     });
     await new Promise((resolve) => other.close(resolve));
   };
-  it("names a port of the API that another process has", async () => {
+  it("names a port of the API that another process has", { tags: ["check"] }, async () => {
     await namesTheTakenPort("GATEWAY_ADMIN_LISTEN");
   });
   it("names a port of the metrics that another process has", { tags: ["long"] }, async () => {

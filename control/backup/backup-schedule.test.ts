@@ -273,7 +273,9 @@ it("records a backup under its own place, even if another service declares anoth
   expect(await scheduled().run()).toEqual({ backups: 0, removed: 0 });
 });
 
-it("removes only its own backups from a place shared with another gateway and a copy", async () => {
+it("removes only its own backups from a place shared with another gateway and a copy", {
+  tags: ["check"],
+}, async () => {
   const second = await startControl({ now: () => new Date(nowMs) });
   const exported = backupName(new Date(0));
   const whose = (name: string): string => gatewayOf(name) ?? "nobody";

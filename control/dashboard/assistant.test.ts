@@ -69,7 +69,9 @@ describe("a question", () => {
     expect(attention.filter(({ kind }) => kind === "key_expires")).toEqual([]);
   });
 
-  it("gets the start of a read that is too long, and the model is told how to ask for less", async () => {
+  it("gets the start of a read that is too long, and the model is told how to ask for less", {
+    tags: ["check"],
+  }, async () => {
     const { db } = testing.control.connection;
     await db.execute(sql`INSERT INTO models SELECT (jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(),
       'model_name', 'brain-' || n, 'description', repeat('😀', 1000)))).* FROM models m, generate_series(1, 1000) n

@@ -89,6 +89,7 @@ const PATHS = ["version", "about", "usage", "overview/attention", "models", "fai
 
 it.each(PATHS)(
   "takes any JSON for what it is where a gateway answers /%s",
+  { tags: ["check"], timeout: 120_000 },
   async (path) => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) =>
@@ -97,7 +98,6 @@ it.each(PATHS)(
       { numRuns: 15 },
     );
   },
-  120_000,
 );
 
 const WRONG: readonly (readonly [string, Answer])[] = [

@@ -7,6 +7,7 @@ import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
 import type { SinkAnswer } from "../../test/harness/http-sink.ts";
+import { mainRows } from "../../test/harness/main-rows.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
 
 const REFUSED = { status: 401 };
@@ -28,7 +29,7 @@ async function detail(model: Model): Promise<ModelHealthDetail> {
 }
 
 describe("an upstream that hangs", () => {
-  it.each([
+  mainRows(1)([
     ["chat", "/completions", 3],
     ["image", "/models", 3],
   ])("makes its %s model unhealthy, after three attempts", async (model_type, path, calls) => {

@@ -332,7 +332,7 @@ describe("an unbilled call", () => {
     });
   });
 
-  it("is sent once, and has a time limit that covers its answer", async () => {
+  it("is sent once, and has a time limit that covers its answer", { tags: ["check"] }, async () => {
     const world = new SubCallWorld();
     expect(await ask(world, refuses)).toMatchObject({ code: "upstream_failed" });
     expect(world.upstreamCalls.length).toBe(1);

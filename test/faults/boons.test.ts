@@ -2,6 +2,7 @@
  * Each part that a boon, a guardrail or the auto router relies on is away, hangs or answers nonsense: the request goes
  * upstream as its client sent it, the client gets the model's answer, and headers and counters say what failed
  * (docs/rules/boons.md#order).
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** Every variable of a part that is built here reaches that part, and every embedded part can be replaced. */
+/**
+ * Every variable of a part that is built here reaches that part, and every embedded part can be replaced.
+ * @module-tag check
+ */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -12,6 +12,7 @@ import { stackEnv } from "../harness/global-setup.ts";
 import { type KillableStore, STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
 import { launchReady, processesOf } from "../harness/launched.ts";
 import { account, type Ended, isPromised, startLoad } from "../harness/ledger-load.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { type Postgres, startPostgres } from "../harness/postgres.ts";
 import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
@@ -62,7 +63,7 @@ describe("a part of the stack that is killed under load loses no row and doubles
     await startedAgain(stack.parts.get(part), pid);
   }
 
-  it.each([
+  mainRows(1)([
     ["analytics engine and bridge", async () => await kill("clickhouse")],
     ["control service", async () => await kill("control")],
     ["key-value store and bridge, emptied", async () => await keyStore.crash()],

@@ -2,6 +2,7 @@
  * Uploads that do not come (docs/rules/request-bodies.md#memory), on a stack of its own: a client that vanishes, falls
  * silent or sends without end takes no memory from other clients and holds nothing for good, with and without the
  * launcher's front.
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -1,6 +1,7 @@
 /**
  * The tenant of an MCP session is kept in the key-value store for a day; when the store is away, requests pass without
  * it (docs/rules/mcp.md#sessions).
+ * @module-tag check
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { storeKeys } from "../../shared/records.ts";

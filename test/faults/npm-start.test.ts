@@ -1,4 +1,7 @@
-/** `npm start` as a user types it: a signal to npm itself ends all processes, and no process is left behind. */
+/**
+ * `npm start` as a user types it: a signal to npm itself ends all processes, and no process is left behind.
+ * @module-tag check
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

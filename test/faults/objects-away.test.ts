@@ -2,6 +2,7 @@
  * Durable Objects that do not answer: a tenant's budget (docs/rules/budgets.md#unreachable) and the Cell
  * (docs/rules/admission.md#unavailable). Requests fail as configured, the fault is reported, nothing is lost, and the
  * object is used again as soon as it is back.
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 /**
  * Changes that a cell or the key-value store cannot take: the answer of the write says that it is pending, and the
  * outbox tries again until every cell and the store have the newest record (docs/rules/freshness.md#write-path).
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

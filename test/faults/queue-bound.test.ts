@@ -1,6 +1,7 @@
 /**
  * A full queue of a tenant (docs/rules/admission.md#queue-bounds), on a stack of its own that lets two requests of a
  * tenant wait.
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

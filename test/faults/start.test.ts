@@ -1,6 +1,7 @@
 /**
  * A failure at the start is reported in one clear line with exit code 1, and an end leaves no process behind
  * (docs/rules/local-stack.md#start-and-stop).
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -37,13 +38,13 @@ describe("a start that cannot succeed", () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain(variable);
   };
-  // one of the stack, one of the Worker, one of the control service
+  // one of the stack, one of the Worker; control/main.test.ts has one of the control service
   it.each([
     ["GATEWAY_PROXY_LISTEN", "nonsense"],
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "many"],
-    ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],
   ])("names %s when it is %j", namesTheVariable);
   it.each([
+    ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],
     ["GATEWAY_FAIRSHARE_ALGORITHM", "random"],
     ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "maybe"],
     ["GATEWAY_CELL", "Not A Cell"],

@@ -73,7 +73,7 @@ describe("the key-value store", () => {
     }
   });
 
-  it("that is down leaves a revocation pending, yet no later request is served", async () => {
+  it("that is down leaves a revocation pending, yet no later request is served", { tags: ["check"] }, async () => {
     const backend = memoryBackend();
     let bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
     const port = Number(new URL(bridge.url).port);

@@ -2,6 +2,7 @@
  * Two cells on one machine: two Workers that differ in GATEWAY_CELL and share the objects
  * (docs/rules/configuration.md#cells, docs/rules/budgets.md#leases). Each cell has its own slots; budgets, keys and
  * configuration are shared.
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

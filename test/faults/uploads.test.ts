@@ -1,4 +1,7 @@
-/** Fifty large uploads at once: each arrives complete, and the memory of the Worker's process stays small. */
+/**
+ * Fifty large uploads at once: each arrives complete, and the memory of the Worker's process stays small.
+ * @module-tag check
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";

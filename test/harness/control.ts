@@ -98,8 +98,8 @@ export interface ControlOptions {
   readonly analytics?: AnalyticsStore;
   readonly probeTimeoutMs?: number;
   /**
-   * How long store and cell have to answer, and a write waits for them; absent: as long as in the product, which a busy machine
-   * may not keep.
+   * How long store and cell have to answer, and a write waits for them; absent: a minute, because a busy machine may not keep the
+   * second of the product.
    */
   readonly answerWithinMs?: number;
   /** Absent: an address where no server listens. */
@@ -116,9 +116,10 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const places = options.beside?.places ?? (await startPlaces());
   const { cell } = places;
   const connection = await openMigrated(places.databaseUrl);
-  const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal", options.answerWithinMs);
-  const store = new HotStore(options.storeUrl ?? places.storeUrl, "t", options.answerWithinMs);
-  const publisher = new OutboxPublisher(connection.db, store, cells, log, options.answerWithinMs);
+  const answerWithinMs = options.answerWithinMs ?? 60_000;
+  const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal", answerWithinMs);
+  const store = new HotStore(options.storeUrl ?? places.storeUrl, "t", answerWithinMs);
+  const publisher = new OutboxPublisher(connection.db, store, cells, log, answerWithinMs);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
   const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
   const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey);

@@ -2,17 +2,17 @@
  * One whole stack for the spec and sdk tests: real parts, an empty data folder, free ports, no demo, the reference
  * compression sidecar.
  */
-import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startCompressor } from "../../infra/compressor/server.ts";
 import type { DashboardAccess } from "../../infra/local/dashboard.ts";
-import { startStack } from "../../infra/local/stack.ts";
 import type { AutoRouterValue } from "../../shared/schema/settings/auto-router.ts";
 import type { BoonsValue } from "../../shared/schema/settings/boons.ts";
 import { layDatabase, makeTemplate } from "./database-template.ts";
 import { Gateway } from "./gateway.ts";
+import { startStackProcess } from "./stack-process.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -65,11 +65,10 @@ export async function setupWith(
   await makeTemplate();
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-spec-"));
   const logFile = join(dataDir, "stack.log");
-  const log = createWriteStream(logFile);
   const compressor = await startCompressor({ host: "127.0.0.1", port: 0 });
   const sidecar = { GATEWAY_COMPRESSOR_URL: compressor.url, GATEWAY_COMPRESSOR_TIMEOUT_MS: "10000" };
   const env = stackEnv(dataDir, { ...sidecar, ...more });
-  const stack = await startStack({ env, log: (line) => void log.write(`${line}\n`) });
+  const stack = await startStackProcess(env, logFile);
   const gateway = new Gateway(stack);
   await gateway.must("PUT", "/settings/boons", BOON_SETTINGS);
   await gateway.must("PUT", "/settings/auto-router", AUTO_ROUTER_SETTINGS);
@@ -80,7 +79,6 @@ export async function setupWith(
   return async () => {
     await stack.stop();
     await compressor.close();
-    await new Promise((resolve) => log.end(resolve));
     rmSync(dataDir, { recursive: true, force: true });
   };
 }

@@ -3,7 +3,7 @@
  * test, or a file for what it does outside its tests, that leaves anything else.
  */
 import { aroundAll, aroundEach } from "vitest";
-import { cleanUp, type Found, lookAround } from "./leftovers.ts";
+import { cleanUp, type Found, lookAround, restoreWebClasses } from "./leftovers.ts";
 
 function leftNothing(before: Found): void {
   const left = cleanUp(before);
@@ -15,6 +15,7 @@ const beforeFile = lookAround();
 
 aroundAll(async (runFile) => {
   await runFile();
+  restoreWebClasses();
   leftNothing(beforeFile);
 });
 

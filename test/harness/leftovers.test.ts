@@ -42,7 +42,7 @@ it("accepts an interval that is over, however it ended", () => {
 it("undoes what a test did with vi: fakes", () => {
   vi.useFakeTimers();
   setInterval(() => undefined, 1);
-  vi.spyOn(console, "log");
+  vi.spyOn(Math, "random");
   vi.stubGlobal("leftOver", 1);
   vi.stubEnv("LEFT_OVER", "1");
 });
@@ -50,7 +50,7 @@ it("undoes what a test did with vi: fakes", () => {
 it("undoes what a test did with vi: originals", () => {
   expect({
     fakeTimers: vi.isFakeTimers(),
-    spy: vi.isMockFunction(console.log),
+    spy: vi.isMockFunction(Math.random),
     global: named["leftOver"],
     variable: process.env["LEFT_OVER"],
   }).toEqual({ fakeTimers: false, spy: false, global: undefined, variable: undefined });

@@ -15,11 +15,18 @@ const WATCHED: Readonly<Record<string, object>> = {
   "process.env": process.env,
 };
 
-/** Packages add such names when they are loaded, and Hono's server replaces two classes for good when it is first used. */
+/** Packages add such names when they are loaded; Hono's server replaces two classes whenever one starts. */
 const OF_PACKAGES = /^(__.*|Request|Response)$/;
 
 // Node replaces the getters of some globals by their values when they are first read
 for (const name of Object.getOwnPropertyNames(globalThis)) Reflect.get(globalThis, name);
+
+const { Request, Response } = globalThis;
+
+/** Undoes what Hono's server did, once no server of a file runs any more. */
+export function restoreWebClasses(): void {
+  Object.assign(globalThis, { Request, Response });
+}
 
 /** Intervals of tests. vitest took its `setInterval` earlier, and Node's own modules take theirs elsewhere. */
 const intervals = new Map<NodeJS.Timeout, string>();

@@ -3,16 +3,9 @@
  * it never published.
  */
 import { createServer } from "node:http";
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
+import type { JWK } from "jose";
 import { listen } from "../../infra/local/http/listen.ts";
-
-/** A key of the provider; published or not. */
-export interface IssuerKey {
-  readonly kid: string;
-  readonly alg: string;
-  readonly privateKey: CryptoKey;
-  readonly publicJwk: JWK;
-}
+import { type IssuerKey, newIssuerKey, signToken } from "./issuer-key.ts";
 
 export interface OidcIssuer {
   /** Its `iss`; below it is `/.well-known/jwks.json`. */
@@ -52,17 +45,12 @@ export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
     reads: () => reads,
     newKey: async (alg = "RS256") => {
       kids += 1;
-      const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-      const kid = `key-${kids}`;
-      return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
+      return await newIssuerKey(`key-${kids}`, alg);
     },
     sign: async (key, claims = {}, header = {}) => {
       const nowSecs = Math.floor(Date.now() / 1000);
       const stated = { iss: url, aud: audience, iat: nowSecs, exp: nowSecs + 600, ...claims };
-      const payload = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== null)) as JWTPayload;
-      return await new SignJWT(payload)
-        .setProtectedHeader({ alg: key.alg, kid: key.kid, ...header })
-        .sign(key.privateKey);
+      return await signToken(key, stated, header);
     },
     close: async () => await listening.close(),
   };

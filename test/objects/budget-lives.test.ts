@@ -17,6 +17,7 @@ import type { StoredGrants } from "../../edge/domain/budget/stored.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { admissionRequestFor, settlementFor } from "./admission-messages.ts";
 
 const bindings = env as unknown as {
@@ -84,7 +85,7 @@ describe("a budget object whose disk is damaged", () => {
     return { report, limits, pool: null, n, need, want: need };
   }
 
-  it.each([
+  mainRows(1)([
     ["no JSON", "grants", "{"],
     ["null for numbers", "grants", JSON.stringify({ checkpoint: null, leases: null })],
     ["huge numbers", "meta", '{"bucket":{"capTokens":1e308},"leases":[{"lease":{"granted":{"nanoUsd":1e400}}}]}'],

@@ -3,6 +3,7 @@
  * reservation left, the tokens settled at the estimate, and no upstream call left running.
  */
 import { describe, expect, it } from "vitest";
+import { mainRows } from "../harness/main-rows.ts";
 import { type Act, broken, playCrash } from "./crash-play.ts";
 import type { CrashScene } from "./crash-scene.ts";
 
@@ -103,9 +104,12 @@ const actsOf = (contentType: string): readonly RelayAct[] => [
   },
 ];
 
-describe.each([
-  ["a whole answer", "application/json", {}],
+mainRows(
+  1,
+  describe,
+)([
   ["a stream through JavaScript", "text/event-stream", { stream: true }],
+  ["a whole answer", "application/json", {}],
   ["a stream piped natively", "text/event-stream", { stream: true, stream_options: { include_usage: true } }],
 ])("while %s is relayed", (_, contentType, asked) => {
   it.concurrent.each(actsOf(contentType).map((act) => [act.what, act] as const))("%s", async (_what, act) => {

@@ -145,7 +145,9 @@ describe("Ledger", () => {
     expect(await tokensOf(name)).toEqual(["1-0", "1-0", "1-0"]);
   });
 
-  it("counts rows that a Worker has lost with those that it dropped itself, also after a restart", async () => {
+  it("counts rows that a Worker has lost with those that it dropped itself, also after a restart", {
+    tags: ["check"],
+  }, async () => {
     const { stub } = freshLedger();
     await stub.lost(2);
     await stub.lost(1);

@@ -2,6 +2,8 @@
  * A tenant that holds requests open, sends one at a time, leaves and comes back, states estimates that are too high or
  * too low, or cancels what it was granted, gains nothing by it (docs/rules/fairshare.md#served-score): it is never
  * ahead of its share by more than two rounds of slots, and its competitors wait no longer than weights and slots say.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -109,7 +109,7 @@ describe("a lease request that arrives after its cell has given it up", () => {
 });
 
 describe("tens of thousands of requests whose cell is reset twice", () => {
-  it("are taken over in a number of steps proportional to theirs", () => {
+  it("are taken over in a number of steps proportional to theirs", { tags: ["check"] }, () => {
     const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     const limits = limitsWith({ tenantTokens: 1e9 });

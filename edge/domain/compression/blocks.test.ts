@@ -63,7 +63,7 @@ describe("a block", () => {
     expect(kindsOf("x".repeat(TEXT_CHARS_MAX + 1))).toEqual([]);
   });
 
-  it("texts of brackets cost no more than their length", () => {
+  it("texts of brackets cost no more than their length", { tags: ["check"] }, () => {
     for (const line of ["[", "{", "[[[[", '{"a":', "[1,", "```"]) {
       const text = `${line}\n`.repeat(100_000);
       expect(withBlocks([text], blocksOf([text], 1, 64))).toEqual([text]);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { mainRows } from "../../../test/harness/main-rows.ts";
 import { isHeavyJson } from "./weight.ts";
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -23,7 +24,7 @@ describe("a document", () => {
     expect(isHeavyJson(bytesOf(`{"x":${"[".repeat(2_000_000)}`), MAX_BYTES)).toBe(true);
   });
 
-  it.each([
+  mainRows(2)([
     ["a long text of what would be heavy outside of it", "[{,:".repeat(8_000_000), 1],
     ["fifty thousand messages", JSON.stringify({ role: "user", content: "what is it?" }), 50_000],
     ["six million token ids", "1234", 6_000_000],

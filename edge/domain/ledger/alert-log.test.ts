@@ -86,7 +86,7 @@ describe("the alerts of a Ledger", () => {
     ]);
   });
 
-  it("keeps room for others through a long outage: ten thousand repeats wait as one", () => {
+  it("keeps room for others through a long outage: ten thousand repeats wait as one", { tags: ["check"] }, () => {
     let index = appendAlerts(EMPTY, [event("budget")]).index;
     for (let id = 0; id < 10_000; id += 1) index = appendAlerts(index, [repeat(id, 10)]).index;
     expect({ dropped: index.dropped, ids: ids(index), count: index.waiting[1]?.event.count }).toEqual({

@@ -69,6 +69,12 @@ describe("an identity", () => {
     expect(await refusal(world.call(token))).toBe("invalid_api_key");
   });
 
+  it("is not read from a text that has another form than a token", async () => {
+    for (const text of ["eyJ.x", "abc.def.ghi", `eyJ${"a".repeat(9000)}.b.c`])
+      expect(await refusal(world.call({ headers: { authorization: `Bearer ${text}` } }))).toBe("invalid_api_key");
+    expect(await refusal(world.call({ headers: {} }))).toBe("missing_api_key");
+  });
+
   it("whose key was deleted since it was read gets a new one", async () => {
     world.keyInMemory = keyOf({ disabled: true });
     world.key = null;

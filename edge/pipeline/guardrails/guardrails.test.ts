@@ -115,7 +115,7 @@ describe("input guardrails", () => {
     expect(JSON.parse(await sent(redacting)).messages[0].content).toBe(`${HIDDEN}!`);
   });
 
-  it("block a tool's result of very many texts", async () => {
+  it("block a tool's result of very many texts", { tags: ["check"] }, async () => {
     const content = Array.from({ length: 200_000 }, () => "x");
     const body = JSON.stringify({ model: "tiny", messages: [{ role: "tool", content: [INJECTION, ...content] }] });
     const world = worldOf({ input_scanners: ["prompt_injection"] });
