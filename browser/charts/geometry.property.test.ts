@@ -1,14 +1,14 @@
 /** Whatever the numbers are: no path and no bar holds NaN, all lie within their box, and parts add up to their whole. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { hostileNumber } from "../../test/harness/hostile-numbers.ts";
 import { type ChartSeries, chartData, movedCursor, seriesWithRest, valueTicks } from "./chart-data.ts";
-import { anyNumber } from "./hostile-numbers.test-helper.ts";
 import { drawn, drawnPart } from "./numbers.ts";
 import { barOf, largestAndRest } from "./parts.ts";
 import { keptColors, REST_ID } from "./series-color.ts";
 import { sparklinePath } from "./sparkline-path.ts";
 
-const values = fc.array(fc.option(anyNumber), { maxLength: 30 });
+const values = fc.array(fc.option(hostileNumber), { maxLength: 30 });
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0);
 
 describe("sparklinePath", () => {
@@ -35,7 +35,7 @@ describe("sparklinePath", () => {
 describe("barOf", () => {
   it("has parts and rest that fill it without gap or overlap, within 0 and 1", () => {
     fc.assert(
-      fc.property(fc.array(anyNumber, { maxLength: 20 }), fc.option(anyNumber), (parts, cap) => {
+      fc.property(fc.array(hostileNumber, { maxLength: 20 }), fc.option(hostileNumber), (parts, cap) => {
         const bar = barOf(parts, (part) => part, cap);
         let end = 0;
         for (const { from, length } of bar.parts) {
@@ -83,7 +83,7 @@ const series = fc
 describe("chartData", () => {
   it("has ascending instants, and stacks whose tops are the sums of the parts below", () => {
     fc.assert(
-      fc.property(fc.array(anyNumber, { maxLength: 30 }), series, (atMs, list) => {
+      fc.property(fc.array(hostileNumber, { maxLength: 30 }), series, (atMs, list) => {
         const { atMs: at, values: own, tops, peak } = chartData(atMs, list, true);
         expect([...new Set(at)].sort((a, b) => a - b)).toEqual(at);
         expect(Number.isFinite(peak)).toBe(true);
@@ -155,7 +155,7 @@ describe("keptColors", () => {
 describe("valueTicks", () => {
   it("begin at 0, rise evenly, reach the peak, and are few", () => {
     fc.assert(
-      fc.property(anyNumber, fc.boolean(), (peak, isWhole) => {
+      fc.property(hostileNumber, fc.boolean(), (peak, isWhole) => {
         const ticks = valueTicks(peak, isWhole);
         expect(ticks[0]).toBe(0);
         expect(ticks.length).toBeGreaterThanOrEqual(2);

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Span } from "../../shared/schema/usage-reads.ts";
-import { anyNumber } from "./hostile-numbers.test-helper.ts";
+import { hostileNumber } from "../../test/harness/hostile-numbers.ts";
 import { spanBars } from "./span-bars.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
@@ -26,8 +26,8 @@ const anySpan = fc
   .record({
     span_name: name,
     parent_span: name,
-    start_ms: fc.oneof(anyNumber, fc.integer({ min: NOW - 5000, max: NOW + 5000 })),
-    duration_ms: anyNumber,
+    start_ms: fc.oneof(hostileNumber, fc.integer({ min: NOW - 5000, max: NOW + 5000 })),
+    duration_ms: hostileNumber,
     status: fc.constantFrom("ok", "error", ""),
     attributes: fc.oneof(fc.json(), fc.string()),
   })
@@ -38,7 +38,7 @@ describe("spanBars", () => {
     fc.assert(
       fc.property(
         fc.array(anySpan, { maxLength: 40 }),
-        fc.record({ ts_ms: anyNumber, total_ms: anyNumber }),
+        fc.record({ ts_ms: hostileNumber, total_ms: hostileNumber }),
         (spans, row) => {
           const { bars, hiddenCount, wholeMs } = spanBars(row, spans);
           expect(bars.length + hiddenCount).toBe(spans.length);

@@ -1,8 +1,8 @@
 /** What the model is offered, and what its calls mean (docs/rules/assistant.md#tools). */
 import { expect, it } from "vitest";
+import { OPERATIONS } from "../../test/harness/control/assistant-operations.ts";
 import { judgeCall, modelTools } from "./model-tools.ts";
 import { operationName } from "./operations.ts";
-import { OPERATIONS } from "./testing/operations.ts";
 
 const ID = "7b0c3c3e-0000-4000-8000-000000000001";
 const judged = (name: string, args: unknown) =>

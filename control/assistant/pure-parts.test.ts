@@ -1,11 +1,11 @@
 /** History, effect and the stream of the model, each alone (docs/rules/assistant.md#bounds). */
 import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../test/harness/control/assistant-operations.ts";
 import { LIVE_RULES } from "../dashboard/live/live-rules.ts";
 import { BrainAnswer } from "./brain-answer.ts";
 import { effectOf } from "./effect.ts";
 import { type HistoryMessage, recentHistory } from "./history.ts";
 import { recordIn, recordReads } from "./record-reads.ts";
-import { OPERATIONS } from "./testing/operations.ts";
 
 const NO_LINKS = new Map<string, null>();
 const NOTHING = { own: null, parent: null, linked: NO_LINKS };

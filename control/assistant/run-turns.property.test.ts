@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { AssistantEvent, AssistantProposal } from "../../shared/assistant.ts";
+import { ASSISTANT_ROUTES, OPERATIONS } from "../../test/harness/control/assistant-operations.ts";
 import { BrainAnswer } from "./brain-answer.ts";
 import type { ApiCall } from "./model-tools.ts";
 import { runTurns, TURNS_MAX } from "./run-turns.ts";
-import { OPERATIONS, ROUTES } from "./testing/operations.ts";
 
 const names = fc.oneof(
   fc.constantFrom(...OPERATIONS.map(({ name }) => name), "describe_change", "propose_change", "get_backup_export", ""),
@@ -54,7 +54,7 @@ const turn = fc.array(
 /** The route that a path leads to, fixed parts first, as the console's server finds it. */
 function routeOf(method: string, path: string): string | null {
   const parts = (path.split("?")[0] ?? "").split("/");
-  const fitting = ROUTES.filter((route) => {
+  const fitting = ASSISTANT_ROUTES.filter((route) => {
     const wanted = route.path.split("/");
     return (
       route.method === method &&

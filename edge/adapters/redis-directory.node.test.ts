@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Redis } from "@upstash/redis/cloudflare";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { keyOf, mcpServerOf, modelOf, settingsOf, tenantOf } from "../pipeline/testing/records.ts";
+import { keyOf, mcpServerOf, modelOf, settingsOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
 import { RedisClient } from "./redis-client.ts";
 import { RedisDirectory } from "./redis-directory.ts";
 

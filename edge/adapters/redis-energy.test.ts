@@ -4,7 +4,7 @@ import type { Redis } from "@upstash/redis/cloudflare";
 import { expect, it } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { SettingsRecord } from "../../shared/records.ts";
-import { settingsOf } from "../pipeline/testing/records.ts";
+import { settingsOf } from "../../test/harness/edge/pipeline/records.ts";
 import { RedisEnergy } from "./redis-energy.ts";
 
 class Store {

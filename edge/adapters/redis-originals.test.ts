@@ -1,8 +1,8 @@
 /** Originals in the store: what is kept under which name and for how long, and what happens when the store fails. */
 import { expect, it } from "vitest";
 import { storeKeys } from "../../shared/records.ts";
+import { CacheStore } from "../../test/harness/edge/cache-store.ts";
 import { RedisOriginals } from "./redis-originals.ts";
-import { CacheStore } from "./testing/cache-store.ts";
 
 it("keeps a tenant's texts in one call, each for its time", async () => {
   const store = new CacheStore(0);

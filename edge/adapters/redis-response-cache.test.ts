@@ -5,10 +5,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
 import { storeKeys } from "../../shared/records.ts";
+import { CacheStore } from "../../test/harness/edge/cache-store.ts";
 import type { CacheEntry } from "../ports.ts";
 import { ISOLATE_MAX_AGE_MS, IsolateResponseCache } from "./isolate-response-cache.ts";
 import { RedisResponseCache } from "./redis-response-cache.ts";
-import { CacheStore } from "./testing/cache-store.ts";
 
 const START_MS = 1_700_000_000_000;
 const ROOM = { open: () => ({ grow: () => true, close: () => undefined }) };

@@ -10,13 +10,13 @@ import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
+import { CacheStore } from "../../test/harness/edge/cache-store.ts";
+import { keyOf, modelOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { MemoryBudget } from "../pipeline/memory/memory-budget.ts";
 import { run } from "../pipeline/run.ts";
-import { keyOf, modelOf, tenantOf } from "../pipeline/testing/records.ts";
-import { TestPipeline } from "../pipeline/testing/world.ts";
 import { ISOLATE_MAX_AGE_MS, IsolateResponseCache } from "./isolate-response-cache.ts";
 import { RedisResponseCache } from "./redis-response-cache.ts";
-import { CacheStore } from "./testing/cache-store.ts";
 
 const START_MS = 1_700_000_000_000;
 const TENANTS = ["00000000-0000-4000-8000-0000000000a1", "00000000-0000-4000-8000-0000000000a2"] as const;

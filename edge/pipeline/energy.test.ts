@@ -4,10 +4,10 @@
  * that answers.
  */
 import { expect, it } from "vitest";
+import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import type { KnownTerms } from "../ports.ts";
 import { run } from "./run.ts";
-import { modelOf } from "./testing/records.ts";
-import { TestPipeline } from "./testing/world.ts";
 
 const termsOf = (rev: number): KnownTerms => ({
   terms: { enabled: true, usdPerKwh: 0.5, co2GramsPerKwh: 100, pue: 1 },

@@ -3,8 +3,8 @@
  * does (docs/rules/settlement-and-rows.md#clients-that-leave).
  */
 import { describe, expect, it } from "vitest";
+import { TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { run } from "./run.ts";
-import { TestPipeline } from "./testing/world.ts";
 
 describe("a client that leaves", () => {
   it("while its slot is granted never reaches the upstream, and is billed nothing", async () => {

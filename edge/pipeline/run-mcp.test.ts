@@ -1,8 +1,8 @@
 /** Calls to MCP servers from their arrival to their end (docs/rules/mcp.md#calls). */
 import { beforeEach, expect, it, vi } from "vitest";
+import { mcpServerOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
+import { SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { runMcp } from "./run-mcp.ts";
-import { mcpServerOf, tenantOf } from "./testing/records.ts";
-import { SECRET, TestPipeline } from "./testing/world.ts";
 
 // The runtime's own; Node's differs in nothing that matters here.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));

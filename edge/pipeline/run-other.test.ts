@@ -1,7 +1,7 @@
 /** Requests on paths that no route documents (docs/rules/routes.md#unknown-paths). */
 import { describe, expect, it } from "vitest";
+import { TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { runOther } from "./run.ts";
-import { TestPipeline } from "./testing/world.ts";
 
 describe("an undocumented path", () => {
   const other = async (world: TestPipeline, path: string, init: RequestInit = {}) => {

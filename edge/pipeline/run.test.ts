@@ -5,10 +5,10 @@
  */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
+import { keyOf, modelOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
+import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
 import { run } from "./run.ts";
-import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
-import { TestPermit, TestPipeline } from "./testing/world.ts";
 
 async function answer(world: TestPipeline, init: RequestInit = {}) {
   const response = await run(world.received(init));

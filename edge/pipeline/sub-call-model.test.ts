@@ -1,8 +1,8 @@
 /** Which model a sub-call may go to (docs/rules/settlement-and-rows.md#sub-calls). */
 import { describe, expect, it } from "vitest";
+import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
+import { knowing, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { currentModel } from "./sub-call.ts";
-import { modelOf } from "./testing/records.ts";
-import { knowing, TestPipeline } from "./testing/world.ts";
 
 describe("the model of a sub-call", () => {
   /** What {@link currentModel} finds, or throws. */

@@ -1,5 +1,7 @@
 /** Sub-calls of a request that loses its slot (docs/rules/admission.md#leases-of-isolates): none is made, and none goes on. */
 import { expect, it } from "vitest";
+import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
+import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { resolveModel } from "./access/resolve-model.ts";
 import { prepare } from "./admission/prepare.ts";
@@ -7,8 +9,6 @@ import { parseCall } from "./body/parse-call.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
 import { SlotHold } from "./call/slot-hold.ts";
 import { type SubCall, subCall, unbilledCall } from "./sub-call.ts";
-import { modelOf } from "./testing/records.ts";
-import { TestPermit, TestPipeline } from "./testing/world.ts";
 
 const ASKED: SubCall = {
   requestType: "tool_loop",

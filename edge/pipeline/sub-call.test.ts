@@ -5,6 +5,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
+import { IdentityTransform } from "../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
+import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "../../test/harness/edge/pipeline/upstreams.ts";
+import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import type { AdmissionRequest } from "../domain/admission/rpc.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { resolveModel } from "./access/resolve-model.ts";
@@ -16,10 +20,6 @@ import type { Prepared } from "./call/known.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
 import { startCall } from "./call/start-call.ts";
 import { openSubCall, type SubCall, subCall, unbilledCall } from "./sub-call.ts";
-import { IdentityTransform } from "./testing/identity-transform.ts";
-import { modelOf } from "./testing/records.ts";
-import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "./testing/upstreams.ts";
-import { TestPermit, TestPipeline } from "./testing/world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

@@ -5,16 +5,56 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
 import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
 import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
+import { dashboardSchema, type Panel } from "../../test/harness/infra/dashboard-schema.ts";
+import { ruleFileSchema, scrapeFileSchema } from "../../test/harness/infra/rules-schema.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
-import { dashboardSchema, type Panel } from "./testing/dashboard-schema.ts";
-import { type Named, readPromql } from "./testing/promql.ts";
-import { ruleFileSchema, scrapeFileSchema } from "./testing/rules-schema.ts";
+
+/** A match of a label; `value` is without its quotes. */
+interface Matcher {
+  readonly label: string;
+  readonly value: string;
+}
+
+/** A selector: the name of the metric and the matches of its labels. */
+interface Selected {
+  readonly metric: string;
+  readonly matchers: readonly Matcher[];
+}
+
+interface Named {
+  readonly selected: readonly Selected[];
+  /** Labels of `by`, `without`, `on` and `ignoring`. */
+  readonly grouped: readonly string[];
+}
+
+/** Reads an expression. Throws for an invalid one, with the position of the error. */
+function readPromql(expression: string): Named {
+  const selected: { metric: string; matchers: Matcher[] }[] = [];
+  const grouped: string[] = [];
+  let label = "";
+  parser.parse(expression).iterate({
+    enter: ({ type, from, to, node }) => {
+      const text = expression.slice(from, to);
+      const within = node.parent?.name;
+      if (type.isError) throw new Error(`no PromQL at ${from}: ${expression.slice(Math.max(0, from - 20), to + 20)}`);
+      if (type.name === "VectorSelector") selected.push({ metric: "", matchers: [] });
+      const last = selected.at(-1);
+      if (type.name === "Identifier" && within === "VectorSelector" && last !== undefined) last.metric = text;
+      if (type.name === "LabelName" && within === "GroupingLabels") grouped.push(text);
+      if (type.name === "LabelName" && within === "UnquotedLabelMatcher") label = text;
+      if (type.name === "StringLiteral" && within === "UnquotedLabelMatcher")
+        last?.matchers.push({ label, value: text.slice(1, -1) });
+    },
+  });
+  return { selected, grouped };
+}
 
 const text = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 const rules = ruleFileSchema.parse(parse(text("alerts.yml"))).groups.flatMap((group) => group.rules);

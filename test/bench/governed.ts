@@ -12,7 +12,7 @@ import { stackEnv } from "../harness/global-setup.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { LOADS } from "./loads.ts";
 import { BENCH_KEYWORDS } from "./prose.ts";
-import { modelOf } from "./targets.ts";
+import { benchModelOf } from "./targets.ts";
 
 /** More than any load has requests at once. */
 const SLOTS = 4096;
@@ -73,7 +73,7 @@ export async function startGoverned(
   const more = { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS), GATEWAY_WORKERS: String(workers) };
   const stack = await startStack({ env: stackEnv(join(folder, "stack"), more), ...how });
   const gateway = new Gateway(stack);
-  const byModel = new Map(LOADS.map((load) => [modelOf(load), load]));
+  const byModel = new Map(LOADS.map((load) => [benchModelOf(load), load]));
   for (const [model_name, load] of byModel)
     await gateway.must("POST", "/models", {
       model_name,

@@ -15,13 +15,14 @@ export interface Target {
 }
 
 /** The name of the model that serves a load. */
-export const modelOf = (load: Load): string => `bench-${load.behaviour}${load.freshShare === null ? "" : "-cached"}`;
+export const benchModelOf = (load: Load): string =>
+  `bench-${load.behaviour}${load.freshShare === null ? "" : "-cached"}`;
 
 /** The body of a load's requests, `bodyBytes` bytes long, with {@link FRESH} at its front where texts differ. */
-export function bodyOf(load: Load): string {
+export function benchBodyOf(load: Load): string {
   const body = (filler: string): string =>
     JSON.stringify({
-      model: modelOf(load),
+      model: benchModelOf(load),
       max_tokens: 64,
       ...(load.reading === "whole" ? {} : { stream: true }),
       ...(load.asksUsage ? { stream_options: { include_usage: true } } : {}),
@@ -36,7 +37,7 @@ export function sliceOf(load: Load, target: Target, durationMs: number): Slice {
   return {
     url: `${target.base(load)}/chat/completions`,
     headers: target.headers(load).map((more) => ({ "content-type": "application/json", ...more })),
-    body: bodyOf(load),
+    body: benchBodyOf(load),
     freshShare: load.freshShare ?? 0,
     reading: load.reading,
     concurrency: load.concurrency,

@@ -3,8 +3,8 @@
  * and so is the end of either side.
  */
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
+import { listen } from "../../infra/local/http/listen.ts";
 
 interface Forwarder {
   readonly url: string;
@@ -24,13 +24,9 @@ export async function startBearerForwarder(target: string, secret: string): Prom
     response.on("close", () => outgoing.destroy());
     pipeline(incoming, outgoing, () => undefined);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    url: listening.url,
+    close: async () => await listening.close(),
   };
 }

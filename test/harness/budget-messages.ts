@@ -4,13 +4,13 @@ import { expect } from "vitest";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
 import type { BudgetReport, LeaseReport, LeaseRequest, OpenedLease, UsedLine } from "../../edge/domain/budget/rpc.ts";
 import { TenantBudgetAuthority } from "../../edge/domain/budget/tenant-budget-authority.ts";
-import { NOTHING_STORED } from "../../edge/domain/budget/testing/nothing-stored.ts";
-import { SimulatedDisk } from "../../edge/domain/budget/testing/simulated-disk.ts";
-import { type Caps, limitsWith, thirtyDayMonthOf } from "../../edge/domain/budget/testing/simulation.ts";
 import { bucketLevel, bucketRetryAfterMs, msUntil } from "../../edge/domain/budget/token-bucket.ts";
 import { budgetUsageOf } from "../../edge/domain/budget/usage-view.ts";
 import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "./any-number.ts";
+import { NOTHING_STORED } from "./edge/budget/nothing-stored.ts";
+import { SimulatedDisk } from "./edge/budget/simulated-disk.ts";
+import { type Caps, limitsWith, thirtyDayMonthOf } from "./edge/budget/simulation.ts";
 
 const amounts = fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts });
 const used = fc.record({ tokens: mostlyAmounts, nanoUsd: mostlyAmounts });

@@ -3,7 +3,7 @@
  * a model, by the name that the gateway sends upstream. It never streams.
  */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../infra/local/http/listen.ts";
 
 /** A text, or a call of a tool with these arguments. */
 type Said = string | { readonly tool: string; readonly args: object };
@@ -35,19 +35,12 @@ export async function startChatScript(): Promise<ChatScript> {
       response.end(JSON.stringify(completionOf(model, said, `call-${seen.length}`)));
     });
   });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
+  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${listening.url}/v1`,
     say: (model, ...said) => void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
     seen: (model) => bodies.get(model) ?? [],
-    close: async () => {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
-      server.closeAllConnections();
-      await closed.promise;
-    },
+    close: async () => await listening.close(),
   };
 }
 

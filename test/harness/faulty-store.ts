@@ -4,9 +4,9 @@
  * store has committed them, never answers, or does not let them through. Reads always pass.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
 import { openEngine } from "../../infra/local/clickhouse/engine.ts";
+import { listen } from "../../infra/local/http/listen.ts";
 
 export type InsertFault = "none" | "slow" | "errors" | "cut after commit" | "no answer" | "away";
 
@@ -70,9 +70,9 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
     }
   }
 
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: listening.url,
     password: PASSWORD,
     set: (cell, fault) => {
       faultOf.set(cell, fault);
@@ -94,9 +94,7 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
       await answer.body?.cancel();
     },
     close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await listening.close();
       await bridge.close();
       engine.close();
     },

@@ -3,7 +3,7 @@
  * told to, and answers calls in whatever way. It keeps all that it has received.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../infra/local/http/listen.ts";
 
 interface ReceivedMessage {
   readonly method: string;
@@ -60,15 +60,11 @@ export async function startHostileToolServer(
       return void response.writeHead(202).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: `${listening.url}/mcp`,
     received,
     openSessions: () => begun - ended,
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: async () => await listening.close(),
   };
 }

@@ -1,6 +1,6 @@
 /** An HTTP server of a test's own: it records every request and gives the answers that the test chooses. */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../infra/local/http/listen.ts";
 
 interface SinkRequest {
   readonly method: string;
@@ -40,15 +40,12 @@ export async function startHttpSink(): Promise<HttpSink> {
       else if (answer !== null) send(answer);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(server, "127.0.0.1", 0);
   const sink: HttpSink = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: listening.url,
     asked: [],
     answer: () => ({}),
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: async () => await listening.close(),
   };
   return sink;
 }

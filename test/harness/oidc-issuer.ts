@@ -3,8 +3,8 @@
  * it never published.
  */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { JWK } from "jose";
+import { listen } from "../../infra/local/http/listen.ts";
 import { type IssuerKey, newIssuerKey, signToken } from "./issuer-key.ts";
 
 export interface OidcIssuer {
@@ -36,8 +36,8 @@ export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
     });
     response.end(JSON.stringify({ keys: published }));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listening = await listen(server, "127.0.0.1", 0);
+  const url = listening.url;
   const issuer: OidcIssuer = {
     url,
     published,
@@ -52,11 +52,7 @@ export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
       const stated = { iss: url, aud: audience, iat: nowSecs, exp: nowSecs + 600, ...claims };
       return await signToken(key, stated, header);
     },
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: async () => await listening.close(),
   };
   return issuer;
 }

@@ -9,11 +9,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type InnerAddress, innerOf, startFrontProxy } from "../../infra/local/front.ts";
-import { jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
+import { jsonLine, startGuard } from "../../infra/local/process/child.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { Gateway } from "./gateway.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedisServer } from "./redis-protocol.ts";
+import { startClickhouse } from "./shared-stores.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PASSWORD = "password-of-the-stores";
@@ -63,23 +64,7 @@ export async function startPlanes(
     startRedisServer(backend, PASSWORD),
     startFrontProxy("127.0.0.1", 0, () => (edgeAddress === undefined ? [] : [edgeAddress])),
   ]);
-  const clickhouse = await startChild(
-    {
-      name: "clickhouse",
-      unwanted: new AbortController().signal,
-      command: process.execPath,
-      args: [join(ROOT, "infra/local/clickhouse/main.ts")],
-      env: {
-        PATH: process.env["PATH"],
-        GATEWAY_CLICKHOUSE_FOLDER: join(folder, "clickhouse"),
-        GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
-      },
-      readyFrom: "stdout",
-      readReady: jsonLine,
-      log: () => undefined,
-    },
-    guard,
-  );
+  const clickhouse = await startClickhouse(folder, PASSWORD, guard);
   const stores = {
     GATEWAY_REDIS_URL: redis.url,
     GATEWAY_CLICKHOUSE_URL: String((await clickhouse.ready)["url"]),

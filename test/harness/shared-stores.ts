@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
+import { type Guard, jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { startPostgres } from "./postgres.ts";
@@ -26,6 +26,27 @@ export interface SharedStores {
   close(): Promise<void>;
 }
 
+/** Starts a ClickHouse engine with a password of its own on a folder. */
+export async function startClickhouse(folder: string, password: string, guard: Guard): ReturnType<typeof startChild> {
+  return await startChild(
+    {
+      name: "clickhouse",
+      unwanted: new AbortController().signal,
+      command: process.execPath,
+      args: [join(import.meta.dirname, "../../infra/local/clickhouse/main.ts")],
+      env: {
+        PATH: process.env["PATH"],
+        GATEWAY_CLICKHOUSE_FOLDER: join(folder, "clickhouse"),
+        GATEWAY_CLICKHOUSE_PASSWORD: password,
+      },
+      readyFrom: "stdout",
+      readReady: jsonLine,
+      log: () => undefined,
+    },
+    guard,
+  );
+}
+
 /** Starts a PostgreSQL, the key-value store behind its protocol, and a ClickHouse engine. */
 export async function startSharedStores(): Promise<SharedStores> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-stores-"));
@@ -33,23 +54,7 @@ export async function startSharedStores(): Promise<SharedStores> {
   const [postgres, redis, clickhouse] = await Promise.all([
     startPostgres(),
     startRedisBridge({ backend: memoryBackend(), token: TOKEN }),
-    startChild(
-      {
-        name: "clickhouse",
-        unwanted: new AbortController().signal,
-        command: process.execPath,
-        args: [join(import.meta.dirname, "../../infra/local/clickhouse/main.ts")],
-        env: {
-          PATH: process.env["PATH"],
-          GATEWAY_CLICKHOUSE_FOLDER: join(folder, "clickhouse"),
-          GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
-        },
-        readyFrom: "stdout",
-        readReady: jsonLine,
-        log: () => undefined,
-      },
-      guard,
-    ),
+    startClickhouse(folder, PASSWORD, guard),
   ]);
   return {
     env: {

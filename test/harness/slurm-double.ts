@@ -3,8 +3,8 @@
  * with jobs that a test moves on. `test/slurm/recorded.test.ts` compares the recording with a real one.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listen } from "../../infra/local/http/listen.ts";
 import RECORDED from "./slurm-answers.json" with { type: "json" };
 
 type ApiVersion = keyof typeof RECORDED;
@@ -85,13 +85,9 @@ const RESOURCES: Readonly<Record<string, object>> = {
 export async function startSlurmDouble(): Promise<{ readonly double: SlurmDouble; readonly close: () => void }> {
   const double = new SlurmDouble();
   const server = createServer((request, response) => void double.answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  double.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const close = (): void => {
-    server.closeAllConnections();
-    server.close();
-  };
-  return { double, close };
+  const listening = await listen(server, "127.0.0.1", 0);
+  double.url = listening.url;
+  return { double, close: () => void listening.close() };
 }
 
 function shownOf({ id, asked, states, nodes, reason }: DoubleJob): object {

@@ -4,7 +4,7 @@
  * request.
  */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../infra/local/http/listen.ts";
 import type { SeenRequest } from "./seen-request.ts";
 import { answer } from "./upstream-answers.ts";
 import { behaviourNow, behaviourOf } from "./upstream-behaviour.ts";
@@ -64,8 +64,8 @@ export async function startTestUpstream(): Promise<TestUpstream> {
       void answer(behaviourNow(behaviourOf(words), earlier), seen, response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listening = await listen(server, "127.0.0.1", 0);
+  const origin = listening.url;
   return {
     url: `${origin}/v1`,
     at: (name, behaviour) => `${origin}/at/${name}/${behaviour}/v1`,
@@ -76,10 +76,6 @@ export async function startTestUpstream(): Promise<TestUpstream> {
       return counts;
     },
     peak: (text) => loads.get(text)?.peak ?? 0,
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: async () => await listening.close(),
   };
 }

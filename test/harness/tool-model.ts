@@ -5,7 +5,7 @@
  * that message. It streams when it is asked to.
  */
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../infra/local/http/listen.ts";
 
 interface Message {
   readonly role: string;
@@ -42,15 +42,11 @@ export async function startToolModel(): Promise<ToolModel> {
       answer(body, response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${listening.url}/v1`,
     seen: (text) => requests.filter((one) => one.text.includes(text)).map(({ body }) => body),
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: async () => await listening.close(),
   };
 }
 

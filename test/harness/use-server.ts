@@ -1,18 +1,14 @@
 /** An HTTP server of a test's own that runs as long as the tests of its file. */
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll } from "vitest";
+import { type Listening, listen } from "../../infra/local/http/listen.ts";
 
 /** Registers the hooks; returns the server's origin, which exists once tests run. */
 export function useServer(listener: RequestListener): () => string {
-  const server = createServer(listener);
+  let listening: Listening;
   beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    listening = await listen(createServer(listener), "127.0.0.1", 0);
   });
-  afterAll(async () => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    await closed;
-  });
-  return () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  afterAll(async () => await listening.close());
+  return () => listening.url;
 }

@@ -1,7 +1,7 @@
 /** Admission requests, settlements and rows as the pipeline sends them. */
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
-import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { limitsWith } from "../harness/edge/budget/simulation.ts";
 
 /** The usage row of a request that has just begun. */
 export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRow {

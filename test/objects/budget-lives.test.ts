@@ -14,9 +14,9 @@ import { FIRST_LIFE } from "../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
 import type { LeaseRequest } from "../../edge/domain/budget/rpc.ts";
 import type { StoredGrants } from "../../edge/domain/budget/stored.ts";
-import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
+import { limitsWith } from "../harness/edge/budget/simulation.ts";
 import { mainRows } from "../harness/main-rows.ts";
 import { admissionRequestFor, settlementFor } from "./admission-messages.ts";
 

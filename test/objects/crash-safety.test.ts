@@ -5,8 +5,8 @@
  * crash-relay.test.ts.
  */
 import { describe, expect, it } from "vitest";
-import { modelOf } from "../../edge/pipeline/testing/records.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { modelOf } from "../harness/edge/pipeline/records.ts";
 import { mainRows } from "../harness/main-rows.ts";
 import { type Act, broken, playCrash } from "./crash-play.ts";
 import type { CrashScene } from "./crash-scene.ts";

@@ -17,22 +17,18 @@ import type {
 import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
-import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
 import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";
 import { run } from "../../edge/pipeline/run.ts";
-import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
-import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
 import type { Admission, Directory, Ports } from "../../edge/ports.ts";
+import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../harness/edge/pipeline/world.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor } from "./admission-messages.ts";
+import { rowsOnDisk } from "./ledger-world.ts";
 
-interface Namespaces {
-  readonly CELL: DurableObjectNamespace<CellObject>;
-  readonly LEDGER: DurableObjectNamespace<LedgerObject>;
-}
 const bindings = env as unknown as Bindings;
-const { CELL, LEDGER } = env as unknown as Namespaces;
+const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 
 /** Enough for a few requests of a scene, so that leases are small and come back soon. */
 const TERM_TOKENS = 200;
@@ -190,12 +186,8 @@ export class CrashScene {
   /** The request's rows on the Ledger's disk, once everything written before has arrived there. */
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await this.stub.record(rowFor(MARKER));
-    const commits = await runInDurableObject(LEDGER.getByName(`${this.name}:0`), (_ledger, state) =>
-      state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
-    );
-    return commits
-      .flatMap((entry) => entry.lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>))
-      .filter((row) => row["request_id"] !== MARKER && row["request_id"] !== HOLDER);
+    const rows = await rowsOnDisk(this.name);
+    return rows.filter((row) => row["request_id"] !== MARKER && row["request_id"] !== HOLDER);
   }
 
   /** Whether the whole answer could be read, or as much of it as the client wanted. */

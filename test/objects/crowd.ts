@@ -11,19 +11,15 @@ import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
-import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { run } from "../../edge/pipeline/run.ts";
-import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
-import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
 import type { Admission } from "../../edge/ports.ts";
 import type { CellStats } from "../../shared/internal.ts";
+import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../harness/edge/pipeline/world.ts";
+import { rowsOnDisk } from "./ledger-world.ts";
 
-interface Namespaces {
-  readonly CELL: DurableObjectNamespace<CellObject>;
-  readonly LEDGER: DurableObjectNamespace<LedgerObject>;
-}
 const bindings = env as unknown as Bindings;
-const { CELL, LEDGER } = env as unknown as Namespaces;
+const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 
 /** One stream, from the side of the upstream. */
 interface Live {
@@ -110,15 +106,10 @@ export class Crowd {
 
   /** The ids of the rows on the Ledger's disk, and the sum of their tokens. */
   async rows(): Promise<{ readonly ids: readonly string[]; readonly tokens: number }> {
-    const commits = await runInDurableObject(LEDGER.getByName(`${this.name}:0`), (_ledger, state) =>
-      state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
-    );
-    const rows = commits.flatMap((entry) =>
-      entry.lines.split("\n").map((line) => JSON.parse(line) as { request_id: string; total_tokens: number }),
-    );
+    const rows = await rowsOnDisk(this.name);
     return {
-      ids: rows.map((row) => row.request_id),
-      tokens: rows.reduce((sum, row) => sum + row.total_tokens, 0),
+      ids: rows.map((row) => String(row["request_id"])),
+      tokens: rows.reduce((sum, row) => sum + Number(row["total_tokens"]), 0),
     };
   }
 

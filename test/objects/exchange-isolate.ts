@@ -10,17 +10,13 @@ import type { ExchangeSession } from "../../edge/domain/admission/exchange-messa
 import type { AdmissionRequest, PermitHandle, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
-import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { AdmissionOutcome } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
+import { rowsOnDisk } from "./ledger-world.ts";
 
-interface Namespaces {
-  readonly CELL: DurableObjectNamespace<CellObject>;
-  readonly LEDGER: DurableObjectNamespace<LedgerObject>;
-}
 const bindings = env as unknown as Bindings;
-const { CELL, LEDGER } = env as unknown as Namespaces;
+const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
@@ -63,8 +59,6 @@ export class ObjectIsolate {
   readonly sessions: Promise<unknown>[] = [];
   /** The ids of all requests that got a slot or a place in the queue. */
   readonly admitted: string[] = [];
-  /** By how many milliseconds the isolate's clock is ahead. */
-  aheadMs = 0;
 
   constructor(cell: string) {
     this.cell = cell;
@@ -72,7 +66,7 @@ export class ObjectIsolate {
     this.direct = new BreakableAdmission(new ObjectStubs(bindings, []), cell, 1, { raise: () => undefined }, log);
     this.admission = new ExchangeAdmission({
       direct: this.direct,
-      clock: () => Date.now() + this.aheadMs,
+      clock: Date.now,
       keepAlive: (work) => void this.sessions.push(work),
       log,
     });
@@ -148,12 +142,7 @@ export class ObjectIsolate {
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await Promise.all(this.sessions);
     await this.stub.record(rowFor(MARKER));
-    const commits = await runInDurableObject(LEDGER.getByName(`${this.cell}:0`), (_ledger, state) =>
-      state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
-    );
-    return commits
-      .flatMap((entry) => entry.lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>))
-      .filter((row) => row["request_id"] !== MARKER);
+    return (await rowsOnDisk(this.cell)).filter((row) => row["request_id"] !== MARKER);
   }
 
   /** The ids of the requests that have rows; an id appears once for each of its rows. */

@@ -1,5 +1,5 @@
 /** Helpers for tests of the Ledger: a ledger for one test, batches of rows, and what the store's stand-in has received. */
-import { env, runDurableObjectAlarm } from "cloudflare:test";
+import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import type { LedgerBatch } from "../../edge/domain/admission/rpc.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
@@ -18,6 +18,14 @@ export function freshLedger(prefix = "ledger"): {
 } {
   const name = `${prefix}-${nextLedger++}:0`;
   return { name, stub: namespace.getByName(name) };
+}
+
+/** The rows on the disk of a cell's first ledger. */
+export async function rowsOnDisk(cell: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const commits = await runInDurableObject(namespace.getByName(`${cell}:0`), (_ledger, state) =>
+    state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
+  );
+  return commits.flatMap(({ lines }) => lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>));
 }
 
 /** New request ids. */

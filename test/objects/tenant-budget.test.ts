@@ -5,8 +5,8 @@ import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } fr
 import { describe, expect, it } from "vitest";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
 import type { BudgetReport, LeaseReport, LeaseRequest, TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
-import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
+import { limitsWith } from "../harness/edge/budget/simulation.ts";
 
 const namespace = (env as unknown as { TENANT_BUDGET: DurableObjectNamespace<TenantBudgetObject> }).TENANT_BUDGET;
 

@@ -90,6 +90,36 @@ describe("long-run shares", () => {
     );
   });
 
+  it("hierarchical: of a group's slots by its tenants' caps within 5 %", () => {
+    const request = fc.record({ serviceMs: rangeOf(100, 900), tokens: rangeOf(100, 2000) });
+    fc.assert(
+      fc.property(
+        fc.tuple(request, request, request),
+        fc.integer({ min: 1, max: 3 }),
+        seed,
+        (requests, each, chance) => {
+          // The group of the first two has half of the slots, so each tenant is due a whole number of them.
+          const due = [3 * each, each, 4 * each];
+          const tenants = requests.map((given, at) =>
+            planOf(`t${at}`, {
+              ...given,
+              weight: at === 0 ? 300 : 100,
+              group: at === 2 ? "alone" : "two",
+              source: { kind: "backlog", depth: 40 },
+            }),
+          );
+          const scenario = cellOf({ algorithm: "hierarchical", slots: 8 * each, tenants, endMs: 60_000 });
+          const windows = runScenario(scenario, chance).windows.slice(2);
+          for (const [at, slots] of due.entries()) {
+            const held = sum(windows.map((window) => window.held.get(`t${at}`) ?? 0)) / (1000 * windows.length);
+            expect(Math.abs(held - slots)).toBeLessThanOrEqual(0.05 * slots);
+          }
+        },
+      ),
+      { numRuns: propertyRuns(15) },
+    );
+  });
+
   it("hierarchical: of slots by the groups' caps within 5 % while ten tenants of a group come and go together", () => {
     fc.assert(
       fc.property(

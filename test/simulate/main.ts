@@ -1,17 +1,14 @@
 /**
  * `npm run simulate [-- --seed n]`: prints how far the scheduler's shares are from fair ones, load by load.
- * `npm run simulate -- <scenario> [--seed n] [--out timeline.svg]`: prints what the scheduler does with a scenario and
- * draws it, by default to dist/simulate/. Every run uses another seed and prints it; SIMULATION_SEED sets it too.
+ * `npm run simulate -- <scenario> [--seed n]`: prints what the scheduler does with a scenario. Every run uses another seed
+ * and prints it; SIMULATION_SEED sets it too.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { measure, type Report } from "./measure.ts";
 import { runScenario } from "./run.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
 import { simulationSeed } from "./seed.ts";
 import { shareErrorTable } from "./share-errors.ts";
-import { timelineSvg } from "./svg.ts";
 
 const percent = (value: number): string => `${(100 * value).toFixed(2)} %`.padStart(10);
 
@@ -54,7 +51,7 @@ function fail(message: string): never {
 function main(): void {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { seed: { type: "string" }, out: { type: "string" } },
+    options: { seed: { type: "string" } },
   });
   const [name] = positionals;
   const seed = values.seed === undefined ? simulationSeed() : Number(values.seed);
@@ -65,12 +62,7 @@ function main(): void {
     return;
   }
   const scenario = SCENARIOS.find((known) => known.name === name) ?? fail(`no scenario ${JSON.stringify(name)}`);
-  const run = runScenario(scenario, seed);
-  process.stdout.write(`${print(scenario, seed, measure(scenario, run))}\n`);
-  const out = values.out ?? `dist/simulate/${scenario.name}.svg`;
-  mkdirSync(dirname(out), { recursive: true });
-  writeFileSync(out, timelineSvg(scenario, run));
-  process.stdout.write(`timeline: ${out}\n`);
+  process.stdout.write(`${print(scenario, seed, measure(scenario, runScenario(scenario, seed)))}\n`);
 }
 
 main();

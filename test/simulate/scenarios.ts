@@ -20,7 +20,7 @@ export type Source =
 
 export interface TenantPlan {
   readonly id: string;
-  /** Tenants of one set are drawn and compared together. */
+  /** Tenants of one set are compared together. */
   readonly set: string;
   readonly group: string;
   readonly groupWeight: number;

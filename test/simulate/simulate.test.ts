@@ -3,7 +3,6 @@ import { jainIndex, measure, percentile } from "./measure.ts";
 import { runScenario, type Window } from "./run.ts";
 import { SCENARIOS, type Scenario, type TenantPlan } from "./scenarios.ts";
 import { printedSeed } from "./seed.ts";
-import { timelineSvg } from "./svg.ts";
 
 const SEED = printedSeed("simulate.test.ts");
 
@@ -73,13 +72,6 @@ describe("the simulator", () => {
       );
     expect(measured(windows).convergeMs).toBe(21_000);
     expect(measured(windows.slice(0, 20)).convergeMs).toBeNull();
-  });
-
-  it("draws one layer for every set", () => {
-    const scenario = scenarioOf("second-set");
-    const svg = timelineSvg(scenario, runScenario(scenario, SEED));
-    expect(svg.match(/<polygon /g)).toHaveLength(2);
-    expect(svg).toContain("</svg>");
   });
 });
 

@@ -3,8 +3,8 @@
  * request came, by the word `soak-...` in its body.
  */
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { listen } from "../../infra/local/http/listen.ts";
 
 export interface SoakUpstream {
   readonly url: string;
@@ -56,14 +56,11 @@ export async function startSoakUpstream(): Promise<SoakUpstream> {
       void answer(response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${listening.url}/v1`,
     seen,
     underWay: () => underWay,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: async () => await listening.close(),
   };
 }

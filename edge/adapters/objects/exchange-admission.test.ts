@@ -3,8 +3,139 @@
  * when the session fails.
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { admissionRequestOf } from "../../objects/cell/testing/admission-requests.ts";
-import { end, GRANTED, IsolateHarness, never, pass } from "./testing/isolate-harness.ts";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
+import type { AdmissionRequest, PermitHandle } from "../../domain/admission/rpc.ts";
+import { type AdmissionStubs, CellAdmission } from "./cell-admission.ts";
+import { ExchangeAdmission } from "./exchange-admission.ts";
+
+const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
+/** What the Cell grants. */
+const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
+/** A call that never answers. */
+const never = async () => await new Promise<never>(() => undefined);
+
+function permit(disposed: () => void = () => undefined): PermitHandle {
+  return {
+    decision: async () => GRANTED,
+    inUse: async () => undefined,
+    lost: never,
+    settle: async () => undefined,
+    [Symbol.dispose]: disposed,
+  };
+}
+
+/**
+ * One isolate and its Cell. `said` lists the messages to the Cell, by kind and request; a row that is sent is stored.
+ */
+class IsolateHarness {
+  readonly said: string[] = [];
+  readonly kept: Promise<unknown>[] = [];
+  disposed = 0;
+  /** Permits of waiting requests that were disposed. */
+  readonly left: string[] = [];
+  holds: () => Promise<void> = async () => undefined;
+  #news = Promise.withResolvers<ExchangeAnswer>();
+  opens: () => Promise<void> = async () => undefined;
+  exchanges: () => Promise<void> = async () => undefined;
+  answer: (request: AdmissionRequest) => ExchangeAnswer["decided"][number][1] = () => GRANTED;
+  /** Whether the Cell knows the request when the isolate asks for its permit. */
+  known = true;
+  readonly admission: ExchangeAdmission;
+
+  constructor() {
+    const quiet = { event: () => undefined };
+    const cell = {
+      admit: async (request: AdmissionRequest) => {
+        this.said.push(`admit ${request.requestId}${request.waitedMs === null ? "" : " again"}`);
+        return { ...GRANTED, permit: permit() };
+      },
+      hold: async (id: string) => {
+        this.said.push(`hold ${id}`);
+        await this.holds();
+        return this.known ? { permit: permit(() => void this.left.push(id)) } : null;
+      },
+      adopt: async ({ requestId }: AdmissionRequest) => {
+        this.said.push(`adopt ${requestId}`);
+        return { permit: permit() };
+      },
+      settleOrphan: async ({ request_id: id }: { readonly request_id: string }) => {
+        this.said.push(`orphan ${id}`);
+      },
+      openSession: async (message: ExchangeMessage) => {
+        await this.opens();
+        this.said.push("open");
+        return { session: this.#session(), answer: this.#answerMessage(message) };
+      },
+    };
+    const stubs = { cell: () => cell } as unknown as AdmissionStubs;
+    this.admission = new ExchangeAdmission({
+      direct: new CellAdmission(stubs, "fra", 1, { raise: () => undefined }, quiet),
+      clock: Date.now,
+      keepAlive: (work) => void this.kept.push(work),
+      log: quiet,
+    });
+  }
+
+  async admit(id: string) {
+    return await this.admission.admit(admissionRequestOf(id, "t"));
+  }
+
+  /** A request that holds a slot by the session; it opens a session when there is none. */
+  async running(id: string) {
+    const admitting = this.admit(id);
+    await vi.advanceTimersByTimeAsync(0);
+    const admitted = await admitting;
+    if (admitted.verdict !== "granted") throw new Error(admitted.verdict);
+    return admitted;
+  }
+
+  /** A request that waits in the session. */
+  async waiting(id: string) {
+    this.answer = () => ({ verdict: "waiting" });
+    const admitted = await this.admit(id);
+    if (admitted.verdict !== "waiting") throw new Error(admitted.verdict);
+    return admitted;
+  }
+
+  /** Makes the session report these decisions, besides what it answers. */
+  push(decided: ExchangeAnswer["decided"]): void {
+    this.#news.resolve({ ...SILENCE, decided });
+    this.#news = Promise.withResolvers();
+  }
+
+  /** From now on the request in whose context a session runs executes no more code: its timers are gone. */
+  cutOff(): void {
+    vi.clearAllTimers();
+  }
+
+  #session(): ExchangeSession {
+    return {
+      exchange: async (message) => {
+        await this.exchanges();
+        return this.#answerMessage(message);
+      },
+      news: async () => await this.#news.promise,
+      close: async () => undefined,
+      [Symbol.dispose]: () => {
+        this.disposed += 1;
+      },
+    };
+  }
+
+  #answerMessage({ asks, ends, records, departures }: ExchangeMessage): ExchangeAnswer {
+    const rows = [...ends, ...records].map(({ row }) => row.request_id);
+    this.said.push(...departures.map((id) => `departure ${id}`));
+    this.said.push(...asks.map(({ requestId }) => `ask ${requestId}`), ...rows.map((id) => `row ${id}`));
+    return { ...SILENCE, decided: asks.map((request) => [request.requestId, this.answer(request)]), stored: rows };
+  }
+}
+
+/** The end of a request. */
+const end = (id: string) => ({ row: zeroUsageRow(id, 0), actualTokens: 1 });
+/** Advances the time by this much. */
+const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));
 
 /** The request lost its place, and got another one by a call of its own. */
 const ANEW = { verdict: "granted", placeLost: true };
@@ -33,19 +164,6 @@ describe("a request", () => {
     await own.settle(end("one"));
     await pass(500);
     expect(stage.said).toEqual(["open", "ask one", "adopt one"]);
-  });
-
-  it("that has to wait gets its decision in the session, which holds what is granted to it", async () => {
-    const waiting = await stage.waiting("one");
-    stage.push([["one", GRANTED]]);
-    expect(await waiting.permit.decision()).toEqual(GRANTED);
-    expect(waiting.sessionLost?.()).toBeInstanceOf(Promise);
-    await waiting.permit.settle(end("one"));
-    await pass(500);
-    expect({ said: stage.said, disposed: stage.disposed }).toEqual({
-      said: ["open", "ask one", "row one"],
-      disposed: 1,
-    });
   });
 
   it("that waits for a second takes its own permit, and its session reports no more on it", async () => {
@@ -96,12 +214,6 @@ describe("a request", () => {
     holding.resolve();
     await deciding;
     expect(stage.left).toEqual(["one"]);
-  });
-
-  it("calls the Cell as one that lost its place when its session fails before the answer", async () => {
-    stage.opens = async () => await Promise.reject(new Error("lost"));
-    expect(await stage.admit("one")).toMatchObject(ANEW);
-    expect(stage.said).toEqual(["admit one again"]);
   });
 
   it("gets the failure that its place is lost when the Cell no longer knows that it waits", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import { limitsWith } from "../budget/testing/simulation.ts";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import type { ExchangeAnswer } from "./exchange-messages.ts";
 import type { AdmissionRequest, Decision, Settlement } from "./rpc.ts";
 import { SessionQueue } from "./session-queue.ts";

@@ -5,13 +5,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelRecord } from "../../../shared/records.ts";
+import { modelNamed } from "../../../test/harness/edge/auto-route-models.ts";
 import { wholeDocument } from "../json/document.ts";
 import { estimateTokens } from "../request/token-estimate.ts";
 import { type CandidateRules, exclusionOf } from "./candidates.ts";
 import { rankModels, vocabularyOf } from "./choose-model.ts";
 import { heuristicTags } from "./heuristics.ts";
 import { requestTraits } from "./request-traits.ts";
-import { modelNamed } from "./testing/models.ts";
 
 const NOW_MS = 1_000_000;
 

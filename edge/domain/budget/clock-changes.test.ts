@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import type { SimulatedCell } from "../../../test/harness/edge/budget/simulation-parts.ts";
 import { MonotonicClock } from "./monotonic-clock.ts";
-import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
-import type { SimulatedCell } from "./testing/simulation-parts.ts";
 import type { ReservationVerdict } from "./verdict.ts";
 
 const YEAR_MS = 365 * 86_400_000;

@@ -7,10 +7,10 @@ import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX, isAmount } from "../../../shared/amount.ts";
 import { anyNumber } from "../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { isNothing, NO_AMOUNTS } from "./amounts.ts";
 import type { BudgetReport, LeaseReport, LeaseRequest } from "./rpc.ts";
-import { limitsWith } from "./testing/simulation.ts";
 
 const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 0, leases: [], open: [], alertsSeen: [] };
 const ONE_OPEN: BudgetReport = { ...EMPTY, open: [1] };

@@ -3,7 +3,7 @@
  * single request needs none of its own.
  */
 import { describe, expect, it } from "vitest";
-import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
+import { BudgetSimulation, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 
 const NEED = { bucketTokens: 2_000, termTokens: 2_000, nanoUsd: 20_000_000 };
 const USED = { tokens: 500, nanoUsd: 5_000_000 };

@@ -3,10 +3,15 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BudgetSimulation, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import type { PendingCall } from "../../../test/harness/edge/budget/simulation-parts.ts";
+import {
+  applyStep,
+  drainBudgets,
+  REQUEST_STEPS,
+  type SimulationOptions,
+} from "../../../test/harness/edge/budget/simulation-steps.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
-import type { PendingCall } from "./testing/simulation-parts.ts";
-import { applyStep, drain, REQUEST_STEPS, type SimulationOptions } from "./testing/simulation-steps.ts";
 
 const ORDERLY: SimulationOptions = { overuse: false, scale: 1 };
 
@@ -44,7 +49,7 @@ describe("lease requests of several pools", () => {
         const world = new BudgetSimulation(count);
         const pools = poolsWith(given);
         for (const each of sequence) applyStep(world, pools[each.pool] ?? pools[0], each, ORDERLY);
-        drain(world);
+        drainBudgets(world);
         const kinds = [...world.verdicts.values()].map(({ kind }) => kind);
         expect(kinds.filter((kind) => kind !== "ok" && kind !== "refused")).toEqual([]);
       }),
@@ -81,7 +86,7 @@ describe("lease requests of several pools", () => {
           if (each.do === "deliver" && call !== undefined && waits) heard.push(call);
           for (const sent of world.calls) past.add(sent);
         }
-        drain(world);
+        drainBudgets(world);
         for (const call of past) again(call);
         restart();
         for (const call of past) again(call);

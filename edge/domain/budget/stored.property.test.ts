@@ -7,10 +7,10 @@ import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import { anyNumber } from "../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
+import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { isNothing, NO_AMOUNTS } from "./amounts.ts";
 import { readStored, type StoredRows } from "./stored.ts";
 import { TenantBudgetAuthority } from "./tenant-budget-authority.ts";
-import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "./testing/simulation.ts";
 
 describe("a disk of a budget object", () => {
   const text = fc.oneof(fc.json(), fc.string(), fc.constant(""), fc.constant('{"bucket":{"capTokens":null}}'));

@@ -6,19 +6,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
-import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { clamped, covers, isNothing } from "./amounts.ts";
-import { type BudgetLimits, needsLease } from "./limits.ts";
-import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
+import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import {
   applyStep,
   CLOCK_STEPS,
-  drain,
+  drainBudgets,
   passedCap,
   REQUEST_STEPS,
   type SimulationOptions,
-} from "./testing/simulation-steps.ts";
-import { amountsOf } from "./testing/totals.ts";
+} from "../../../test/harness/edge/budget/simulation-steps.ts";
+import { amountsOf } from "../../../test/harness/edge/budget/totals.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
+import { clamped, covers, isNothing } from "./amounts.ts";
+import { type BudgetLimits, needsLease } from "./limits.ts";
 
 const TPM = 300;
 const ORDERLY: SimulationOptions = { overuse: false, scale: 1 };
@@ -75,12 +75,12 @@ function restsIn(world: BudgetSimulation, limits: BudgetLimits): void {
 
 /** What dead Cells held no longer counts, and no counter has more than the ledger. */
 function restsInTheLedger(world: BudgetSimulation, limits: BudgetLimits): void {
-  drain(world);
+  drainBudgets(world);
   for (const cell of world.cells) {
     world.crashCell(cell, true);
     world.reserve(cell, limits, { bucketTokens: 1, termTokens: 1, nanoUsd: 1 });
   }
-  drain(world);
+  drainBudgets(world);
   world.calm(31_000);
   world.askLedger(limits);
   for (const whose of ["tenant", "key"] as const) {
@@ -101,7 +101,7 @@ describe("leases of several cells over an unreliable network", () => {
           applyStep(world, limits, each, { overuse, scale: 1 });
           holds(world, limits);
         }
-        drain(world);
+        drainBudgets(world);
         restsIn(world, limits);
       }),
       { numRuns: propertyRuns(800) },
@@ -125,7 +125,7 @@ describe("leases of several cells over an unreliable network", () => {
           applyStep(world, limits, each, { overuse, scale: large });
           holds(world, limits);
         }
-        drain(world);
+        drainBudgets(world);
         restsIn(world, limits);
       }),
       { numRuns: propertyRuns(800) },
@@ -145,7 +145,7 @@ describe("leases of several cells over an unreliable network", () => {
           key: { ...key, term: { ...key.term, ...monthly } },
         };
         for (const each of sequence) applyStep(world, limits, each, ORDERLY);
-        drain(world);
+        drainBudgets(world);
         restsIn(world, limits);
       }),
       { numRuns: propertyRuns(400) },
@@ -168,7 +168,7 @@ describe("leases of several cells over an unreliable network", () => {
           expect(capTokens).toBe(given.tokensPerMinute);
           expect(Math.abs(levelTokens)).toBeLessThanOrEqual(capTokens);
         }
-        drain(world);
+        drainBudgets(world);
         restsIn(world, limits);
       }),
       { numRuns: propertyRuns(400) },

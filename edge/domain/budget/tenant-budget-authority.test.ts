@@ -1,7 +1,7 @@
 /** The authority by example: Cells that fall silent or die, lost answers, and crashes of its own. */
 import { describe, expect, it } from "vitest";
+import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { NO_AMOUNTS } from "./amounts.ts";
-import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
 import type { ReservationVerdict } from "./verdict.ts";
 
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { budgetAlert } from "./alerts.ts";
 import { NO_AMOUNTS } from "./amounts.ts";
 import type { TermLimits } from "./limits.ts";
@@ -14,7 +15,6 @@ import {
   TermPeriod,
   usedRatio,
 } from "./term-budget.ts";
-import { limitsWith } from "./testing/simulation.ts";
 import { budgetUsageOf } from "./usage-view.ts";
 
 const caps = (tokens: number | null, nanoUsd: number | null = null): TermLimits => ({

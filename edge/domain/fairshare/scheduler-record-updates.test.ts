@@ -101,6 +101,12 @@ describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
 });
 
 describe("a change while requests wait (hierarchical)", () => {
+  it("of a model's admission weight counts for the very next slot", () => {
+    const line = new Line("hierarchical", ["b/n", "a/m"], 4);
+    line.change({ type: "model", name: "m", admissionWeight: 300 });
+    expect(line.next(1)).toEqual(["a/m"]);
+  });
+
   it("of a model's admission weight re-weighs the slot caps of tenants that requested it last", () => {
     const line = new Line("hierarchical", ["a/m", "b/n"], 4);
     line.next(4);

@@ -274,6 +274,63 @@ describe("credit", () => {
     expect(Math.abs(order.filter((who) => who === "late").length - 10)).toBeLessThanOrEqual(1);
   });
 
+  it.each(ALGORITHMS)("is not banked while a model is full, and newcomers then get their turns (%s)", (algorithm) => {
+    const scheduler = createScheduler({ algorithm, maxInFlight: 2 });
+    const running: string[] = [];
+    const take = (grants: readonly SchedulerGrant[]) => running.push(...grants.map(({ requestId }) => requestId));
+    const release = (at: number) => {
+      for (const requestId of running.splice(at, 1))
+        take(scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0));
+      return running.at(-1)?.slice(0, 2);
+    };
+    const arrive = (id: string, model: string, cap: number | null, at: number) =>
+      take(
+        scheduler.apply({ type: "arrive", arrival: arrivalOf(`${id}/${at}`, spec(id, 100, id), model, cap, 100) }, 0),
+      );
+    for (let at = 0; at < 200; at += 1) {
+      for (const id of ["s1", "s2"]) arrive(id, "scarce", 1, at);
+      for (const id of ["p1", "p2"]) arrive(id, "plenty", null, at);
+    }
+    const expectTurns = (ids: readonly string[]): void => {
+      const granted = Array.from({ length: 20 * ids.length }, () => release(0));
+      for (const id of ids) expect(Math.abs(granted.filter((who) => who === id).length - 20)).toBeLessThanOrEqual(2);
+    };
+    for (let period = 0; period < 2; period += 1) {
+      take(scheduler.apply({ type: "model", name: "scarce", maxInFlight: 1 }, 0));
+      // A request for the scarce model keeps its slot, so the others have the second slot to themselves.
+      for (let round = 0; round < 100; round += 1)
+        release(
+          Math.max(
+            0,
+            running.findIndex((id) => id.startsWith("p")),
+          ),
+        );
+      take(scheduler.apply({ type: "model", name: "scarce", maxInFlight: null }, 0));
+      expectTurns(["s1", "s2", "p1", "p2"]);
+    }
+    for (let at = 0; at < 100; at += 1) arrive("s3", "scarce", null, at);
+    expectTurns(["s1", "s2", "s3", "p1", "p2"]);
+  });
+
+  it.each(ALGORITHMS)("is no debt at a full model for what was served elsewhere (%s)", (algorithm) => {
+    const scheduler = createScheduler({ algorithm, maxInFlight: 200 });
+    const take = (who: string, model: string, cap: number | null, at: number) => {
+      const arrival = arrivalOf(`${who}/${model}/${at}`, spec(who, 100, who), model, cap, 100);
+      return scheduler.apply({ type: "arrive", arrival }, 0);
+    };
+    const release = (requestId: string) => scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0);
+    for (let at = 0; at < 60; at += 1) take("waits", "scarce", 1, at);
+    for (let at = 0; at < 100; at += 1)
+      for (const { requestId } of take("busy", "plenty", null, at)) release(requestId);
+    for (let at = 0; at < 60; at += 1) take("busy", "scarce", 1, at);
+    let running = "waits/scarce/0";
+    const granted = Array.from({ length: 40 }, () => {
+      running = release(running)[0]?.requestId ?? "";
+      return running.split("/")[0];
+    });
+    expect(Math.abs(granted.filter((who) => who === "busy").length - 20)).toBeLessThanOrEqual(2);
+  });
+
   it("starves no tenant: with weight w of W, a request waits at most W / w grants and a round", () => {
     const weights = [1, 10, 100, 1000];
     const total = weights.reduce((sum, weight) => sum + weight, 0);

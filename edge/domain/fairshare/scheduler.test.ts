@@ -86,6 +86,17 @@ describe("required behaviour (docs/rules/fairshare.md#required-behaviour)", () =
     expect(count(order, "heavy")).toBeGreaterThanOrEqual(2 * count(order, "light"));
   });
 
+  it("counts a group without waiting requests as long as it holds slots", () => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
+    for (const arrived of many(4, () => arrival("a", { group: "A", groupWeight: 400 })))
+      scheduler.apply({ type: "arrive", arrival: arrived }, 0);
+    const b = many(9, () => arrival("b", { group: "B", groupWeight: 300 }));
+    const c = many(9, () => arrival("c", { group: "C", groupWeight: 100, cost: 1 }));
+    // 8 slots by 400, 300 and 100 are 4, 3 and 1, although the last one's requests are cheap.
+    const order = grantOrder(scheduler, [...b, ...c], 4);
+    expect({ b: count(order, "b"), c: count(order, "c") }).toEqual({ b: 3, c: 1 });
+  });
+
   it("groups 500:50: the light one gets the first slot that frees when the heavy one holds all 8", () => {
     const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
     const heavy = many(20, () => arrival("heavy", { group: "a", groupWeight: 500 }));
@@ -117,6 +128,28 @@ describe("required behaviour (docs/rules/fairshare.md#required-behaviour)", () =
       expect(scheduler.apply({ type: "arrive", arrival: other }, 0)).toEqual([
         { requestId: other.requestId, admission: "fast", queueWaitMs: 0 },
       ]);
+    },
+  );
+
+  it.each(["weighted", "hierarchical"] as const)(
+    "grants a tenant's earliest admissible request first (%s)",
+    (algorithm) => {
+      const scheduler = createScheduler({ algorithm, maxInFlight: 10 });
+      const ask = (tenant: string, model: string): string => {
+        const asked = arrival(tenant, { model, modelCap: 1 });
+        scheduler.apply({ type: "arrive", arrival: asked }, 0);
+        return asked.requestId;
+      };
+      const release = (requestId: string) => scheduler.apply({ type: "release", requestId, actualTokens: 100 }, 0);
+      const [, holdsB = "", holdsC = ""] = ["a", "b", "c"].map((model) => ask("holder", model));
+      const [, runs = "", earlier, later] = ["a", "b", "b", "c"].map((model) => ask("t", model));
+      // It has been served at b and not at c, so its score there is higher.
+      release(holdsB);
+      scheduler.apply({ type: "hold", on: true }, 0);
+      release(runs);
+      release(holdsC);
+      const granted = scheduler.apply({ type: "hold", on: false }, 0).map(({ requestId }) => requestId);
+      expect(granted).toEqual([earlier, later]);
     },
   );
 

@@ -3,7 +3,7 @@
  * (docs/rules/request-bodies.md#forms).
  */
 import { describe, expect, it } from "vitest";
-import { bytesOf, readForm } from "./testing/read-form.ts";
+import { bytesOf, readForm } from "../../../test/harness/edge/read-form.ts";
 
 /** Forms as programs write them, line by line. */
 const CLIENTS: readonly (readonly [string, string, readonly string[]])[] = [

@@ -5,8 +5,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bytesOf, readForm } from "../../../test/harness/edge/read-form.ts";
 import { boundaryOf, partOf } from "./form-head.ts";
-import { bytesOf, readForm } from "./testing/read-form.ts";
 
 const TYPE = "multipart/form-data; boundary=BB";
 const field = (name: string, value: string, delimiter = "--BB"): string =>

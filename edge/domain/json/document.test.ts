@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readJson as read } from "../../../test/harness/edge/read-json.ts";
 import { countCodePoints } from "./document.ts";
-import { readJson as read } from "./testing/read-json.ts";
 
 const SECRET = "b1b6a1a8";
 const readJson = (bytes: Uint8Array, parseWholeMaxBytes?: number) => read(bytes, SECRET, parseWholeMaxBytes);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readJson } from "../json/testing/read-json.ts";
+import { readJson } from "../../../test/harness/edge/read-json.ts";
 import type { BilledBy, EstimateRule } from "../routing/route-class.ts";
 import { estimateTokens, measureOf, textTokens } from "./token-estimate.ts";
 

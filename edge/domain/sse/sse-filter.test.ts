@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { usagePlan } from "../transform/usage-plan.test-helper.ts";
+import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
 import { SseFilter } from "./sse-filter.ts";
 
 const encoder = new TextEncoder();

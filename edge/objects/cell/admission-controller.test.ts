@@ -4,11 +4,11 @@
  */
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
+import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf as plainAsk, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import type { Caps } from "../../domain/budget/testing/simulation.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
-import { admissionRequestOf as plainAsk, subCallOf } from "./testing/admission-requests.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
 const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];

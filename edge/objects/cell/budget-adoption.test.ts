@@ -4,10 +4,10 @@
  */
 import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import { budgetRequestOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
+import { CellLives } from "../../../test/harness/edge/cell/cell-lives.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import { limitsWith } from "../../domain/budget/testing/simulation.ts";
-import { budgetRequestOf } from "./testing/budget-gateway.ts";
-import { CellLives } from "./testing/cell-lives.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

@@ -6,9 +6,15 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import {
+  budgetGatewayOf,
+  budgetRequestOf,
+  hasAmounts,
+  hasNumbers,
+  needOf,
+} from "../../../test/harness/edge/cell/budget-gateway.ts";
 import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
-import { limitsWith } from "../../domain/budget/testing/simulation.ts";
-import { budgetGatewayOf, budgetRequestOf, hasAmounts, hasNumbers, needOf } from "./testing/budget-gateway.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

@@ -4,10 +4,10 @@
  */
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import { budgetGatewayOf, budgetRequestOf, needOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
+import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
-import { limitsWith } from "../../domain/budget/testing/simulation.ts";
-import { budgetGatewayOf, budgetRequestOf, needOf } from "./testing/budget-gateway.ts";
-import { TestBudgets } from "./testing/test-budgets.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

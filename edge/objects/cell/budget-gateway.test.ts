@@ -1,11 +1,11 @@
 /** A Cell's budgets with the real authority behind calls that fail, stay silent, or answer late. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { type Caps, limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
+import { RecordedGateway } from "../../../test/harness/edge/cell/budget-gateway.ts";
+import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../domain/budget/cell-life.ts";
-import { type Caps, limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
-import { RecordedGateway } from "./testing/budget-gateway.ts";
-import { TestBudgets } from "./testing/test-budgets.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

@@ -6,10 +6,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isAmount } from "../../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
-import type { Amounts } from "../../domain/budget/amounts.ts";
-import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
-import { type Caps, limitsWith } from "../../domain/budget/testing/simulation.ts";
-import { bucketLevel } from "../../domain/budget/token-bucket.ts";
+import { type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import {
   allFinite,
   budgetGatewayOf,
@@ -17,8 +14,11 @@ import {
   hasAmounts,
   hasNumbers,
   needOf,
-} from "./testing/budget-gateway.ts";
-import { TestBudgets } from "./testing/test-budgets.ts";
+} from "../../../test/harness/edge/cell/budget-gateway.ts";
+import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";
+import type { Amounts } from "../../domain/budget/amounts.ts";
+import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
+import { bucketLevel } from "../../domain/budget/token-bucket.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

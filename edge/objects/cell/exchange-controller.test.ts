@@ -1,28 +1,74 @@
-/** The Cell's side of a session of exchanges: the result of each exchange, and what it reports. */
+/**
+ * The Cell's side of a session of exchanges, with the real admission controller: the result of each exchange, what it reports,
+ * and what happens when it ends to what is open in it.
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import { admissionRequestOf } from "./testing/admission-requests.ts";
-import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./testing/exchange-controller-harness.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
+import type { AdmissionRequest, Settlement } from "../../domain/admission/rpc.ts";
+import { ExchangeController } from "./exchange-controller.ts";
+
+/** A message without content. */
+const EMPTY_MESSAGE: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
+
+/** A session's Cell side with the real admission controller; a test moves the time. */
+class ExchangeControllerHarness {
+  readonly world: AdmissionHarness;
+  readonly exchanges: ExchangeController;
+  readonly recorded: UsageRow[] = [];
+  stores: (row: UsageRow) => Promise<void> = async () => undefined;
+
+  constructor(slots: number) {
+    this.world = admissionHarnessOf("weighted", slots);
+    const take = async ({ row }: { readonly row: UsageRow }) => {
+      this.recorded.push(row);
+      await this.stores(row);
+    };
+    this.exchanges = new ExchangeController({
+      admission: this.world.admission,
+      revisions: this.world.revisions,
+      rows: { record: take, settleOrphan: take },
+      level: async () => null,
+      later: (delayMs, run) => void setTimeout(run, delayMs),
+      failed: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  open(...requests: readonly AdmissionRequest[]) {
+    return this.exchanges.open({ ...EMPTY_MESSAGE, asks: requests });
+  }
+
+  /** The rows that the admission controller made: request, status and tokens. */
+  get rows() {
+    return this.world.rows.map((row) => [row.request_id, row.status_code, row.total_tokens]);
+  }
+
+  get load() {
+    const { scheduler, admission } = this.world;
+    return [scheduler.inFlight, scheduler.queued, admission.entryCount];
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.world.nowMs += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+}
+
+/** An end as the isolate sends it. */
+const endOf = ({ requestId, row }: AdmissionRequest): Settlement => ({
+  row: { ...row, request_id: requestId },
+  actualTokens: 3,
+});
+/** The verdict for each request. */
+const verdicts = ({ decided }: ExchangeAnswer) => decided.map(([id, { verdict }]) => `${id} ${verdict}`);
 
 beforeEach(() => vi.useFakeTimers());
 
 describe("an exchange", () => {
-  it("is followed by news of a waiting request that is granted, and is ended by its isolate", async () => {
-    const stage = new ExchangeControllerHarness(1);
-    const [first, second] = [admissionRequestOf("first", "t"), admissionRequestOf("second", "t")];
-    const { session } = stage.open(first, second);
-    const news = stage.exchanges.news(session);
-    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(first)] });
-    expect(verdicts(await news)).toEqual(["second granted"]);
-    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [{ row: second.row, actualTokens: 0 }] });
-    expect(stage.load).toEqual([0, 0, 0]);
-    await stage.pass(0);
-    expect(stage.rows).toEqual([
-      ["first", 0, 0],
-      ["second", 0, 0],
-    ]);
-  });
-
   it("is not followed by news of a request that has taken a permit of its own", async () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second] = [admissionRequestOf("first", "t"), admissionRequestOf("second", "t")];
@@ -45,17 +91,6 @@ describe("an exchange", () => {
     const next = stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(first)], asks: [second, third] });
     expect([...verdicts(answer), ...verdicts(next)]).toEqual(["first granted", "second granted", "third waiting"]);
     expect(stage.load).toEqual([1, 1, 2]);
-  });
-
-  it("compares the records of each admission request, and gives no place to an outdated one", () => {
-    const stage = new ExchangeControllerHarness(1);
-    stage.world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);
-    const { answer } = stage.open(
-      admissionRequestOf("old", "t"),
-      admissionRequestOf("new", "t", { revs: [{ kind: "tenant", id: "t", rev: 2 }] }),
-    );
-    expect(verdicts(answer)).toEqual(["old stale", "new granted"]);
-    expect(stage.load).toEqual([1, 0, 1]);
   });
 
   it("reports nothing on a request that got its place another way, and takes nothing from it", () => {
@@ -98,5 +133,149 @@ describe("an exchange", () => {
     const broken = { ...admissionRequestOf("two", "t"), revs: null } as unknown as AdmissionRequest;
     expect(() => stage.open(admissionRequestOf("one", "t"), broken)).toThrow();
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["one", 499, 10]] });
+  });
+});
+
+describe("a session that ends", () => {
+  it("takes nothing from a request that has a permit of its own by then", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const [one, two] = [admissionRequestOf("one", "t"), admissionRequestOf("two", "t")];
+    const { session } = stage.open(one, two);
+    stage.world.admission.adopt(one);
+    stage.world.admission.hold("two");
+    stage.exchanges.end(session);
+    await stage.pass(1_000);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 1, 2], rows: [] });
+  });
+
+  it("keeps a waiting request's place for some seconds, then records it as left if not back", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const { session } = stage.open(
+      admissionRequestOf("holder", "t"),
+      admissionRequestOf("waits", "t"),
+      admissionRequestOf("takes", "t"),
+    );
+    stage.exchanges.end(session);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["holder", 499, 10]] });
+    await stage.pass(5_999);
+    const taken = stage.world.admission.hold("takes");
+    expect({ verdict: taken?.decision?.verdict, load: stage.load }).toEqual({ verdict: "granted", load: [1, 0, 1] });
+    await stage.pass(1);
+    expect(stage.rows.slice(1)).toEqual([["waits", 499, 0]]);
+    if (taken !== null) await stage.world.admission.settle(taken, { row: taken.request.row, actualTokens: 0 });
+    expect(stage.rows.slice(2)).toEqual([["takes", 0, 0]]);
+    expect({ load: stage.load, hold: stage.world.admission.hold("waits") }).toEqual({ load: [0, 0, 0], hold: null });
+  });
+
+  it("has the place of a request judged again when the request comes back", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    stage.world.admission.arrive(admissionRequestOf("holder", "t"));
+    const request = { ...admissionRequestOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
+    const { session } = stage.open(request);
+    stage.exchanges.end(session);
+    stage.world.revisions.note([{ kind: "key", id: "k1", rev: 6 }], 0);
+    const back = stage.world.admission.hold("waits");
+    if (back === null) throw new Error("its place is lost");
+    expect({ decision: back.decision, load: stage.load }).toMatchObject({
+      decision: { verdict: "stale", items: [{ rev: 6 }] },
+      load: [1, 0, 2],
+    });
+    await stage.world.admission.settle(back, { row: back.request.row, actualTokens: 0 });
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [["waits", 0, 0]] });
+  });
+
+  it.each(["t", "o"])("grants released slots to others at once, of the same tenant or not: %s", async (tenantId) => {
+    const stage = new ExchangeControllerHarness(2);
+    const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
+    const other = stage.world.admission.arrive(admissionRequestOf("other", tenantId));
+    const granted = vi.spyOn(stage.world.scheduler, "apply");
+    stage.exchanges.end(session);
+    expect(granted.mock.results.flatMap(({ value }) => value).map(({ requestId }) => requestId)).toEqual(["other"]);
+    expect(await stage.world.admission.decision(other)).toMatchObject({ verdict: "granted" });
+  });
+
+  it("grants no released slot to its own requests that waited for tokens", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    stage.world.budgets.reach = "silent";
+    const first = admissionRequestOf("first", "slow", {}, { tenantTokens: 1_000 });
+    const { session } = stage.open(first, admissionRequestOf("second", "fast"));
+    const granted = vi.spyOn(stage.world.scheduler, "apply");
+    stage.exchanges.end(session);
+    expect(granted.mock.results.flatMap(({ value }) => value)).toEqual([]);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
+  });
+
+  it("charges a request once that was charged for a lost grant and loses its next place too", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const request = admissionRequestOf("one", "t");
+    stage.exchanges.end(stage.open(request).session); // at the estimate, 10
+    stage.world.admission.arrive(admissionRequestOf("holder", "h"));
+    const waits = stage.world.admission.arrive({ ...request, waitedMs: 0 });
+    stage.world.admission.abandon(waits);
+    const back = stage.world.admission.hold("one");
+    expect(back?.charged).toMatchObject({ tokens: 10 });
+  });
+
+  it("keeps the end of a request whose adoption arrived but was not answered", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const request = admissionRequestOf("one", "a");
+    const { session } = stage.open(request);
+    const lost = stage.world.admission.adopt(request);
+    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(request)] });
+    stage.world.admission.abandon(lost);
+    await stage.pass(0);
+    expect({ recordedIds: stage.recorded.map((row) => row.request_id), load: stage.load }).toEqual({
+      recordedIds: ["one"],
+      load: [0, 0, 0],
+    });
+  });
+
+  it("does not bill a request that leaves while it takes its own permit and its grant is sent", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const [first, second] = [admissionRequestOf("first", "a"), admissionRequestOf("second", "b")];
+    const { session } = stage.open(first, second);
+    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(first)] });
+    await stage.pass(0);
+    const own = stage.world.admission.hold(second.requestId);
+    if (own === null) throw new Error("its place is lost");
+    stage.world.admission.abandon(own);
+    expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
+  });
+
+  it("gives no place to a request whose message arrives after it ended another way", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const request = admissionRequestOf("one", "t");
+    const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));
+    stage.world.admission.abandon(stage.world.admission.arrive({ ...request, waitedMs: 0 }));
+    await stage.world.admission.settle(holder, endOf(holder.request));
+    expect({ verdicts: verdicts(stage.open(request).answer), load: stage.load }).toEqual({
+      verdicts: [],
+      load: [0, 0, 0],
+    });
+    await stage.pass(6_000);
+    expect({ verdicts: verdicts(stage.open(request).answer), load: stage.load }).toEqual({
+      verdicts: [],
+      load: [0, 0, 0],
+    });
+  });
+
+  it("counts used tokens once for the tenant when the request continues on another permit", async () => {
+    const stage = new ExchangeControllerHarness(3);
+    stage.world.admission.arrive(admissionRequestOf("keeps the cell busy", "busy"));
+    const request = admissionRequestOf("one", "t");
+    const { session } = stage.open(request);
+    stage.exchanges.end(session);
+    await stage.world.admission.settle(stage.world.admission.adopt(request), { row: request.row, actualTokens: 10 });
+    const { tenants } = stage.world.scheduler.snapshot(stage.world.nowMs);
+    expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
+  });
+
+  it("answers the call that waits for its news, and takes no more exchanges", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const { session } = stage.open();
+    const news = stage.exchanges.news(session);
+    stage.exchanges.end(session);
+    expect(await news).toMatchObject({ decided: [], stored: [] });
+    expect(() => stage.exchanges.exchange(session, EMPTY_MESSAGE)).toThrow("the session is over");
   });
 });

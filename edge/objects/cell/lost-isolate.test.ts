@@ -1,9 +1,9 @@
 /** What an isolate holds that is cut off from its Cell, and what others get (docs/rules/admission.md#leases-of-isolates). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
-import { admissionRequestOf } from "./testing/admission-requests.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

@@ -2,9 +2,9 @@
  * A queue takes a limited number of requests, and a request that is in it stays (docs/rules/admission.md#queue-bounds).
  */
 import { describe, expect, it } from "vitest";
+import { admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { MAX_QUEUED } from "./queue-limit.ts";
-import { admissionHarnessOf } from "./testing/admission-harness.ts";
-import { admissionRequestOf } from "./testing/admission-requests.ts";
 
 const FULL = { verdict: "refused", refusal: { code: "queue_full", retryAfterMs: 1000, level: null } };
 

@@ -3,10 +3,10 @@
  * clock, and after its tokens came.
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf as plainAsk } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
-import { admissionRequestOf as plainAsk } from "./testing/admission-requests.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

@@ -1,8 +1,8 @@
 /** A tenant with no budget left and a long queue: it must not delay tenants that have budget. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { Caps } from "../../domain/budget/testing/simulation.ts";
-import { admissionHarnessOf } from "./testing/admission-harness.ts";
-import { admissionRequestOf } from "./testing/admission-requests.ts";
+import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
+import { admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

@@ -6,13 +6,13 @@
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import { budgetRequestOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
+import { CellLives } from "../../../test/harness/edge/cell/cell-lives.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { limitsWith } from "../../domain/budget/testing/simulation.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
-import { admissionRequestOf, subCallOf } from "./testing/admission-requests.ts";
-import { budgetRequestOf } from "./testing/budget-gateway.ts";
-import { CellLives } from "./testing/cell-lives.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

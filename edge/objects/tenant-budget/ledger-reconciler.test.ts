@@ -1,10 +1,10 @@
 /** The check of a new budget object against a ledger that answers slowly. */
 import { describe, expect, it, vi } from "vitest";
+import { NOTHING_STORED } from "../../../test/harness/edge/budget/nothing-stored.ts";
+import { limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
-import { NOTHING_STORED } from "../../domain/budget/testing/nothing-stored.ts";
-import { limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
 import type { LedgerSum } from "../object-ports.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
 

@@ -4,11 +4,11 @@
  */
 import { describe, expect, it } from "vitest";
 import type { ResolvedKey } from "../../../shared/records.ts";
+import { GUARD_POLICY } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { keyOf, modelOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { run } from "../run.ts";
 import { listModels } from "../run-models.ts";
-import { GUARD_POLICY } from "../testing/guarded-pipeline.ts";
-import { keyOf, modelOf, tenantOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
 
 const BODY = JSON.stringify({ model: "tiny", messages: [{ role: "user", content: "12345678" }] });
 

@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from "vitest";
 import type { RevItem } from "../../../shared/internal.ts";
+import { refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
-import { refusalOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
 import { readUntilCurrent } from "./freshness.ts";
 
 const model = (id: string, rev: number): RevItem => ({ kind: "model", id, rev });

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { keyOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import type { Identity } from "../../domain/auth/identity.ts";
 import type { Call } from "../call/context.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
 import { usageRowOf } from "../report/usage-row.ts";
-import { keyOf, refusalOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
 import { authenticate } from "./authenticate.ts";
 
 const identity: Identity = {

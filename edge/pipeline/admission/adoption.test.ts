@@ -3,11 +3,11 @@
  * it adopted until a new Cell is up, and settles it there.
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
 import { startCall } from "../call/start-call.ts";
 import { run } from "../run.ts";
-import { TestPermit, TestPipeline } from "../testing/world.ts";
 import type { AdmittedRequest } from "./admit.ts";
 import { Settler } from "./settle.ts";
 

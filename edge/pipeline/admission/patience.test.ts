@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
+import { keyOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { AdmissionOutcome } from "../../ports.ts";
 import { run } from "../run.ts";
-import { keyOf } from "../testing/records.ts";
-import { TestPermit, TestPipeline } from "../testing/world.ts";
 
 async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));

@@ -5,11 +5,11 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
+import { keyOf, modelOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { Admitted, PermitHandle } from "../../domain/admission/rpc.ts";
 import { run } from "../run.ts";
-import { keyOf, modelOf, tenantOf } from "../testing/records.ts";
-import { TestPermit, TestPipeline } from "../testing/world.ts";
 
 const CHANGED: readonly RevItem[] = [{ kind: "tenant", id: tenantOf().id, rev: 2 }];
 

@@ -1,8 +1,8 @@
 /** What an admission request reserves of budgets of money (docs/rules/budgets.md#reserved-cost). */
 import { expect, it } from "vitest";
+import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { run } from "../run.ts";
-import { modelOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
 
 const FREE = { ...modelOf().prices, input: 0, output: 0 };
 const CHAT = { model: "tiny", messages: [{ role: "user", content: "12345678" }], max_tokens: 100 };

@@ -3,11 +3,11 @@
  * before the Cell gives the slot to another one, and a grant that came too late is not used.
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { SlotLeases } from "../../ports.ts";
 import { run } from "../run.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { TestPermit, TestPipeline } from "../testing/world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

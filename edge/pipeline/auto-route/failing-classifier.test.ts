@@ -1,10 +1,10 @@
 /** A classifier that keeps failing is left alone for a while (docs/rules/auto-router.md#classifier). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelRecord } from "../../../shared/records.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf, settingsOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { run } from "../run.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { modelOf, settingsOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

@@ -1,11 +1,11 @@
 /** A request for `auto` on its way (docs/rules/auto-router.md), over ports that answer from plain values. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { keyOf, modelOf, settingsOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { knowing, SECRET, type TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { run, runOther } from "../run.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { keyOf, modelOf, settingsOf, tenantOf } from "../testing/records.ts";
-import { knowing, SECRET, type TestPermit, TestPipeline } from "../testing/world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

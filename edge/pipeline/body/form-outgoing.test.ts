@@ -3,9 +3,9 @@
  * it is not.
  */
 import { describe, expect, it } from "vitest";
+import { sourceOf } from "../../../test/harness/edge/pipeline/forms.ts";
 import { FormScan } from "../../domain/form/form-scan.ts";
 import { ClientGone } from "../call/client-gone.ts";
-import { sourceOf } from "../testing/forms.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
 

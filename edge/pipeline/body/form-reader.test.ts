@@ -3,9 +3,9 @@
  */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
+import { sourceOf } from "../../../test/harness/edge/pipeline/forms.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { FormScan } from "../../domain/form/form-scan.ts";
-import { sourceOf } from "../testing/forms.ts";
 import { FormReader } from "./form-reader.ts";
 
 type Field = readonly [name: string, value: string | Uint8Array];

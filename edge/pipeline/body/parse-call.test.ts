@@ -1,9 +1,9 @@
 /** Large JSON bodies: they are read without their long strings, and forwarded as the client sent them. */
 import { describe, expect, it, vi } from "vitest";
-import { usagePlan } from "../../domain/transform/usage-plan.test-helper.ts";
+import { callerOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
 import type { ParsedCall } from "../call/known.ts";
-import { callerOf, refusalOf } from "../testing/records.ts";
-import { SECRET, TestPipeline } from "../testing/world.ts";
 import { parseCall } from "./parse-call.ts";
 
 const KIB = 1024;

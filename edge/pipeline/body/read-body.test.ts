@@ -4,12 +4,12 @@
  */
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { FORM_TYPE, formOf } from "../../../test/harness/edge/pipeline/forms.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { callerOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { run } from "../run.ts";
-import { FORM_TYPE, formOf } from "../testing/forms.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { callerOf, tenantOf } from "../testing/records.ts";
-import { SECRET, TestPipeline } from "../testing/world.ts";
 import { readBody, readPieces } from "./read-body.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));

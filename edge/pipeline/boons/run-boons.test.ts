@@ -1,5 +1,7 @@
 /** What boons have in common: their order, their failures, and what a request without boons does not pay for. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { BoonWorld, says } from "../../../test/harness/edge/pipeline/boon-world.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { authenticate } from "../access/authenticate.ts";
 import { resolveModel } from "../access/resolve-model.ts";
 import { prepare } from "../admission/prepare.ts";
@@ -7,8 +9,6 @@ import { parseCall } from "../body/parse-call.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
 import { run } from "../run.ts";
-import { BoonWorld, says } from "../testing/boon-world.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
 import type { Boon, BoonEffect } from "./boon.ts";
 import { runBoons } from "./run-boons.ts";
 

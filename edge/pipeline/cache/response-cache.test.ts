@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
+import { keyOf, modelOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { knowing, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import type { CacheEntry } from "../../ports.ts";
 import { run } from "../run.ts";
-import { keyOf, modelOf, tenantOf } from "../testing/records.ts";
-import { knowing, TestPipeline } from "../testing/world.ts";
 import { originOf } from "./response-cache.ts";
 
 const cached = (changes: Parameters<typeof modelOf>[0] = {}) => modelOf({ cache_enabled: true, ...changes });

@@ -1,6 +1,6 @@
 /** Guardrails on a request's way (docs/rules/guardrails.md#actions): what passes, what is refused, and what is told. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { FORM_TYPE } from "../testing/forms.ts";
+import { FORM_TYPE } from "../../../test/harness/edge/pipeline/forms.ts";
 import {
   alertTexts as alertsOf,
   answeringText as answering,
@@ -11,10 +11,10 @@ import {
   type GuardPolicy as Policy,
   sentBody as sent,
   guardedWorldOf as worldOf,
-} from "../testing/guarded-pipeline.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { modelOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
+} from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { guardToolResult } from "./guard-tool-result.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));

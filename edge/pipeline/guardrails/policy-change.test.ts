@@ -1,6 +1,5 @@
 /** A guardrails policy counts as it is when it is used (docs/rules/guardrails.md#policies). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { waitFor } from "../../../test/harness/wait-for.ts";
 import {
   alertTexts as alertsOf,
   answeringText as answering,
@@ -12,10 +11,11 @@ import {
   type GuardPolicy as Policy,
   sentBody as sent,
   guardedWorldOf as worldOf,
-} from "../testing/guarded-pipeline.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { keyOf, tenantOf } from "../testing/records.ts";
-import { knowing, TestPermit } from "../testing/world.ts";
+} from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { keyOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { knowing, TestPermit } from "../../../test/harness/edge/pipeline/world.ts";
+import { waitFor } from "../../../test/harness/wait-for.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

@@ -14,11 +14,11 @@ import {
   MAIL_TEXT as MAIL,
   sentBody as sent,
   guardedWorldOf as worldOf,
-} from "../testing/guarded-pipeline.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { keyOf, modelOf, settingsOf, tenantOf } from "../testing/records.ts";
-import { calls as callsTool, LoopWorld, saying } from "../testing/tool-loop-world.ts";
-import type { TestPipeline } from "../testing/world.ts";
+} from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { keyOf, modelOf, settingsOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { calls as callsTool, LoopWorld, saying } from "../../../test/harness/edge/pipeline/tool-loop-world.ts";
+import type { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

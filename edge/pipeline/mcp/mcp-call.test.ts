@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { McpServerRecord } from "../../../shared/records.ts";
+import { callerOf, mcpServerOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
-import { callerOf, mcpServerOf, refusalOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
 import { accessMcpServer } from "./mcp-access.ts";
 import { callMcpServer, type McpAnswer } from "./mcp-call.ts";
 

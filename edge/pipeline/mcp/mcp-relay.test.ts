@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { NO_UPSTREAM, NOTHING_KNOWN } from "../call/known.ts";
-import { TestPipeline } from "../testing/world.ts";
 import { relayMcp } from "./mcp-relay.ts";
 
 // The runtime has its own class; Node's does not differ in anything that matters here.

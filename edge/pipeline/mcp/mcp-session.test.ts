@@ -1,8 +1,8 @@
 /** Each session of an MCP server belongs to one tenant (docs/rules/mcp.md#sessions). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { keyOf, mcpServerOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { runMcp } from "../run-mcp.ts";
-import { keyOf, mcpServerOf, tenantOf } from "../testing/records.ts";
-import { SECRET, TestPipeline } from "../testing/world.ts";
 
 // The runtime has its own class; Node's does not differ in anything that matters here.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));

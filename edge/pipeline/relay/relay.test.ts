@@ -3,12 +3,12 @@
  * (docs/rules/upstream-calls.md#attempts, docs/rules/settlement-and-rows.md#what-was-seen).
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { bodyOf } from "../../../test/harness/edge/pipeline/upstreams.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { MemoryBudget } from "../memory/memory-budget.ts";
 import { run } from "../run.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { modelOf } from "../testing/records.ts";
-import { bodyOf } from "../testing/upstreams.ts";
-import { TestPipeline } from "../testing/world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf } from "../testing/upstreams.ts";
+import { bodyOf } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import type { BodyReader } from "./body-reader.ts";
 import { readSmallAnswer, smallAnswerBytes } from "./small-answer.ts";
 

@@ -1,11 +1,11 @@
 /** One wide line of the log for each call, whatever its outcome. */
 import { describe, expect, it } from "vitest";
 import { NIL_UUID } from "../../../shared/usage-row.ts";
+import { keyOf, modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { SECRET, TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { originOf } from "../cache/response-cache.ts";
 import { run, runOther } from "../run.ts";
 import { listModels } from "../run-models.ts";
-import { keyOf, modelOf } from "../testing/records.ts";
-import { SECRET, TestPermit, TestPipeline } from "../testing/world.ts";
 
 /** The log line of the only call in a test. */
 async function lineOf(world: TestPipeline, work: Promise<Response>): Promise<Readonly<Record<string, unknown>>> {

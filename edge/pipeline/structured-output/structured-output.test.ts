@@ -1,10 +1,10 @@
 /** JSON from a model that cannot be held to it (docs/rules/boons.md#structured-output), row by row. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { BoonWorld, COMPLETION_USAGE, chatCompletionOf, says } from "../../../test/harness/edge/pipeline/boon-world.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { type Answer, hangs, refuses, status } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { validateJsonSchema } from "../../adapters/json-schema.ts";
-import { BoonWorld, COMPLETION_USAGE, chatCompletionOf, says } from "../testing/boon-world.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { type Answer, hangs, refuses, status } from "../testing/upstreams.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

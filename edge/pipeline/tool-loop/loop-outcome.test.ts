@@ -1,7 +1,7 @@
 /** What one run of the tool loop counts as, and where its warning is seen (docs/rules/metrics.md#boons). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { calls, LoopWorld, type Reply, saying } from "../testing/tool-loop-world.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { calls, LoopWorld, type Reply, saying } from "../../../test/harness/edge/pipeline/tool-loop-world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { calls, LoopWorld, type Reply, saying, USAGE } from "../../../test/harness/edge/pipeline/tool-loop-world.ts";
 import type { UpstreamCall } from "../../ports.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { calls, LoopWorld, type Reply, saying, USAGE } from "../testing/tool-loop-world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

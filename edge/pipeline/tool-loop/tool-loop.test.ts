@@ -1,10 +1,10 @@
 /** A request with a tool loop, from the client's call to its rows (docs/rules/tool-loop.md). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { mcpServerOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { calls, LoopWorld, type Reply, saying, USAGE } from "../../../test/harness/edge/pipeline/tool-loop-world.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
 import type { UpstreamCall } from "../../ports.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { mcpServerOf } from "../testing/records.ts";
-import { calls, LoopWorld, type Reply, saying, USAGE } from "../testing/tool-loop-world.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from "vitest";
 import { dataEvent } from "../../../shared/sse/event-reader.ts";
+import { mcpServerOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import type { JsonObject } from "../../domain/json/document.ts";
 import type { UpstreamCall } from "../../ports.ts";
-import { mcpServerOf } from "../testing/records.ts";
-import { TestPipeline } from "../testing/world.ts";
 import { withDeadline } from "./deadline.ts";
 import { ToolServerSession } from "./tool-server-session.ts";
 

@@ -5,9 +5,9 @@
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { type Answer, bodyOf, hosts, refuses, worldOf } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { run } from "../run.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { type Answer, bodyOf, hosts, refuses, worldOf } from "../testing/upstreams.ts";
 
 // Stands for the runtime's own class; the standard one without arguments passes everything through as well.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));

@@ -3,12 +3,21 @@
  * (docs/rules/upstream-calls.md#attempts).
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import {
+  bodyOf,
+  endpoint,
+  hangs,
+  hosts,
+  refuses,
+  type Script,
+  status,
+  worldOf,
+} from "../../../test/harness/edge/pipeline/upstreams.ts";
+import type { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { run } from "../run.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { modelOf } from "../testing/records.ts";
-import { bodyOf, endpoint, hangs, hosts, refuses, type Script, status, worldOf } from "../testing/upstreams.ts";
-import type { TestPipeline } from "../testing/world.ts";
 
 // Stands for the runtime's own class; the standard one without arguments passes everything through as well.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));

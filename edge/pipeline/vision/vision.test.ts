@@ -1,11 +1,11 @@
 /** Images reach a model that does not see as descriptions, or as they came (docs/rules/boons.md#vision). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { BoonWorld, says } from "../../../test/harness/edge/pipeline/boon-world.ts";
+import { GUARD_POLICY } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { keyOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { type Answer, hangs, refuses, status } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
-import { BoonWorld, says } from "../testing/boon-world.ts";
-import { GUARD_POLICY } from "../testing/guarded-pipeline.ts";
-import { IdentityTransform } from "../testing/identity-transform.ts";
-import { keyOf, tenantOf } from "../testing/records.ts";
-import { type Answer, hangs, refuses, status } from "../testing/upstreams.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

@@ -4,10 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { listen } from "../../../infra/local/http/listen.ts";
 import { registerData } from "./data.ts";
 import { KeptEvents } from "./kept-events.ts";
 import { registerTools } from "./tools.ts";
@@ -51,15 +51,13 @@ export async function startReferenceServer({ jsonReplies = false } = {}): Promis
     };
     handle().catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(http, "127.0.0.1", 0);
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    url: `${listening.url}/mcp`,
     sessions,
     close: async () => {
-      const closed = new Promise((resolve) => http.close(resolve));
       await Promise.all([...transports.values()].map(async (transport) => await transport.close()));
-      http.closeAllConnections();
-      await closed;
+      await listening.close();
     },
   };
 }

@@ -11,7 +11,6 @@ import type {
   Settlement,
   Stale,
 } from "../../../edge/domain/admission/rpc.ts";
-import { thirtyDayMonthOf } from "../../../edge/domain/budget/testing/simulation.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
 import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
@@ -26,6 +25,7 @@ import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
+import { thirtyDayMonthOf } from "../../harness/edge/budget/simulation.ts";
 import type { Context, Timeline } from "./timeline.ts";
 import type { ExchangeRun, Truth } from "./truth.ts";
 

@@ -16,7 +16,6 @@ const inside = new AsyncLocalStorage<Context>();
 
 export class Timeline {
   nowMs = 1_000_000;
-  events = 0;
   readonly #heap: Entry[] = [];
   readonly #timers = new Map<number, Entry>();
   #order = 0;
@@ -36,7 +35,6 @@ export class Timeline {
       this.#heap.shift();
       if (next.off) continue;
       this.nowMs = Math.max(this.nowMs, next.atMs);
-      this.events += 1;
       next.run();
       await settled();
       after();

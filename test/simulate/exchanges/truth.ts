@@ -41,8 +41,6 @@ export class Truth {
   readonly runs = new Map<string, ExchangeRun>();
   readonly broken: string[] = [];
   readonly granted = { call: 0, exchange: 0 };
-  /** Grants that were made while more requests ran than the cap allows, counting those that the Cell does not count. */
-  readonly above = { call: 0, exchange: 0, most: 0 };
   readonly uncounted = new Map<string, number>();
   /** Tokens that a request was charged, by life of the Cell. */
   readonly #charged = new Map<string, Map<Context, number>>();
@@ -179,9 +177,6 @@ export class Truth {
       const cap = Math.max(...caps.map(({ maxInFlight }) => maxInFlight ?? Infinity));
       const counted = all.filter(({ uncounted }) => uncounted === null).length;
       if (counted > cap) this.#breaks(`law 1: ${run.id} by ${run.by} makes ${counted} of ${cap} at ${name}`);
-      if (all.length <= cap) continue;
-      this.above[run.by] += 1;
-      this.above.most = Math.max(this.above.most, all.length - cap);
     }
   }
 

@@ -7,7 +7,6 @@ import type { World } from "./world.ts";
 
 export class Watch {
   readonly wrong: string[] = [];
-  directTwice = 0;
   readonly #orderly: boolean;
   #held = 0;
 
@@ -29,8 +28,8 @@ export class Watch {
       const rows = written.length;
       // The sender gave up on a call that arrives at the Cell after the ledger has the row. The same can happen to a
       // permit's settlement.
-      if (rows === 2 && world.direct.has(id)) this.directTwice += 1;
-      else if (rows !== 1 && (rows !== 0 || !world.died.has(id)))
+      if (rows === 2 && world.direct.has(id)) continue;
+      if (rows !== 1 && (rows !== 0 || !world.died.has(id)))
         this.#breaks(
           `law 3: ${id} has ${rows} rows: ${written.map((row) => `${row.status_code} ${row.admission}`).join(", ")}`,
         );

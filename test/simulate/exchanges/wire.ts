@@ -44,7 +44,6 @@ export class Wire {
   longestMs = 0;
   readonly #time: Timeline;
   readonly #random: Random;
-  counts = { calls: 0, lost: 0, answerLost: 0, late: 0 };
 
   constructor(time: Timeline, random: Random) {
     this.#time = time;
@@ -75,7 +74,6 @@ export class Wire {
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const fate = sure ? "arrives" : this.#fate(sessionCall ? this.#faults.sessionLossy : this.#faults.lossy);
-    this.counts.calls += 1;
     const fail = () =>
       from.enter(() =>
         reject(Object.assign(new Error(`${to.name} does not answer ${from.name}`), { retryable: true })),
@@ -134,9 +132,6 @@ export class Wire {
 
   #fate(lossy: number): Fate {
     if (this.#random.next() >= lossy) return "arrives";
-    const fate = (["lost", "answerLost", "late"] as const)[this.#random.between(0, 2)] ?? "lost";
-    if (fate !== "lost") this.counts[fate] += 1;
-    else this.counts.lost += 1;
-    return fate;
+    return (["lost", "answerLost", "late"] as const)[this.#random.between(0, 2)] ?? "lost";
   }
 }

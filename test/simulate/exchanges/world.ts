@@ -5,10 +5,10 @@
  */
 import type { LedgerApi, LedgerBatch } from "../../../edge/domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
-import { TestBudgets } from "../../../edge/objects/cell/testing/test-budgets.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
+import { TestBudgets } from "../../harness/edge/cell/test-budgets.ts";
 import { type Random, seededRandom } from "../random.ts";
 import { CellLife, type Disk } from "./cell.ts";
 import { Isolate, type Life } from "./isolate.ts";

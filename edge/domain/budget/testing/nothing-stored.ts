@@ -1,4 +1,0 @@
-import type { StoredState } from "../stored.ts";
-
-/** The storage of an authority that has never been used. */
-export const NOTHING_STORED: StoredState = { tenant: null, keys: [], grants: [], charged: [], untracked: false };

@@ -1,0 +1,75 @@
+/** Parts of the assistant's tests: a document, and what it makes. */
+import { type AssistantOperation, operationsOf, type ReachableRoute } from "../../../control/assistant/operations.ts";
+
+export const ASSISTANT_ROUTES: readonly ReachableRoute[] = [
+  { method: "GET", path: "/tenants" },
+  { method: "GET", path: "/tenants/{id}" },
+  { method: "GET", path: "/models/health" },
+  { method: "GET", path: "/models/{id}" },
+  { method: "GET", path: "/backup/export" },
+  { method: "PATCH", path: "/tenants/{id}/status" },
+  { method: "PATCH", path: "/tenants/{id}/guardrails" },
+  { method: "DELETE", path: "/tenants/{id}" },
+  { method: "POST", path: "/tenants/{id}/keys" },
+];
+
+const text = { type: "string" };
+const idParameter = { name: "id", in: "path", required: true, schema: text };
+
+const DOCUMENT = {
+  paths: {
+    "/api/v1/tenants": {
+      get: {
+        summary: "List tenants",
+        parameters: [
+          { name: "q", in: "query", schema: text },
+          { name: "format", in: "query", schema: text },
+        ],
+      },
+    },
+    "/api/v1/tenants/{id}": {
+      get: { summary: "Read a tenant", parameters: [idParameter] },
+      delete: { summary: "Delete a tenant with its keys", parameters: [idParameter] },
+    },
+    "/api/v1/tenants/{id}/status": {
+      patch: {
+        summary: "Set a tenant's status",
+        parameters: [idParameter],
+        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Status" } } } },
+      },
+    },
+    "/api/v1/tenants/{id}/guardrails": {
+      patch: {
+        summary: "Set a tenant's guardrails",
+        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Guardrails" } } } },
+      },
+    },
+    "/api/v1/tenants/{id}/keys": {
+      post: {
+        summary: "Create a key",
+        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Loop" } } } },
+      },
+    },
+    "/api/v1/models/health": { get: { summary: "List health" } },
+    "/api/v1/models/{id}": { get: { summary: "Read a model", parameters: [idParameter] } },
+    "/api/v1/backup/export": { get: { summary: "Export" } },
+    "/api/v1/settings/jobsched/resolved": { get: { summary: "Not reachable" } },
+  },
+  components: {
+    schemas: {
+      Status: {
+        type: "object",
+        required: ["status"],
+        properties: { status: { type: "string", enum: ["active", "suspended"], examples: ["active"] } },
+      },
+      Guardrails: { type: "object", properties: { policy: { $ref: "#/components/schemas/Policy" } } },
+      Policy: {
+        type: ["object", "null"],
+        properties: { action: text, input_scanners: { type: "array", items: text } },
+      },
+      Loop: { type: "object", properties: { inner: { $ref: "#/components/schemas/Loop" } } },
+    },
+  },
+};
+
+export const OPERATIONS: readonly AssistantOperation[] = operationsOf(DOCUMENT, ASSISTANT_ROUTES);

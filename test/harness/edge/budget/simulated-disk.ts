@@ -1,0 +1,37 @@
+/** The disk of a budget object in a test's world: rows of text by their keys, as edge/objects/tenant-budget/budget-store.ts keeps them. */
+import {
+  type Checkpoint,
+  readStored,
+  type StoredGrants,
+  type StoredRows,
+} from "../../../../edge/domain/budget/stored.ts";
+
+export class SimulatedDisk {
+  #tenant: string | null = null;
+  #charged: string | null = null;
+  readonly #keys = new Map<string, string>();
+  readonly #grants = new Map<string | null, string>();
+
+  putGrants(grants: StoredGrants): void {
+    this.#grants.set(grants.pool, JSON.stringify(grants));
+  }
+
+  putCheckpoint({ tenant, keys, charged }: Checkpoint): void {
+    this.#tenant = JSON.stringify(tenant);
+    if (charged !== null) this.#charged = JSON.stringify(charged);
+    for (const key of keys) this.#keys.set(key.limits.id, JSON.stringify(key));
+  }
+
+  get rows(): StoredRows {
+    return {
+      tenant: this.#tenant,
+      charged: this.#charged,
+      keys: [...this.#keys.values()],
+      grants: [...this.#grants.values()],
+    };
+  }
+
+  load(): ReturnType<typeof readStored> {
+    return readStored(this.rows);
+  }
+}

@@ -1,0 +1,81 @@
+/** One Cell over several lives, for tests: each has its own admission controller, and all have one budget object. */
+
+import { vi } from "vitest";
+import { lifeAfter } from "../../../../edge/domain/budget/cell-life.ts";
+import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
+import { Revisions } from "../../../../edge/domain/cell/revisions.ts";
+import { createScheduler } from "../../../../edge/domain/fairshare/scheduler.ts";
+import { AdmissionController } from "../../../../edge/objects/cell/admission-controller.ts";
+import { AdmissionEntries } from "../../../../edge/objects/cell/admission-entries.ts";
+import { LateDecisions } from "../../../../edge/objects/cell/admission-entry.ts";
+import { BudgetGateway } from "../../../../edge/objects/cell/budget-gateway.ts";
+import { thirtyDayMonthOf } from "../budget/simulation.ts";
+import { TestBudgets } from "./test-budgets.ts";
+
+/** The lives of one Cell over one budget object. Answers no longer reach the lives before the last one. */
+export class CellLives {
+  readonly budgets = new TestBudgets(Date.now);
+  readonly #limits: BudgetLimits;
+  #alive = 0;
+  #stored: string | null = null;
+  admission: AdmissionController;
+
+  /** `limits` are those of the tenant whose counters are read. */
+  constructor(limits: BudgetLimits) {
+    this.#limits = limits;
+    this.admission = this.begin();
+  }
+
+  /** The next life; the one before is beyond reach from now on. */
+  begin(): AdmissionController {
+    this.#alive += 1;
+    const life = this.#alive;
+    const silent = async () => await new Promise<never>(() => undefined);
+    const late = new LateDecisions();
+    const budget = new BudgetGateway({
+      cell: "c",
+      failOpen: false,
+      now: Date.now,
+      nextLife: () => {
+        this.#stored = String(lifeAfter(this.#stored));
+        return Number(this.#stored);
+      },
+      monthOf: thirtyDayMonthOf,
+      budgetOf: (tenantId) =>
+        life === this.#alive
+          ? this.budgets.budgetOf(tenantId)
+          : { lease: silent, report: silent, level: async () => null },
+      late,
+      deliverAlert: async () => undefined,
+      raise: () => undefined,
+    });
+    const revisions = new Revisions();
+    const admission = new AdmissionController({
+      cell: "c",
+      entries: new AdmissionEntries(revisions, Date.now),
+      scheduler: createScheduler({ algorithm: "weighted", maxInFlight: 8 }),
+      budget,
+      revisions,
+      maxQueuedPerTenant: 0,
+      now: Date.now,
+      rows: { complete: async () => undefined },
+      later: () => undefined,
+      activity: { changed: () => undefined },
+    });
+    late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
+    this.admission = admission;
+    return admission;
+  }
+
+  async pass(ms = 5_000): Promise<void> {
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  /** The counters and reservations, after the ledger was read for every life that is over. */
+  get tenant() {
+    const core = this.budgets.core("tenant-1");
+    core.tick(Date.now());
+    if (core.countersAwaitingLedger(Date.now()).length > 0) core.ledgerSettled();
+    return core.read("tenant", this.#limits, Date.now());
+  }
+}

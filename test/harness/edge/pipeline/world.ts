@@ -1,0 +1,338 @@
+/**
+ * The surroundings of a request for tests of the pipeline: the ports, which answer from plain values that a test may
+ * change while the request runs, and a record of their calls.
+ */
+
+import type {
+  AdmissionRequest,
+  Admitted,
+  CacheHit,
+  Decision,
+  PermitHandle,
+  Settlement,
+  Stale,
+} from "../../../../edge/domain/admission/rpc.ts";
+import type { Identity } from "../../../../edge/domain/auth/identity.ts";
+import type { BucketLevel } from "../../../../edge/domain/budget/token-bucket.ts";
+import { type CountedEvent, eventsOf } from "../../../../edge/domain/cell/event-counters.ts";
+import { type RequestTarget, requestTargetOf } from "../../../../edge/domain/routing/request-target.ts";
+import type { SpanRecord } from "../../../../edge/domain/trace/trace.ts";
+import { RecentFailures } from "../../../../edge/domain/upstream/recent-failures.ts";
+import type { PowerReading } from "../../../../edge/domain/usage/energy.ts";
+import type { Call } from "../../../../edge/pipeline/call/context.ts";
+import { type PipelineInput, startCall } from "../../../../edge/pipeline/call/start-call.ts";
+import { AutoRouterMemory } from "../../../../edge/pipeline/memory/auto-router-memory.ts";
+import {
+  ANSWER_MEMORY_BYTES,
+  CACHE_MEMORY_BYTES,
+  MemoryBudget,
+} from "../../../../edge/pipeline/memory/memory-budget.ts";
+import { RequestBodyMemory } from "../../../../edge/pipeline/memory/request-body-memory.ts";
+import { ToolLists } from "../../../../edge/pipeline/memory/tool-lists.ts";
+import type {
+  Admission,
+  CacheEntry,
+  Compressor,
+  Directory,
+  FinishedCall,
+  KnownTerms,
+  Ports,
+  RecordSource,
+  TokenVerdict,
+  UpstreamCall,
+} from "../../../../edge/ports.ts";
+import { TRANSFORMS } from "../../../../edge/transforms.ts";
+import type { Issue } from "../../../../shared/alerts.ts";
+import type { RevItem } from "../../../../shared/internal.ts";
+import type {
+  HotSetting,
+  McpServerRecord,
+  ModelRecord,
+  ResolvedKey,
+  SettingsRecord,
+} from "../../../../shared/records.ts";
+import type { SsrfPolicy } from "../../../../shared/ssrf.ts";
+import type { UsageRow } from "../../../../shared/usage-row.ts";
+import { TestMcpSessions } from "./mcp-sessions.ts";
+import { TestOriginals } from "./originals.ts";
+import { keyOf, modelOf } from "./records.ts";
+
+export const SECRET = `sk_${"ab".repeat(24)}`;
+
+/** A permit that remembers how it ended. */
+export class TestPermit implements PermitHandle {
+  readonly decided = Promise.withResolvers<Decision | Stale>();
+  readonly reset = Promise.withResolvers<never>();
+  settlement: Settlement | null = null;
+  disposed = false;
+  settleFails = false;
+
+  constructor() {
+    // A request may end before it checks whether its Cell is still there.
+    this.reset.promise.catch(() => undefined);
+  }
+
+  async decision(): Promise<Decision | Stale> {
+    return await this.decided.promise;
+  }
+
+  async inUse(): Promise<void> {}
+
+  async lost(): Promise<never> {
+    return await this.reset.promise;
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    if (this.settleFails) throw new Error("the permit is beyond reach");
+    this.settlement = settlement;
+  }
+
+  [Symbol.dispose](): void {
+    this.disposed = true;
+  }
+}
+
+/** A Cell that knows that this record has this revision. */
+export function knowing(item: RevItem): TestPipeline["stale"] {
+  return (items) =>
+    items.flatMap(({ kind, id, rev }) => (kind === item.kind && id === item.id && rev < item.rev ? [item] : []));
+}
+
+/** What a test sets up, and what it reads afterwards. */
+export class TestPipeline {
+  key: ResolvedKey | null = keyOf();
+  /** What memory holds while the store has `key`; null: memory holds nothing. */
+  keyInMemory: ResolvedKey | null = null;
+  /** The store does not answer; only memory does. */
+  storeIsDown = false;
+  model: ModelRecord | null = modelOf();
+  /** What memory holds while the store has the model; null: memory holds nothing. */
+  modelInMemory: ModelRecord | null = null;
+  /** Models besides `model`, by name. */
+  readonly otherModels = new Map<string, ModelRecord>();
+  mcpServer: McpServerRecord | null = null;
+  readonly mcpSessions = new TestMcpSessions();
+  readonly originals = new TestOriginals();
+  /** The sidecar's scores; null: there is no sidecar. */
+  compressor: Compressor["score"] | null = null;
+  readonly settings = new Map<HotSetting, SettingsRecord>();
+  answers: Admitted<PermitHandle>[] = [];
+  entry: CacheEntry | null = null;
+  upstream: (call: UpstreamCall) => Promise<Response> = async () => Response.json({ choices: [] });
+  nowMs = 1_700_000_000_000;
+  level: BucketLevel | null = null;
+  energyTerms: () => KnownTerms | null = () => null;
+  powerReading: PowerReading | null = null;
+  transforms = TRANSFORMS;
+  validateSchema: Ports["validateSchema"] = () => [];
+  inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
+  adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
+
+  upstreamBaseUrl = "http://upstream.test";
+  passthroughPaths: ReadonlySet<string> | null = null;
+  upstreamTimeoutMs = 300_000;
+  maxBodyBytes = 1024;
+  stalledReaderMs = 60_000;
+  admissionPatienceMs = 0;
+  ssrf: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
+  open: (stored: string) => Promise<string> = async (stored) => `opened ${stored}`;
+  /** Called while a request waits. */
+  sleep: (signal: AbortSignal) => Promise<void> = async () => undefined;
+
+  readonly permit = new TestPermit();
+  memory = {
+    refusedTransforms: new Map<string, number>(),
+    addresses: new Map<string, boolean>(),
+    bodyMemory: new RequestBodyMemory(() => this.nowMs),
+    answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
+    cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
+    toolLists: new ToolLists(),
+    endpoints: new RecentFailures(),
+    autoRouter: new AutoRouterMemory(),
+  };
+  /** Addresses that were examined after a failure. */
+  readonly diagnosed: string[] = [];
+  /** Waits that were requested, ms. */
+  readonly waits: number[] = [];
+  readonly requests: AdmissionRequest[] = [];
+  /** Answers without a slot that were sent to the Cell. */
+  readonly hits: CacheHit[] = [];
+  readonly recorded: UsageRow[] = [];
+  readonly orphans: UsageRow[] = [];
+  readonly forgotten: string[] = [];
+  readonly upstreamCalls: UpstreamCall[] = [];
+  readonly stored: CacheEntry[] = [];
+  /** The records of which the Cell knows newer ones. */
+  stale: (items: readonly RevItem[]) => readonly RevItem[] = () => [];
+
+  tokensEnabled = false;
+  verdict: TokenVerdict = { kind: "refused" };
+  provision: () => Promise<boolean> = async () => false;
+
+  readonly provisioned: Identity[] = [];
+  readonly alerts: Issue[] = [];
+  /** Lines of the log; `name` is the name of the event. */
+  readonly logged: Readonly<Record<string, unknown>>[] = [];
+  readonly spans: SpanRecord[] = [];
+  tracesEnabled = false;
+  readonly finished: FinishedCall[] = [];
+  readonly events: CountedEvent[] = [];
+  readonly pending: Promise<unknown>[] = [];
+
+  /** A call as step 1 makes it. */
+  call(init: RequestInit = {}, path = "/v1/chat/completions"): Call {
+    return startCall(this.received(init, path));
+  }
+
+  /** What a route hands to the pipeline; a chat request unless `init` says otherwise. */
+  received(init: RequestInit = {}, path = "/v1/chat/completions"): PipelineInput {
+    const request = new Request(`http://gateway.test${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${SECRET}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "tiny", messages: [{ role: "user", content: "12345678" }] }),
+      ...init,
+    });
+    return {
+      ports: this.#ports(),
+      memory: this.memory,
+      config: {
+        apiKeyPepper: undefined,
+        maxBodyBytes: this.maxBodyBytes,
+        upstreamBaseUrl: this.upstreamBaseUrl,
+        upstreamTimeoutMs: this.upstreamTimeoutMs,
+        stalledReaderMs: this.stalledReaderMs,
+        admissionPatienceMs: this.admissionPatienceMs,
+        sessionIdDerivation: true,
+        passthroughPaths: this.passthroughPaths,
+        ssrf: this.ssrf,
+      },
+      request,
+      place: requestTargetOf(request.url) as RequestTarget,
+      waitUntil: (work) => this.pending.push(work),
+    };
+  }
+
+  /** Resolves when all work that the pipeline gave to `waitUntil` has ended. */
+  async settled(): Promise<void> {
+    for (let at = 0; at < this.pending.length; at += 1) await this.pending[at];
+  }
+
+  #ports(): Ports {
+    return {
+      clock: () => this.nowMs,
+      sleep: async (ms, signal) => {
+        this.waits.push(ms);
+        await this.sleep(signal);
+        this.nowMs += ms;
+      },
+      random: { uuid: () => "00000000-0000-4000-8000-000000000001", fraction: () => 0.5 },
+      directory: this.#directory(),
+      admission: this.#admission(),
+      energy: {
+        terms: async () => this.energyTerms(),
+        reading: async () => this.powerReading,
+      },
+      upstream: {
+        fetch: async (call) => {
+          this.upstreamCalls.push(call);
+          return await this.upstream(call);
+        },
+      },
+      diagnostics: {
+        check: async (url) => {
+          this.diagnosed.push(url);
+          return { dnsOk: true, addresses: [], portOpen: true, elapsedMs: 1, error: null };
+        },
+      },
+      responseCache: {
+        lookup: async () => this.entry,
+        store: (_tenant, _digest, entry, _ttlSecs, release) => {
+          this.stored.push(entry);
+          release();
+        },
+      },
+      mcpSessions: this.mcpSessions,
+      originals: this.originals,
+      compressor: {
+        enabled: this.compressor !== null,
+        score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,
+      },
+      transforms: this.transforms,
+      validateSchema: this.validateSchema,
+      secrets: { open: async (stored) => await this.open(stored) },
+      tokens: {
+        enabled: this.tokensEnabled,
+        verify: async () => this.verdict,
+      },
+      identities: {
+        provision: async (identity) => {
+          this.provisioned.push(identity);
+          return await this.provision();
+        },
+      },
+      traces: { enabled: this.tracesEnabled, add: (finished) => void this.finished.push(finished) },
+      spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
+      alerts: { raise: (issue) => void this.alerts.push(issue) },
+      events: { count: (event) => void this.events.push(...eventsOf(event)) },
+      log: { event: (name, fields, level = "warn") => void this.logged.push({ name, level, ...fields }) },
+    };
+  }
+
+  #directory(): Directory {
+    const found = <T>(record: T | null, source: RecordSource) => (record === null ? null : { record, source });
+    return {
+      key: async (_hash, options) =>
+        this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+          ? found(this.keyInMemory, "memory")
+          : found(this.key, "store"),
+      model: async (name, options) =>
+        this.otherModels.has(name)
+          ? found(this.otherModels.get(name) ?? null, "store")
+          : this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+            ? found(this.modelInMemory, "memory")
+            : found(this.model, this.storeIsDown ? "memory" : "store"),
+      mcpServer: async () => found(this.mcpServer, "store"),
+      settings: async (name) => found(this.settings.get(name) ?? null, "store"),
+      models: async () => [...(this.model === null ? [] : [this.model]), ...this.otherModels.values()],
+      forget: (items) => {
+        if (items.some(({ kind }) => kind !== "model")) this.keyInMemory = null;
+        if (items.some(({ kind }) => kind === "model" || kind === "all")) this.modelInMemory = null;
+        this.forgotten.push(...items.map((item) => `${item.kind} ${item.id}`));
+      },
+      epoch: () => 0,
+    };
+  }
+
+  #admission(): Admission {
+    return {
+      cell: "test",
+      admit: async (request) => {
+        this.requests.push(request);
+        return (
+          this.answers.shift() ?? {
+            verdict: "granted",
+            grant: { admission: "fast", queueWaitMs: 0, level: null },
+            permit: this.permit,
+          }
+        );
+      },
+      adopt: async (request) => await this.adopt(request),
+      record: async (row) => {
+        this.recorded.push(row);
+      },
+      confirmHit: async (hit) => {
+        this.hits.push(hit);
+        const { row } = hit;
+        const newer = this.stale(hit.revs);
+        if (newer.length === 0) this.recorded.push(row);
+        return { newer, level: this.level, recorded: Promise.resolve() };
+      },
+      settleOrphan: async (row) => {
+        this.orphans.push(row);
+      },
+      staleAmong: async (items) => this.stale(items),
+      level: async () => this.level,
+      inFlightByModel: async () => await this.inFlightByModel(),
+    };
+  }
+}

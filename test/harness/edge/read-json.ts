@@ -1,0 +1,7 @@
+import { cutJson, type JsonDocument, readCut } from "../../../edge/domain/json/document.ts";
+
+/** The document of a whole body as the gateway reads it, or null when the bytes are not a JSON object. */
+export function readJson(bytes: Uint8Array, secret: string, parseWholeMaxBytes?: number): JsonDocument | null {
+  const cut = cutJson([bytes], secret, parseWholeMaxBytes);
+  return cut === null ? null : readCut(cut, secret);
+}
