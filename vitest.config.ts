@@ -59,16 +59,13 @@ const CLEAN_UP = "./test/harness/leave-nothing.ts";
 const polls = { poll: { timeout: 150_000 } };
 const HUNG_MS = 300_000;
 
-/** The files that have tests for the tier; reading the others would take as long as running them. */
-function inTier(patterns: readonly string[]): string[] {
-  const files = globSync(patterns, { cwd: import.meta.dirname });
-  const text = (file: string): string => readFileSync(join(import.meta.dirname, file), "utf8");
-  if (TIER === "test") return files.filter((file) => !/@module-tag (check|long)/.test(text(file)));
-  if (TIER === "check")
-    return files.filter((file) => /mainRows\(|tags: \[[^\]]*"(check|processes)"|@module-tag (check|processes)/.test(text(file)));
-  if (TIER === "release") return files.filter((file) => /tags: \[[^\]]*"long"|@module-tag long/.test(text(file)));
-  return files;
-}
+/** The texts of files that have tests for the tier; reading other files would take as long as running them. */
+const OF_TIER: Readonly<Record<string, RegExp>> = {
+  test: /^(?!.*@module-tag (check|long))/s,
+  check: /mainRows\(|tags: \[[^\]]*"(check|processes)"|@module-tag (check|processes)/,
+  release: /tags: \[[^\]]*"long"|@module-tag long/,
+};
+const inTier = (patterns: readonly string[]): string[] => filesWith(OF_TIER[TIER ?? ""] ?? /^/, patterns);
 
 /** The test files with these names in a room. Throws for a name that no file has, so that a renamed test is not lost. */
 function filesNamed(room: string, names: readonly string[]): string[] {
