@@ -24,8 +24,12 @@ const vitest = (name: string, projects: readonly string[], more: Omit<Partial<St
 });
 
 /** A project whose tests are split over the tiers by their tags (vitest.config.ts). */
-const tagged = (tier: "test" | "check" | "release", name: string, projects: readonly string[]): Step =>
-  vitest(name, projects, { env: { TEST_TIER: tier, TEST_WORKERS: tier === "check" ? "2" : "1" } });
+const tagged = (
+  tier: "test" | "check" | "release",
+  name: string,
+  projects: readonly string[],
+  needs: readonly Program[] = [],
+): Step => vitest(name, projects, { needs, env: { TEST_TIER: tier, TEST_WORKERS: tier === "check" ? "2" : "1" } });
 
 const only = (...steps: readonly Step[]): Phase => [steps];
 
@@ -47,7 +51,7 @@ const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts", WHE
 const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check", WHERE_POSSIBLE] };
 const long: Phase = [
   [tagged("release", "long: units", ["unit", "objects"])],
-  [tagged("release", "long: specification, faults", ["spec", "faults"])],
+  [tagged("release", "long: specification, faults", ["spec", "faults"], ["prometheus"])],
 ];
 
 const TEST: readonly Phase[] = [
