@@ -1,7 +1,7 @@
 /**
  * Rule `dead-exports`: every export has a user.
  * - An export of product code is imported by another product module; or it is imported by a test and its own module uses it
- *   too, which is how a part is tested on its own. What only tests run is test code and belongs in `testing/` or `test/`.
+ *   too, which is how a part is tested on its own. What only tests run is test code and belongs in `test/`.
  * - An export of test code is imported by any other module.
  * A name that is used only in its own module loses the word `export`; the compiler then reports whether the module uses it.
  * A name that a runtime or a tool looks up says so in its docstring: `@exported <reason>`. A reason that is not needed is a

@@ -46,7 +46,7 @@ const browser = vitest("browser", ["browser"], BROWSER);
 const database = vitest("database", ["postgres", "neon"]);
 const properties = vitest("properties", ["properties"]);
 const saturation = vitest("saturation", ["saturation"]);
-const soak = (minutes: number): Step => ({ name: "soak", run: ["test/soak/main.ts", "--minutes", `${minutes}`] });
+const soak: Step = { name: "soak", run: ["test/soak/main.ts"] };
 const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts", WHERE_POSSIBLE] };
 const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check", WHERE_POSSIBLE] };
 const long: Phase = [
@@ -82,7 +82,7 @@ const RELEASE: readonly Phase[] = [
   only(slurm),
   only(containers, compose),
   only(saturation),
-  only(soak(10)),
+  only(soak),
 ];
 
 export const TIERS: Readonly<Record<string, readonly Phase[]>> = { test: TEST, check: CHECK, release: RELEASE };
@@ -96,6 +96,6 @@ export const AREAS: Readonly<Record<string, readonly Step[]>> = {
   upgrades: [upgrades],
   browser: [browser],
   database: [database],
-  soak: [soak(10)],
+  soak: [soak],
   properties: [properties],
 };
