@@ -1,6 +1,7 @@
 /**
- * Set-up of unit tests, whose files share one process. Undoes what a test did with `vi`, so that a test need not. Fails a
- * test, or a file for what it does outside its tests, that leaves anything else.
+ * Set-up of the projects `unit` and `properties`; unit test files share processes. After each test it undoes what the test did
+ * with `vi`, so the test need not. It fails a test that leaves anything else that leftovers.ts sees, and fails a file for what it
+ * leaves outside its tests.
  */
 import { aroundAll, aroundEach } from "vitest";
 import { cleanUp, type Found, lookAround, restoreWebClasses } from "./leftovers.ts";

@@ -1,7 +1,7 @@
 /**
- * What a test leaves in the process that it shares with other test files: globals that it replaced, and intervals. A real
- * `setTimeout` is not judged, because whether it is over depends on how fast the machine is. Fake timers that are pending
- * are not judged either: they end with their clock.
+ * What a test leaves in the process that it shares with other test files: globals that it replaced, and running intervals. A real
+ * `setTimeout` is ignored, because whether it has fired depends on the speed of the machine. Pending fake timers are ignored too:
+ * they end with their clock. Servers and other open handles are not seen.
  */
 import { vi } from "vitest";
 

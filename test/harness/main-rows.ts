@@ -5,8 +5,8 @@ interface Table {
 }
 
 /**
- * `it.each`, or that of `of`, for a table whose first `count` rows show the rule's main case: `npm test` runs them, and the
- * rest has the tag `check`.
+ * Like `it.each`, or `of.each`, for a table whose first `count` rows show the rule's main cases. Those rows have no tag, so
+ * `npm test` runs them. The other rows have the tag `check`. With 0, `npm test` runs none.
  */
 export function mainRows(count: number): typeof it.each;
 export function mainRows<T extends { readonly each: unknown }>(count: number, of: T): T["each"];

@@ -1,7 +1,7 @@
 /**
- * A stack in a process of its own, as users have it: in the process of vitest, which loads and transforms every test, its
- * key-value store would answer later than the Worker waits. Run by {@link startStackProcess} only: it starts a stack by its own
- * variables, writes the log to the file that it is given, and ends with its parent.
+ * Runs the stack of a test project in its own process, as users do. In vitest's process, which loads and transforms every test, the
+ * key-value store would answer later than the Worker waits. Only {@link startStackProcess} runs this file as a program. The program
+ * starts a stack with exactly the given variables, writes the log to the given file, and ends with its parent.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,8 +1,8 @@
 /**
- * `node infra/launch.mjs test/harness/under-load.ts [--runs 5] [--loops 2] [--share 1] -- COMMAND...`: runs a command several
- * times on a machine that is busy or slow. `--loops` processes compute beside it at normal priority; with `--share 0.2` the
- * command and its processes together get a fifth of the processor (a control group, which only root can make). Prints how
- * each run ended; the exit code is 1 when one failed. The output of a run that failed is kept.
+ * `node infra/launch.mjs test/harness/under-load.ts [--runs 5] [--loops 2] [--share 1] -- COMMAND...` runs a command several times
+ * on a busy or slow machine. `--loops N` starts N processes that compute beside it at normal priority. `--share 0.2` gives the
+ * command and its child processes together a fifth of all processors, by a control group, which only root on Linux can make.
+ * Prints how each run ended. When a run fails, the exit code is 1 and the output of the runs is kept.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

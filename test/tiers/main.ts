@@ -1,8 +1,9 @@
 /**
- * Runs the tests of a tier: `npm test`, `npm run check` (which is `.ci/run`), `npm run test:release`; or of one area:
- * `npm run test:area -- NAME [arguments of its tool]`. `npm test -- FILE...` runs these files alone. Prints the output of a
- * step when it has ended, and at the end what each step and the slowest files took. Exit code 1 when a step failed: those that
- * run end, and no further one starts.
+ * Runs the tests of a tier: `npm test`, `npm run check` (which is `.ci/run`) or `npm run test:release`. `npm test -- PATH...` runs
+ * only the files whose path contains PATH, whatever their tags. `npm run test:area -- NAME [arguments of its tool]` runs one area.
+ * A step that shares its phase with others prints its output when it ends. The last lines list the time of each step and of the
+ * slowest files. After a failed step, running steps finish and no further step starts. The exit code is 1 when a step failed, and 2
+ * when the tier or area is unknown or a program is missing.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The programs that some steps need and no npm package has, as packages of Debian. */
+/** Programs that some steps need and no npm package has, and the Debian packages that contain them. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { programPath } from "../harness/program-path.ts";

@@ -1,6 +1,6 @@
 /**
- * A reporter of vitest: writes what each test file took and how its tests ended to the file that TEST_REPORT names, one line
- * of JSON for each run of vitest. The tables of the tiers are made of it.
+ * A vitest reporter. Appends one line of JSON per vitest run to the file that TEST_REPORT names: for each test file its time and how
+ * many tests passed and failed. The table at the end of a tier is made from these lines.
  */
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";

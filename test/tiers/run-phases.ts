@@ -1,6 +1,6 @@
 /**
- * Runs phases of steps: the lanes of a phase at the same time, the steps of a lane one after another. After a step that failed
- * no further one starts, and those that run may end. A signal ends all of them.
+ * Runs phases of steps. The lanes of a phase run at the same time; the steps of a lane run one after another. After a step fails,
+ * no further step starts and running steps may finish. A signal stops all running steps.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * Every step of the three tiers, and which tier runs it when. A tier is a list of phases; the lanes of a phase run at the same
- * time, so that what computes runs beside what waits; the steps of a lane run one after another.
+ * Every step of the three tiers and of the areas, and the order in which each tier runs them. A tier is a list of phases. The lanes
+ * of a phase run at the same time, so that steps that compute run beside steps that wait. The steps of a lane run one after another.
  */
 
 /** A program that a step needs and that no npm package has. */

@@ -1,4 +1,4 @@
-/** The tables at the end of a tier. */
+/** The tables that a tier prints at its end. */
 import { existsSync, readFileSync } from "node:fs";
 import type { FileReport } from "./report.ts";
 import { type StepResult, seconds } from "./run-phases.ts";
