@@ -22,7 +22,7 @@ const isCheck = process.argv.includes("--check");
 const helm = helmCommand();
 if (helm === null && process.argv.includes("--where-possible")) {
   process.stdout.write("skipped: there is no Helm, and no Go to build it\n");
-  process.exit(0);
+  process.exit(77);
 }
 if (helm === null) fail("Helm is needed, or Go to build it: https://helm.sh/docs/intro/install");
 lintChart(helm);

@@ -1,9 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Entitlement, entitledSlots } from "./entitled-slots.ts";
+import { type Entitlement, effectiveWeight, entitledSlots } from "./entitled-slots.ts";
 
 const groupsOf = (weights: readonly number[]) =>
   weights.map((weight, at) => ({ name: `g${at}`, weight, demand: 1, tenants: [] }));
+
+it.each([
+  [100, 50, 50],
+  [149, 1, 1],
+  [150, 1, 2],
+  [1, 50, 1],
+  [1, 1, 1],
+  [300, 250, 750],
+])("weighs a tenant of %i on a model of %i as %i", (weight, admissionWeight, expected) => {
+  expect(effectiveWeight(weight, admissionWeight)).toBe(expected);
+});
 
 describe("slot caps of groups", () => {
   it.each([

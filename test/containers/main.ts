@@ -1,5 +1,5 @@
 /**
- * The first step of the area `containers`, with `[--where-possible] [arguments of vitest]`: builds the images without a registry and runs them with a
+ * `npm run test:area -- containers [arguments of vitest]`, first step: builds the images without a registry, runs them with a
  * read-only root, and verifies the units of systemd where it is installed.
  * With `--where-possible` a machine that cannot build images is no failure but a line that says why. What was built is removed
  * afterwards.
@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { SKIPPED } from "../tiers/run-phases.ts";
 import { buildImages, buildObstacle, removeImages } from "./base.ts";
 
 /** What is not done by then has hung. */
@@ -69,7 +70,7 @@ async function images(): Promise<number> {
 
 function refuse(reason: string): number {
   process.stdout.write(isOptional ? `skipped: ${reason}\n` : `no image can be built here: ${reason}\n`);
-  return isOptional ? 0 : 1;
+  return isOptional ? SKIPPED : 1;
 }
 
 async function run(

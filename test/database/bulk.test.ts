@@ -72,7 +72,7 @@ it("restores and publishes 50,000 keys with a small heap", { timeout: 300_000 },
   });
   const again = await (await service.request("GET", "/api/v1/backup/export")).text();
   expect(dataOf(again) === dataOf(file)).toBe(true);
-  await waitFor(keyCopies, (count) => count === KEYS);
+  await waitFor(keyCopies, (count) => count === KEYS, 240_000);
 });
 
 const dataOf = (file: string): string => file.slice(file.indexOf('"data":'));

@@ -164,8 +164,15 @@ describe("a token", () => {
 it("a token that is forged or has ended is refused, and the log says so", async () => {
   const forged = await chatWith(await people.sign(await people.newKey(), { sub: "mallory" }, { kid: key.kid }));
   const ended = await chatWith(await people.sign(key, { sub: "late", exp: Math.floor(Date.now() / 1000) - 90 }));
-  expect([forged.code, ended.code]).toEqual([INVALID, INVALID]);
-  for (const { id } of [forged, ended]) {
+  const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const claims = encode({ iss: people.url, aud: "gateway", sub: "root", exp: Math.floor(Date.now() / 1000) + 60 });
+  const unsigned = await chatWith(`${encode({ alg: "none", kid: key.kid })}.${claims}.`);
+  expect({ forged: forged.code, ended: ended.code, unsigned: unsigned.code }).toEqual({
+    forged: INVALID,
+    ended: INVALID,
+    unsigned: INVALID,
+  });
+  for (const { id } of [forged, ended, unsigned]) {
     const line = await waitFor(
       () => log.find((each) => each.includes(id)),
       (found) => found !== undefined,

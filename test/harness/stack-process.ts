@@ -30,18 +30,21 @@ export async function startStackProcess(env: Readonly<Record<string, string>>, l
   return {
     ...first,
     stop: async () => {
-      child.disconnect();
-      await exited;
+      if (child.connected) child.disconnect();
+      const [code] = (await exited) as [number | null];
+      if (code !== 0) throw new Error(`the stack of the tests did not stop in order: exit code ${code}`);
     },
   };
 }
 
 async function main(logFile: string, env: StackOptions["env"]): Promise<void> {
+  const parentGone = once(process, "disconnect");
   const log = createWriteStream(logFile);
   const stack = await startStack({ env, log: (line) => void log.write(`${line}\n`) });
   const { proxyUrl, adminUrl, metricsUrl, adminToken, internalToken, dashboard } = stack;
   process.send?.({ proxyUrl, adminUrl, metricsUrl, adminToken, internalToken, dashboard } satisfies StackAddresses);
-  process.once("disconnect", () => void stack.stop().finally(() => process.exit()));
+  await parentGone;
+  await stack.stop();
 }
 
 if (process.argv[1] === import.meta.filename) await main(process.argv[2] ?? "", JSON.parse(process.argv[3] ?? "{}"));

@@ -62,7 +62,7 @@ describe("a server behind the gateway", () => {
   });
   afterAll(async () => await reference.close());
 
-  it("passes every scenario", { timeout: TIMEOUT_MS }, async () => {
+  it("passes every scenario", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await fixture.gateway.must<McpServer>("POST", "/mcp-servers", { name: minted.mark, upstream_url: reference.url });
     const forwarder = await startBearerForwarder(fixture.gateway.proxyUrl, minted.secret);
@@ -122,7 +122,7 @@ process.exitCode = ok ? 0 : 1;
     // The suite knows no revision before 2025-06-18; the gateway begins with 2025-03-26 and goes on in what the server chose.
     ["initialize", "mcp-client-initialization | FAILURE | Version mismatch: expected 2025-11-25, got 2025-03-26"],
     ["tools_call", "tool-add-numbers | SUCCESS | "],
-  ])("scenario %s", { timeout: TIMEOUT_MS }, async (scenario, expected) => {
+  ])("scenario %s", async (scenario, expected) => {
     const command = `${process.execPath} ${client} ${asks()}`;
     const args = ["client", "--scenario", scenario, "--command", command, "--timeout", String(TIMEOUT_MS)];
     const { checks, output } = await conformance(scenario, args);

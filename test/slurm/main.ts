@@ -1,6 +1,6 @@
 /**
- * `npm run test:area -- slurm [arguments of vitest]`, which calls this with `--where-possible`: the tests with a real Slurm. They run with mounts and
- * process ids of their own, which end with them: no daemon, job or mount stays, however they end. With `--where-possible` a
+ * `npm run test:area -- slurm [arguments of vitest]`: the tests with a real Slurm. They run with mounts and process ids of their
+ * own, which end with them: no daemon, job or mount stays, however they end. With `--where-possible` a
  * machine that cannot have a cluster is no failure but a line that says why, and the packages are removed afterwards.
  */
 import { spawn } from "node:child_process";
@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SKIPPED } from "../tiers/run-phases.ts";
 import { SlurmCluster } from "./cluster.ts";
 import { CLUSTER_ROOT, clusterObstacle, installCluster, OWN_NAMESPACES, removeCluster } from "./cluster-root.ts";
 
@@ -47,7 +48,7 @@ async function run(): Promise<number> {
 
 function refuse(reason: string): number {
   process.stdout.write(isOptional ? `skipped: ${reason}\n` : `no Slurm can be brought up here: ${reason}\n`);
-  return isOptional ? 0 : 1;
+  return isOptional ? SKIPPED : 1;
 }
 
 /** Why the packages cannot be had; null when they are there. */

@@ -47,7 +47,7 @@ async function run(phases: readonly Phase[]): Promise<number> {
     const report = join(folder, "report");
     const steps = await runPhases(phases, folder, { TEST_REPORT: report });
     process.stdout.write(`\n${summary(steps, readReports(report))}\n`);
-    return steps.every(({ code }) => code === 0) ? 0 : 1;
+    return steps.every(({ outcome }) => outcome !== "FAILED") ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

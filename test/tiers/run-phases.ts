@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, openSync } from "node:fs";
+import { closeSync, createReadStream, openSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Lane, Phase, Step } from "./steps.ts";
@@ -12,12 +12,19 @@ import type { Lane, Phase, Step } from "./steps.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const LAUNCHER = join(ROOT, "infra/launch.mjs");
 
+/** The exit code of a step that this machine cannot run. Its output says why. */
+export const SKIPPED = 77;
+
 /** How a step ended. */
 export interface StepResult {
   readonly name: string;
-  /** The exit code; null: it was ended by a signal. */
-  readonly code: number | null;
+  readonly outcome: "passed" | "skipped" | "FAILED";
   readonly durationMs: number;
+}
+
+function outcomeOf(code: number | null): StepResult["outcome"] {
+  if (code === 0) return "passed";
+  return code === SKIPPED ? "skipped" : "FAILED";
 }
 
 /** The results of all steps that started. `folder` is for their output while they run; `env` is what they get besides. */
@@ -49,24 +56,24 @@ export async function runPhases(
       stdio: ["ignore", output, output],
     });
     running.add(child);
-    const [code] = (await once(child, "exit")) as [number | null];
+    const [code] = (await once(child, "exit").catch(() => [null])) as [number | null];
     running.delete(child);
-    const result = { name: step.name, code, durationMs: Date.now() - startedMs };
+    const result = { name: step.name, outcome: outcomeOf(code), durationMs: Date.now() - startedMs };
     results.push(result);
-    process.stdout.write(
-      `\n== ${step.name}: ${code === 0 ? "passed" : "FAILED"} after ${seconds(result.durationMs)} s\n`,
-    );
-    if (output !== "inherit") await pipeline(createReadStream(log), process.stdout, { end: false });
+    process.stdout.write(`\n== ${step.name}: ${result.outcome} after ${seconds(result.durationMs)} s\n`);
+    if (output === "inherit") return;
+    closeSync(output);
+    await pipeline(createReadStream(log), process.stdout, { end: false });
   };
   const runLane = async (lane: Lane, isAlone: boolean): Promise<void> => {
     for (const step of lane) {
-      if (isStopping || results.some(({ code }) => code !== 0)) return;
+      if (isStopping || results.some(({ outcome }) => outcome === "FAILED")) return;
       await runStep(step, isAlone);
     }
   };
   for (const phase of phases) await Promise.all(phase.map((lane) => runLane(lane, phase.length === 1)));
   for (const event of ends) process.off(event, stop);
-  return isStopping ? [...results, { name: "stopped by a signal", code: null, durationMs: 0 }] : results;
+  return isStopping ? [...results, { name: "stopped by a signal", outcome: "FAILED", durationMs: 0 }] : results;
 }
 
 export function seconds(durationMs: number): string {

@@ -17,7 +17,9 @@ export function summary(steps: readonly StepResult[], files: readonly FileReport
   const slowest = files.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
   const count = (which: "passed" | "failed"): number => files.reduce((sum, file) => sum + file[which], 0);
   return [
-    ...steps.map(({ name, code, durationMs }) => `${row(durationMs, name)}${code === 0 ? "" : "  FAILED"}`),
+    ...steps.map(({ name, outcome, durationMs }) =>
+      row(durationMs, outcome === "passed" ? name : `${name}  ${outcome}`),
+    ),
     ...(slowest.length === 0 ? [] : ["", "the slowest files:"]),
     ...slowest.map(({ project, file, durationMs }) => row(durationMs, `${project.padEnd(10)} ${file}`)),
     "",

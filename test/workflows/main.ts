@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { goProgram } from "../../infra/go-program.ts";
+import { SKIPPED } from "../tiers/run-phases.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -20,7 +21,7 @@ function lint(): number {
   const actionlint = goProgram(ACTIONLINT_MODULE);
   if (actionlint === null) {
     process.stdout.write(`${isOptional ? "skipped: " : ""}actionlint needs Go to build it\n`);
-    return isOptional ? 0 : 1;
+    return isOptional ? SKIPPED : 1;
   }
   const [program, ...first] = actionlint;
   const workflows = globSync(".github/workflows/*.yml", { cwd: ROOT });

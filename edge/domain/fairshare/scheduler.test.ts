@@ -197,3 +197,27 @@ describe("a place in the queue", () => {
     expect(scheduler.apply({ type: "capacity", maxInFlight: 3 }, 1)).toHaveLength(2);
   });
 });
+
+describe("a slot that everybody admissible could only take above its slot cap (docs/rules/fairshare.md#lending)", () => {
+  /** Nine slots of three equal groups: `idle` may use one, the others their three each, and two are lent. */
+  const lent = (costs: Readonly<Record<"b1" | "b2" | "c", number>>): readonly string[] => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 9 });
+    const waiting = [
+      ...many(9, () => arrival("idle", { group: "a", tenantCap: 1 })),
+      ...many(9, () => arrival("b1", { group: "b", cost: costs.b1 })),
+      ...many(9, () => arrival("b2", { group: "b", cost: costs.b2 })),
+      ...many(9, () => arrival("c", { group: "c", cost: costs.c })),
+    ];
+    const order = grantOrder(scheduler, waiting, 9);
+    const entitled = order.slice(0, 7);
+    const b = count(entitled, "b1") + count(entitled, "b2");
+    expect({ idle: count(entitled, "idle"), b, c: count(entitled, "c") }).toEqual({ idle: 1, b: 3, c: 3 });
+    return order.slice(7);
+  };
+
+  it("goes to the group with the smallest score, and in it to the tenant with the smallest", () => {
+    expect(lent({ b1: 10, b2: 100, c: 300 })).toEqual(["b1", "b1"]);
+    expect(lent({ b1: 100, b2: 10, c: 300 })).toEqual(["b2", "b2"]);
+    expect(lent({ b1: 100, b2: 300, c: 10 })).toEqual(["c", "c"]);
+  });
+});

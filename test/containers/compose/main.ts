@@ -1,5 +1,5 @@
 /**
- * The second step of the area `containers`, with `[--where-possible] [arguments of vitest]`: three instances by compose on a fresh Debian machine, by the
+ * `npm run test:area -- containers`, second step: three instances by compose on a fresh Debian machine, by the
  * commands of docs/containers.md. The machine is a folder with mounts, processes and a network of its own, which end with this
  * command; images that only a registry has are replaced (stand-ins.yaml). With `--where-possible` a machine that cannot do this is
  * no failure but a line that says why.
@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SKIPPED } from "../../tiers/run-phases.ts";
 import { connect, MACHINE_NAMESPACES, machineObstacle, makeMachine, startEngine } from "./machine.ts";
 import { readWalk } from "./walk.ts";
 
@@ -59,7 +60,7 @@ function failureOf(work: () => void): string | null {
 
 function refuse(reason: string): number {
   process.stdout.write(isOptional ? `skipped: ${reason}\n` : `no containers can be run here: ${reason}\n`);
-  return isOptional ? 0 : 1;
+  return isOptional ? SKIPPED : 1;
 }
 
 /** Runs a script of Node in namespaces of its own, whose network it connects; its exit code. */
