@@ -29,7 +29,7 @@ const UNIT = [
 ];
 const SPEC = ["test/spec/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const FAULTS = ["test/faults/**/*.test.ts"];
-/** Measures throughput, so it needs the machine for itself, which it does not have within `npm test`. */
+/** Counts the slots that two groups hold over time, so it needs the machine for itself. */
 const SATURATION = "test/faults/saturation.test.ts";
 
 /** Needs a program that neither npm nor Debian has. */

@@ -1,7 +1,7 @@
 /**
  * The table that the fault suite prints at its end: for each fault the load during it, the number of rows that the ledger
- * must have, and the number that it has. Test files run one after another in processes of their own, so the lines are
- * passed on in a file.
+ * must have, and the number that it has. Test files run in several processes, so the lines are passed on in a
+ * file.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
