@@ -32,7 +32,7 @@ function cellOf(scenario: Omit<Scenario, "name" | "title" | "joinMs">): Scenario
 describe("long-run shares", () => {
   // Counted from the first request on: the first tenant finds every slot free, and what it uses then counts like everything
   // else.
-  it("weighted: of served tokens by weight within 5 %, whatever the sizes and lengths of requests", () => {
+  it("weighted: of served tokens, within 5 % for requests of any size and length", () => {
     const tenant = fc.record({ weight, tokens: rangeOf(100, 1000), serviceMs: rangeOf(50, 500) });
     fc.assert(
       fc.property(
@@ -60,7 +60,7 @@ describe("long-run shares", () => {
     );
   });
 
-  it("hierarchical: of slots by the groups' caps within 5 %, whatever the lengths and the number of tenants", () => {
+  it("hierarchical: of slots by group caps, within 5 % for any number of tenants", () => {
     const group = fc.record({ weight, tenants: fc.integer({ min: 1, max: 12 }), serviceMs: rangeOf(100, 900) });
     fc.assert(
       fc.property(
@@ -120,7 +120,7 @@ describe("long-run shares", () => {
     );
   });
 
-  it("hierarchical: of slots by the groups' caps within 5 % while ten tenants of a group come and go together", () => {
+  it("hierarchical: of slots by group caps, within 5 % while ten tenants come and go together", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(50, 100, 300),

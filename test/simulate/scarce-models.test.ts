@@ -35,7 +35,7 @@ function served({ windows }: ShareRun, id: string, fromMs: number, toMs: number)
 const backlog = (depth: number) => ({ kind: "backlog", depth }) as const;
 
 describe.each(ALGORITHMS)("a full model (%s)", (algorithm) => {
-  it("serves a newcomer in turn with tenants that have waited for it for long, however busy other models are", () => {
+  it("serves a newcomer in turn with tenants that have waited longer, however busy other models are", () => {
     const run = runOf(algorithm, 64, { scarce: 2 }, 900_000, [
       planOf("since-long", { models: ["scarce"], source: backlog(20) }),
       planOf("elsewhere", { models: ["plenty"], source: backlog(10) }),
@@ -97,7 +97,7 @@ describe("tenants that use several models", () => {
 });
 
 describe("a tenant at its own cap", () => {
-  it("is behind by one request when its cap is raised, and then takes no more than its share (weighted)", () => {
+  it("lags by one request when its cap is raised, then takes only its share (weighted)", () => {
     const run = runOf("weighted", 8, {}, 240_000, [
       planOf("rival", { models: ["m"], source: backlog(20) }),
       planOf("slow", {

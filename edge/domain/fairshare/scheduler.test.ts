@@ -198,7 +198,7 @@ describe("a place in the queue", () => {
   });
 });
 
-describe("a slot that everybody admissible could only take above its slot cap (docs/rules/fairshare.md#lending)", () => {
+describe("a slot that is lent (docs/rules/fairshare.md#lending)", () => {
   /** Nine slots of three equal groups: `idle` may use one, the others their three each, and two are lent. */
   const lent = (costs: Readonly<Record<"b1" | "b2" | "c", number>>): readonly string[] => {
     const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 9 });

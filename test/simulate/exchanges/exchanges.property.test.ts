@@ -41,7 +41,7 @@ describe("exchanges in a simulated world", () => {
   );
 
   it(
-    "keep them when calls are lost or late, and isolates, session contexts, sessions and Cells are",
+    "keep them when calls, isolates, session contexts, sessions or Cells are lost or late",
     async () => {
       await fc.assert(
         fc.asyncProperty(setupPlay, stormy, async (given, steps) => {
