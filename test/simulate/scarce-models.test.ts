@@ -35,7 +35,7 @@ function served({ windows }: ShareRun, id: string, fromMs: number, toMs: number)
 const backlog = (depth: number) => ({ kind: "backlog", depth }) as const;
 
 describe.each(ALGORITHMS)("a full model (%s)", (algorithm) => {
-  it("serves a newcomer in turn with tenants that have waited longer, however busy other models are", () => {
+  it("serves a newcomer in turn with tenants that have waited longer", () => {
     const run = runOf(algorithm, 64, { scarce: 2 }, 900_000, [
       planOf("since-long", { models: ["scarce"], source: backlog(20) }),
       planOf("elsewhere", { models: ["plenty"], source: backlog(10) }),
