@@ -28,12 +28,14 @@ const git = (...args: readonly string[]): string =>
   execFileSync("git", args, { cwd: folder, env: { ...process.env, ...IDENTITY }, encoding: "utf8" }).trim();
 const current = (): string => (JSON.parse(read("package.json")) as { version: string }).version;
 
-/** Runs `npm version` as a person does: without what npm told this process of its own run. */
-function npmVersion(what: string) {
-  const own = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+/** Runs a command as a person does: without what npm and the tier of this test told this process. */
+function run(command: string, args: readonly string[]) {
+  const own = Object.entries(process.env).filter(([name]) => !/^(npm|test)_/i.test(name));
   const env = { ...Object.fromEntries(own), ...IDENTITY, npm_config_update_notifier: "false" };
-  return spawnSync("npm", ["version", what, "-m", "Release %s"], { cwd: folder, env, encoding: "utf8" });
+  return spawnSync(command, args, { cwd: folder, env, encoding: "utf8" });
 }
+
+const npmVersion = (what: string) => run("npm", ["version", what, "-m", "Release %s"]);
 
 /** A file with one more entry of "Unreleased". */
 function addEntry(): void {
@@ -70,7 +72,7 @@ it("makes one commit with a tag, and the version is in all its places", () => {
   // The tests that hold the version and the chart together pass on the commit of the release.
   const vitest = ["infra/launch.mjs", "vitest", "run", "--project", "unit"];
   const tests = ["test/lint/version.test.ts", "infra/helm/chart.test.ts", "infra/release"];
-  const held = spawnSync(process.execPath, [...vitest, ...tests], { cwd: folder, encoding: "utf8" });
+  const held = run(process.execPath, [...vitest, ...tests]);
   expect(held.status, `${held.stdout}${held.stderr}`).toBe(0);
 });
 
