@@ -1,10 +1,10 @@
 /**
  * Set-up of the projects `unit` and `properties`; unit test files share processes. After each test it undoes what the test did
  * with `vi`, so the test need not. It fails a test that leaves anything else that leftovers.ts sees, and fails a file for what it
- * leaves outside its tests.
+ * leaves outside its tests. It stops timeouts that are left.
  */
 import { aroundAll, aroundEach } from "vitest";
-import { cleanUp, type Found, lookAround, restoreWebClasses } from "./leftovers.ts";
+import { cleanUp, type Found, lookAround, restoreWebClasses, stopTimeouts } from "./leftovers.ts";
 
 function leftNothing(before: Found): void {
   const left = cleanUp(before);
@@ -17,6 +17,7 @@ const beforeFile = lookAround();
 aroundAll(async (runFile) => {
   await runFile();
   restoreWebClasses();
+  stopTimeouts();
   leftNothing(beforeFile);
 });
 

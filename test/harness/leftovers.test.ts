@@ -55,3 +55,10 @@ it("undoes what a test did with vi: originals", () => {
     variable: process.env["LEFT_OVER"],
   }).toEqual({ fakeTimers: false, spy: false, global: undefined, variable: undefined });
 });
+
+it("stops the timeouts of earlier tests when a test fakes the clock", () => {
+  const fired = vi.fn();
+  const left = setTimeout(fired, 1_000_000);
+  vi.useFakeTimers();
+  expect((left as unknown as { _destroyed: boolean })._destroyed).toBe(true);
+});

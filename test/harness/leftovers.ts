@@ -1,7 +1,8 @@
 /**
  * What a test leaves in the process that it shares with other test files: globals that it replaced, and running intervals. A real
- * `setTimeout` is ignored, because whether it has fired depends on the speed of the machine. Pending fake timers are ignored too:
- * they end with their clock. Servers and other open handles are not seen.
+ * `setTimeout` fails no test, because whether it has fired depends on the speed of the machine; it is stopped when a test fakes timers, and at the end
+ * of its file.
+ * Pending fake timers are ignored: they end with their clock. Servers and other open handles are not seen.
  */
 import { vi } from "vitest";
 
@@ -42,6 +43,32 @@ function runningIntervals(): Map<NodeJS.Timeout, string> {
     if ((interval as unknown as { _destroyed: boolean })._destroyed) intervals.delete(interval);
   return new Map(intervals);
 }
+
+/** Timeouts of tests and of the code under test that have not fired. */
+const timeouts = new Set<NodeJS.Timeout>();
+const startTimeout = globalThis.setTimeout;
+globalThis.setTimeout = Object.assign((...[run, ms, ...args]: Parameters<typeof startTimeout>) => {
+  const fire = (): void => {
+    timeouts.delete(timeout);
+    run(...args);
+  };
+  const timeout = startTimeout(fire, ms);
+  timeouts.add(timeout);
+  return timeout;
+}, startTimeout);
+
+/** Stops the timeouts that tests have left. */
+export function stopTimeouts(): void {
+  for (const timeout of timeouts) clearTimeout(timeout);
+  timeouts.clear();
+}
+
+// A timeout of an earlier test, such as a deadline of many short ticks, would go on under the clock of the test that fakes it.
+const useFakeTimers = vi.useFakeTimers.bind(vi);
+vi.useFakeTimers = (config) => {
+  stopTimeouts();
+  return useFakeTimers(config);
+};
 
 type Properties = Readonly<Record<string, PropertyDescriptor>>;
 
