@@ -2,7 +2,7 @@
  * One whole stack for the spec and sdk tests: real parts, an empty data folder, free ports, no demo, the reference
  * compression sidecar.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -79,6 +79,9 @@ export async function setupWith(
   return async () => {
     await stack.stop();
     await compressor.close();
+    // Without this, a part that was started again looks like failures of the tests that used it.
+    const said = readFileSync(logFile, "utf8").match(/^stack \| .*(?:did not answer|again).*$/gm) ?? [];
+    for (const line of said) process.stdout.write(`${line}\n`);
     rmSync(dataDir, { recursive: true, force: true });
   };
 }
