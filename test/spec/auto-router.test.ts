@@ -144,21 +144,22 @@ describe("auto", () => {
       const classifier = await gateway.must<Model>("POST", "/models", fields);
       const { minted, dear } = await scene({ tags: ["math"] }, { tags: ["poetry"] });
       const riddle = (mark: string) => ({ messages: [{ role: "user", content: `solve this riddle ${mark}` }] });
-      const asked = [await ask(minted, riddle("1")), await ask(minted, riddle("1"))];
-      expect(asked).toMatchObject([
-        { status: 200, model: dear.model_name },
-        { status: 200, model: dear.model_name },
-      ]);
-      expect(script.seen(name)).toMatchObject([
-        {
+      // Each Worker process remembers the answers that it got.
+      const processes = Number(process.env["TEST_WORKERS"] ?? "1");
+      const asked: Awaited<ReturnType<typeof ask>>[] = [];
+      for (let at = 0; at <= processes; at += 1) asked.push(await ask(minted, riddle("1")));
+      for (const answer of asked) expect(answer).toMatchObject({ status: 200, model: dear.model_name });
+      const questions = script.seen(name);
+      expect(questions.length).toBeLessThanOrEqual(processes);
+      for (const question of questions)
+        expect(question).toMatchObject({
           messages: [
             { role: "system", content: expect.stringContaining("Tags: math, poetry") as string },
             { role: "user", content: "solve this riddle 1" },
           ],
           max_tokens: 32,
           temperature: 0,
-        },
-      ]);
+        });
       const log = await explained(asked[0]?.id ?? "");
       expect(log.auto_route).toMatchObject({
         chosen: dear.model_name,
@@ -178,9 +179,12 @@ describe("auto", () => {
       // the classifier's calls leave no rows
       const rows = await waitFor(
         async () => await gateway.rows(minted.tenant.id, "&status=success"),
-        (found) => found.length >= 3,
+        (found) => found.length > asked.length,
       );
-      expect({ rowCount: rows.length, seenCount: script.seen(name).length }).toEqual({ rowCount: 3, seenCount: 1 });
+      expect({ rowCount: rows.length, seenCount: script.seen(name).length }).toEqual({
+        rowCount: asked.length + 1,
+        seenCount: questions.length,
+      });
     } finally {
       await script.close();
     }
