@@ -141,6 +141,7 @@ describe("a token limit", () => {
     const body = `{"model":"${minted.model.model_name}","messages":[],${limits}}`;
     const response = await post(minted, "/v1/chat/completions", body);
     await response.text();
+    expect(response.status).toBe(200);
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
       estimated_tokens: 100,
     });
