@@ -69,7 +69,7 @@ describe("a question", () => {
     expect(attention.filter(({ kind }) => kind === "key_expires")).toEqual([]);
   });
 
-  it("gets the start of a read that is too long, and the model is told how to ask for less", {
+  it("gets the start of a read that is too long, and tells the model how to ask for less", {
     tags: ["check"],
   }, async () => {
     const { db } = testing.control.connection;

@@ -319,7 +319,7 @@ describe("a person from a provider", () => {
     expect(why(await replay.get(`${back.pathname}${back.search}`))).toEqual([302, "/sign-in?error=sign_in_failed"]);
   });
 
-  it("is told when the provider is down, and gets in when it is back", async () => {
+  it("sees that the provider is down, and gets in when it is back", async () => {
     testing.provider.away = true;
     const browser = testing.browser();
     expect(why(await browser.get("/auth/oidc/corp"))).toEqual([302, "/sign-in?error=provider_unavailable"]);
