@@ -79,8 +79,9 @@ export async function setupWith(
   return async () => {
     await stack.stop();
     await compressor.close();
-    // Without this, a part that was started again looks like failures of the tests that used it.
-    const said = readFileSync(logFile, "utf8").match(/^stack \| .*(?:did not answer|again).*$/gm) ?? [];
+    // Without this, a part that was started again, or a store that was late, looks like failures of the tests that used it.
+    const said =
+      readFileSync(logFile, "utf8").match(/^stack \| .*(?:did not answer|again).*$|^.*key_store_failed.*$/gm) ?? [];
     for (const line of said) process.stdout.write(`${line}\n`);
     rmSync(dataDir, { recursive: true, force: true });
   };

@@ -19,16 +19,22 @@ let stack: Stack;
 let upstream: TestUpstream;
 let gateway: Gateway;
 let clients: AbortController[] = [];
+/** Answers that ended although their clients had not left, and failures that the stack logged: what a failed wait shows. */
+let ended: string[] = [];
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-live-"));
 
 beforeAll(async () => {
   upstream = await startTestUpstream();
-  stack = await startStack({ env: stackEnv(dataDir, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" }) });
+  stack = await startStack({
+    env: stackEnv(dataDir, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" }),
+    log: (line) => /failed|unreachable|did not answer|again/.test(line) && ended.push(line.slice(0, 300)),
+  });
   gateway = new Gateway(stack);
 });
 afterEach(async () => {
   for (const client of clients) client.abort();
   clients = [];
+  ended = [];
   await waitFor(
     async () => await gateway.stats(),
     ({ in_flight, queued }) => in_flight + queued === 0,
@@ -44,10 +50,11 @@ afterAll(async () => {
 function come(minted: Minted): AbortController {
   const client = new AbortController();
   clients.push(client);
-  void gateway.chat(minted, { stream: true, signal: client.signal }).then(
-    async (response) => await response.text().catch(() => ""),
-    () => "",
-  );
+  const answer = gateway.chat(minted, { stream: true, signal: client.signal });
+  void answer
+    .then(async (response) => `${response.status}: ${(await response.text()).slice(0, 300)}`)
+    .catch((error: unknown) => `${String(error)}: ${String(error instanceof Error ? error.cause : "")}`)
+    .then((end) => client.signal.aborted || ended.push(end));
   return client;
 }
 
@@ -64,8 +71,8 @@ async function tenantIn(minted: Minted): Promise<FairshareLive["tenants"][number
 /** Waits until the tenant has this many requests in flight and queued. */
 async function settles(minted: Minted, [inFlight, queued]: Load): Promise<void> {
   await waitFor(
-    async () => await tenantIn(minted),
-    (tenant) => tenant?.in_flight === inFlight && tenant.queued === queued,
+    async () => ({ tenant: await tenantIn(minted), ended }),
+    ({ tenant }) => tenant?.in_flight === inFlight && tenant.queued === queued,
   );
 }
 
