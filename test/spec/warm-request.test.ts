@@ -100,16 +100,14 @@ function askedOf(objectCalls: Operations["objectCalls"]): Record<string, number>
 it("warm requests use exchanges with their Cell, without calls, permits or store reads", async () => {
   await start();
   await send(AT_ONCE);
-  const readsBefore = reads;
-  expect(readsBefore).toBeGreaterThan(0); // a request with empty memory does read
-  const round = async (): Promise<Operations> => {
-    const before = await operations();
+  expect(reads).toBeGreaterThan(0); // a request with empty memory does read
+  const round = async (): Promise<readonly Record<string, number>[]> => {
+    const before = { ...(await operations()), reads };
     await send(REQUESTS);
-    return lessOf(await operations(), before);
+    const { objectCalls, permitCalls } = lessOf(await operations(), before);
+    return [askedOf(objectCalls), permitCalls, reads === before.reads ? {} : { reads: reads - before.reads }];
   };
-  // Sometimes a session is opened, and a request that finds no tokens in the lease pool waits for a lease.
-  await waitFor(round, ({ objectCalls, permitCalls }) =>
-    [askedOf(objectCalls), permitCalls].every((calls) => Object.keys(calls).length === 0),
-  );
-  expect(reads).toBe(readsBefore);
+  // Sometimes a session is opened, a request that finds no tokens in the lease pool waits for a lease, or the control service, which has
+  // just started, calls everything old.
+  await waitFor(round, (calls) => calls.every((made) => Object.keys(made).length === 0));
 });

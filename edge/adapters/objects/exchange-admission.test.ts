@@ -242,7 +242,7 @@ describe("a session whose transport is cut off", () => {
     stage.exchanges = never;
     stage.cutOff();
     const asking = stage.admit("one");
-    await pass(2_999);
+    await pass(3_999);
     expect(stage.said).toEqual(["open", "ask first"]);
     await pass(1);
     expect(await asking).toMatchObject(ANEW);
@@ -256,12 +256,15 @@ describe("a session whose transport is cut off", () => {
     await pass(10);
     stage.cutOff();
     await pass(2_100);
+    await stage.admission.settleOrphan(end("seen late").row);
+    await pass(501);
     stage.exchanges = async () => undefined;
     await stage.running("next");
     await stage.running("after");
     await running.sessionLost?.();
     await expect(running.permit.settle(end("runs"))).rejects.toThrow("the session is over");
-    expect(stage.said).toEqual(["open", "ask runs", "ask ends", "orphan ends", "open", "ask next", "ask after"]);
+    const orphans = ["orphan seen late", "orphan ends"];
+    expect(stage.said).toEqual(["open", "ask runs", "ask ends", ...orphans, "open", "ask next", "ask after"]);
   });
 
   it("gets no more rows; each request sends its own row", async () => {
@@ -274,8 +277,19 @@ describe("a session whose transport is cut off", () => {
     await pass(2_100);
     await expect(running.permit.settle(end("runs"))).rejects.toThrow("the session is over");
     await stage.admission.settleOrphan(end("runs").row);
+    await pass(501);
+    await stage.admission.settleOrphan(end("other").row);
     await Promise.all(stage.kept.slice(-1));
-    expect(stage.said.slice(3).toSorted()).toEqual(["orphan ends", "orphan runs"]);
+    expect(stage.said.slice(3).toSorted()).toEqual(["orphan ends", "orphan other", "orphan runs"]);
+  });
+
+  it("serves on when only the isolate stood still", async () => {
+    await stage.running("first");
+    vi.setSystemTime(Date.now() + 3_500);
+    await stage.running("before its timers run");
+    await pass(100);
+    await stage.running("after");
+    expect(stage.said).toEqual(["open", "ask first", "ask before its timers run", "ask after"]);
   });
 
   it("is no longer used if its answer arrives late, and then holds nothing", async () => {
@@ -285,13 +299,16 @@ describe("a session whose transport is cut off", () => {
     await pass(0);
     stage.cutOff();
     await pass(2_100);
+    await stage.running("early");
+    await pass(501);
     stage.opens = async () => undefined;
     await stage.running("second");
     opening.resolve();
     await pass(0);
     expect(await first).toMatchObject(ANEW);
     await stage.running("third");
-    expect(stage.said).toEqual(["open", "ask second", "admit first again", "open", "ask first", "ask third"]);
+    const second = ["open", "ask second", "admit first again"];
+    expect(stage.said).toEqual(["admit early", ...second, "open", "ask first", "ask third"]);
     expect(stage.disposed).toBe(1);
   });
 });

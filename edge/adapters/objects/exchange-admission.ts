@@ -259,8 +259,8 @@ class SessionPermit implements PermitHandle {
   /** When this resolves the session has the row and delivers it. Throws when the row has to be sent another way. */
   async settle(settlement: Settlement): Promise<void> {
     if (this.#own !== null) return await this.#own.settle(settlement);
-    const { queue, isCutOff } = this.#transport;
-    if (isCutOff || !queue.end(settlement)) throw new Error("the session is over");
+    const { queue, isLate } = this.#transport;
+    if (isLate || !queue.end(settlement)) throw new Error("the session is over");
     this.#transport.wake();
   }
 

@@ -35,11 +35,6 @@ const CALLS_MAX = 900;
 /** A session that has been unused for this long ends. */
 const IDLE_MS = 250;
 /**
- * A session that takes no more admission requests goes on for this long; its open requests end by then, or have permits
- * of their own.
- */
-const DRAIN_MAX_MS = 5_000;
-/**
  * A message that no request waits for is sent after this long, together with what was queued meanwhile. Exchanges with
  * a distant Cell follow one another at this interval.
  */
@@ -50,8 +45,18 @@ const UNDER_WAY_MAX = 16;
 const ANSWER_MAX_MS = 5_000;
 /** The transport records that it is alive at least this often. */
 const BEAT_MS = 100;
-/** A transport that has not recorded this for so long was cut off with its request. */
-const CUT_OFF_MS = 2_000;
+/**
+ * A session that takes no more admission requests goes on for this many beats; its open requests end by then, or have permits of
+ * their own. Beats count only time in which the isolate runs.
+ */
+const DRAIN_BEATS = 50;
+/** A transport that has not recorded this for so long may have been cut off with its request. */
+const LATE_MS = 2_000;
+/**
+ * It was, if it is still late this long after a request has seen it: until then the whole isolate may have stood still, and goes on
+ * with that request.
+ */
+const CUT_OFF_AFTER_MS = 500;
 
 const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
@@ -71,9 +76,12 @@ export class ExchangeTransport {
   readonly #options: ExchangeTransportOptions;
   readonly #sinceMs: number;
   #beatMs: number;
+  #beats = 0;
   #usedMs: number;
-  /** Since when the session takes no more admission requests, epoch ms; null: it takes them. */
-  #retiredMs: number | null = null;
+  /** When a request has seen that the transport is late, epoch ms; null: none has, or it was alive after that. */
+  #seenLateMs: number | null = null;
+  /** The beat from which on the session takes no more admission requests; null: it takes them. */
+  #retiredAt: number | null = null;
   #calls = 0;
   #underWay = 0;
   #gathering: ReturnType<typeof setTimeout> | null = null;
@@ -93,7 +101,7 @@ export class ExchangeTransport {
 
   /** Admission requests have to be sent another way. */
   get isRetired(): boolean {
-    return this.#retiredMs !== null || this.queue.isOver;
+    return this.#retiredAt !== null || this.queue.isOver;
   }
 
   /** The next request has to open another session, which replaces this one when it begins to serve. */
@@ -101,19 +109,28 @@ export class ExchangeTransport {
     return this.#beatMs >= this.#sinceMs + SUCCEEDED_AFTER_MS || this.#calls >= SUCCEEDED_AFTER_CALLS;
   }
 
+  /** It is not known whether the transport still runs: nothing may be left to it alone. */
+  get isLate(): boolean {
+    const nowMs = this.#options.clock();
+    // When the clock was set back, the recorded time is limited to now.
+    this.#beatMs = Math.min(this.#beatMs, nowMs);
+    return nowMs > this.#beatMs + LATE_MS;
+  }
+
   /**
    * The request in whose context this runs was cut off: no code sends or receives anything for the session any more.
    */
   get isCutOff(): boolean {
+    if (!this.isLate) return false;
     const nowMs = this.#options.clock();
-    // When the clock was set back, the recorded time is limited to now.
-    this.#beatMs = Math.min(this.#beatMs, nowMs);
-    return nowMs > this.#beatMs + CUT_OFF_MS;
+    this.#seenLateMs = Math.min(this.#seenLateMs ?? nowMs, nowMs);
+    return nowMs > this.#seenLateMs + CUT_OFF_AFTER_MS;
   }
 
   /** Records that the transport is alive, or that a request takes care of what it left. */
   heartbeat(): void {
     this.#beatMs = this.#options.clock();
+    this.#seenLateMs = null;
   }
 
   /** Reports that there is something to send. */
@@ -124,7 +141,7 @@ export class ExchangeTransport {
 
   /** Takes no more admission requests, and waits for no more decisions: each of them would be a call. */
   retire(): void {
-    this.#retiredMs ??= this.#options.clock();
+    this.#retiredAt ??= this.#beats;
     this.queue.stopDecisions();
     this.#wake();
   }
@@ -134,9 +151,10 @@ export class ExchangeTransport {
    * sent with the first message.
    */
   async run(): Promise<void> {
-    const { cell, log, resend } = this.#options;
+    const { cell, log } = this.#options;
     await Promise.resolve();
     const beat = setInterval(() => {
+      this.#beats += 1;
       this.heartbeat();
       this.#wake();
     }, BEAT_MS);
@@ -145,8 +163,7 @@ export class ExchangeTransport {
     } catch (error) {
       log.event("exchange_lost", { cell, reason: error instanceof Error ? error.name : "unknown" });
     }
-    this.retire();
-    this.#resent.push(...this.queue.close().map(resend));
+    this.#giveUp();
     await Promise.all(this.#resent);
     clearInterval(beat);
     if (this.#gathering !== null) clearTimeout(this.#gathering);
@@ -166,10 +183,18 @@ export class ExchangeTransport {
         await this.#pause();
       }
     } finally {
+      // Requests that are open in it have to find another way before the Cell takes them to be lost.
+      this.#giveUp();
       // A pending call keeps the session alive at the Cell even after the session is disposed.
       await this.#answered(session.close()).catch(() => undefined);
       session[Symbol.dispose]();
     }
+  }
+
+  /** Ends the queue: its open requests learn that the session is lost, and its rows are sent another way. */
+  #giveUp(): void {
+    this.retire();
+    this.#resent.push(...this.queue.close().map(this.#options.resend));
   }
 
   /** Whether the session goes on. Throws when the Cell is lost, or when the session was given up. */
@@ -179,8 +204,8 @@ export class ExchangeTransport {
     const nowMs = this.#options.clock();
     const idle = this.queue.isEmpty && nowMs >= this.#usedMs + IDLE_MS;
     if (idle || nowMs >= this.#sinceMs + SERVES_MAX_MS || this.#calls >= SERVES_MAX_CALLS) this.retire();
-    if (this.#retiredMs === null) return true;
-    return !this.queue.isEmpty && nowMs < this.#retiredMs + DRAIN_MAX_MS && this.#calls < CALLS_MAX;
+    if (this.#retiredAt === null) return true;
+    return !this.queue.isEmpty && this.#beats < this.#retiredAt + DRAIN_BEATS && this.#calls < CALLS_MAX;
   }
 
   /**

@@ -31,6 +31,13 @@ import {
 import { DetachedRequests } from "./detached-requests.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 
+/**
+ * What is disconnected has so many intervals to show that it lives (docs/rules/admission.md#grace). Several, because one that
+ * passes while this process stands still says nothing.
+ */
+const GRACE_INTERVALS = 4;
+const GRACE_INTERVAL_MS = 500;
+
 interface AdmissionControllerOptions {
   readonly cell: string;
   /** Empty at first. The scheduler uses the same object as its grant check. */
@@ -204,13 +211,22 @@ export class AdmissionController {
   }
 
   /**
-   * The permit's holder is gone, or the connection to it is. A request that got a decision is settled; one that waited, or may not
-   * know of its decision, gives up its place. `mayHaveRow`: the request may have been settled by another way, or may still be.
+   * The permit's holder is gone. A request that got a decision is settled; one that waited, or may not know of its decision, gives up
+   * its place. `mayHaveRow`: the request may have been settled by another way, or may still be.
    */
   abandon(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow): void {
-    const isDecided = entry.decision !== null && entry.decision.verdict !== "stale";
-    if (isDecided && !mayComeBack(entry)) this.#settleLost(entry, mayHaveRow);
+    if (isDecided(entry) && !mayComeBack(entry)) this.#settleLost(entry, mayHaveRow);
     else this.#detach(entry);
+  }
+
+  /**
+   * The connection to the permit's holder has ended, which says nothing of the holder: a request that got a decision keeps what it
+   * holds until the grace is over.
+   */
+  disconnected(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow, intervals = GRACE_INTERVALS): void {
+    if (!this.holds(entry)) return;
+    if (intervals === 0 || !isDecided(entry)) this.abandon(entry, mayHaveRow);
+    else this.#options.later(GRACE_INTERVAL_MS, () => this.disconnected(entry, mayHaveRow, intervals - 1));
   }
 
   /**
@@ -395,3 +411,5 @@ export class AdmissionController {
     return true;
   }
 }
+
+const isDecided = ({ decision }: AdmissionEntry): boolean => decision !== null && decision.verdict !== "stale";

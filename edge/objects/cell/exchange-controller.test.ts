@@ -10,6 +10,8 @@ import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exc
 import type { AdmissionRequest, Settlement } from "../../domain/admission/rpc.ts";
 import { ExchangeController } from "./exchange-controller.ts";
 
+/** How long a request that is disconnected has to show that it lives (admission-controller.ts), ms. */
+const GRACE_MS = 2_000;
 /** A message without content. */
 const EMPTY_MESSAGE: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
@@ -128,15 +130,48 @@ describe("an exchange", () => {
     expect(stage.exchanges.exchange(session, EMPTY_MESSAGE)).toMatchObject({ stored: ["good"], refused: [] });
   });
 
-  it("that fails as its session opens leaves nothing behind", () => {
+  it("that fails as its session opens leaves nothing behind", async () => {
     const stage = new ExchangeControllerHarness(1);
     const broken = { ...admissionRequestOf("two", "t"), revs: null } as unknown as AdmissionRequest;
     expect(() => stage.open(admissionRequestOf("one", "t"), broken)).toThrow();
+    await stage.pass(GRACE_MS);
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["one", 499, 10]] });
   });
 });
 
 describe("a session that ends", () => {
+  it("settles no request whose end comes another way within the grace", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const request = admissionRequestOf("one", "t");
+    stage.exchanges.end(stage.open(request).session);
+    await stage.pass(GRACE_MS - 1);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [] });
+    await stage.world.admission.settleOrphan({ row: { ...request.row, status_code: 200, total_tokens: 3 } });
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["one", 200, 3]] });
+    await stage.pass(60_000);
+    expect(stage.rows).toEqual([["one", 200, 3]]);
+  });
+
+  it("leaves its slot to a request that takes a permit of its own within the grace", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const request = admissionRequestOf("one", "t");
+    stage.exchanges.end(stage.open(request).session);
+    await stage.pass(GRACE_MS - 1);
+    const entry = stage.world.admission.adopt(request);
+    await stage.pass(60_000);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [] });
+    await stage.world.admission.settle(entry, endOf(request));
+    expect(stage.rows).toHaveLength(1);
+  });
+
+  it("settles no request before this process has run for the whole grace", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    stage.exchanges.end(stage.open(admissionRequestOf("one", "t")).session);
+    vi.setSystemTime(Date.now() + 60_000);
+    await stage.pass(GRACE_MS / 2);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [] });
+  });
+
   it("takes nothing from a request that has a permit of its own by then", async () => {
     const stage = new ExchangeControllerHarness(1);
     const [one, two] = [admissionRequestOf("one", "t"), admissionRequestOf("two", "t")];
@@ -156,8 +191,9 @@ describe("a session that ends", () => {
       admissionRequestOf("takes", "t"),
     );
     stage.exchanges.end(session);
+    await stage.pass(GRACE_MS);
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["holder", 499, 10]] });
-    await stage.pass(5_999);
+    await stage.pass(5_999 - GRACE_MS);
     const taken = stage.world.admission.hold("takes");
     expect({ verdict: taken?.decision?.verdict, load: stage.load }).toEqual({ verdict: "granted", load: [1, 0, 1] });
     await stage.pass(1);
@@ -184,15 +220,19 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [["waits", 0, 0]] });
   });
 
-  it.each(["t", "o"])("grants released slots to others at once, of the same tenant or not: %s", async (tenantId) => {
-    const stage = new ExchangeControllerHarness(2);
-    const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
-    const other = stage.world.admission.arrive(admissionRequestOf("other", tenantId));
-    const granted = vi.spyOn(stage.world.scheduler, "apply");
-    stage.exchanges.end(session);
-    expect(granted.mock.results.flatMap(({ value }) => value).map(({ requestId }) => requestId)).toEqual(["other"]);
-    expect(await stage.world.admission.decision(other)).toMatchObject({ verdict: "granted" });
-  });
+  it.each(["t", "o"])(
+    "grants the slots of lost requests to others, of the same tenant or not: %s",
+    async (tenantId) => {
+      const stage = new ExchangeControllerHarness(2);
+      const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
+      const other = stage.world.admission.arrive(admissionRequestOf("other", tenantId));
+      const granted = vi.spyOn(stage.world.scheduler, "apply");
+      stage.exchanges.end(session);
+      await stage.pass(GRACE_MS);
+      expect(granted.mock.results.flatMap(({ value }) => value).map(({ requestId }) => requestId)).toEqual(["other"]);
+      expect(await stage.world.admission.decision(other)).toMatchObject({ verdict: "granted" });
+    },
+  );
 
   it("grants no released slot to its own requests that waited for tokens", async () => {
     const stage = new ExchangeControllerHarness(1);
@@ -208,7 +248,8 @@ describe("a session that ends", () => {
   it("charges a request once that was charged for a lost grant and loses its next place too", async () => {
     const stage = new ExchangeControllerHarness(1);
     const request = admissionRequestOf("one", "t");
-    stage.exchanges.end(stage.open(request).session); // at the estimate, 10
+    stage.exchanges.end(stage.open(request).session);
+    await stage.pass(GRACE_MS); // at the estimate, 10
     stage.world.admission.arrive(admissionRequestOf("holder", "h"));
     const waits = stage.world.admission.arrive({ ...request, waitedMs: 0 });
     stage.world.admission.abandon(waits);

@@ -1,8 +1,7 @@
 /**
  * The Cell's side of exchanges (docs/rules/admission.md#exchanges): the admission controller decides each request in
  * its order, each row is handled like every row, and the isolate gets a report of both. Invariant: when a session ends,
- * in whatever way, every request that came in it, and neither ended nor took a permit of its own, is settled as one
- * whose permit was lost.
+ * in whatever way, every request that came in it, and neither ended nor took a permit of its own, is disconnected.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type {
@@ -31,7 +30,7 @@ interface RowSink {
 interface ExchangeControllerOptions {
   readonly admission: Pick<
     AdmissionController,
-    "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "abandon"
+    "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "abandon" | "disconnected"
   >;
   readonly revisions: Pick<Revisions, "staleAmong">;
   readonly rows: RowSink;
@@ -119,9 +118,8 @@ export class ExchangeController {
     session.entries.clear();
     // Requests that wait for a slot are ended before those that wait for tokens: what comes back must not be granted to
     // any of them.
-    for (const entry of entries) if (waits(entry) && entry.slot === null) admission.abandon(entry, true);
-    for (const entry of entries) if (waits(entry)) admission.abandon(entry, true);
-    for (const entry of entries) admission.abandon(entry, true);
+    for (const entry of entries) if (waits(entry) && entry.slot === null) admission.disconnected(entry, true);
+    for (const entry of entries) admission.disconnected(entry, true);
     session.notify?.();
   }
 

@@ -16,8 +16,8 @@ interface PermitController<Entry> {
   /** The holder has its decision, and waits for the loss of the permit. */
   watched(entry: Entry): void;
   settle(entry: Entry, settlement: Settlement): Promise<void>;
-  /** The holder is gone. Does nothing for a permit that was settled or replaced. */
-  abandon(entry: Entry): void;
+  /** The stub was disposed, or its connection has ended. Does nothing for a permit that was settled or replaced. */
+  disconnected(entry: Entry): void;
 }
 
 /**
@@ -66,6 +66,6 @@ export class Permit<Entry> extends RpcTarget implements PermitHandle {
   }
 
   [Symbol.dispose](): void {
-    this.#controller.abandon(this.#entry);
+    this.#controller.disconnected(this.#entry);
   }
 }
