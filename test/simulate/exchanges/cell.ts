@@ -110,6 +110,16 @@ export class CellLife {
         },
       },
     });
+    const abandon = this.admission.abandon.bind(this.admission);
+    this.admission.abandon = (entry, mayHaveRow) => {
+      const run = around.truth.running.get(entry.request.requestId);
+      const held = this.admission.entryCount;
+      abandon(entry, mayHaveRow);
+      this.#gone.add(entry);
+      if (run === undefined || this.admission.entryCount === held) return;
+      if (!run.heard) around.truth.end(run.id, 0);
+      else around.truth.uncount(run, "its permit was lost");
+    };
     late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
     this.#exchanges = new ExchangeController({
       admission: {
@@ -124,7 +134,8 @@ export class CellLife {
         decision: async (entry) => await this.admission.decision(entry),
         inUse: (entry) => this.admission.inUse(entry),
         settle: async (entry, settlement) => await this.settle(entry, settlement),
-        abandon: (entry, mayHaveRow) => this.abandon(entry, mayHaveRow),
+        abandon: (entry, mayHaveRow) => this.admission.abandon(entry, mayHaveRow),
+        disconnected: (entry, mayHaveRow) => this.admission.disconnected(entry, mayHaveRow),
       },
       revisions: this.#revisions,
       rows: {
@@ -191,18 +202,6 @@ export class CellLife {
     if (this.admission.holds(entry) && truth.running.get(id)?.heard === false) truth.end(id, 0);
     if (this.admission.holds(entry)) this.#settled.add(id);
     await this.admission.settle(entry, settlement);
-  }
-
-  /** The permit's holder is gone. */
-  abandon(entry: AdmissionEntry, mayHaveRow?: boolean): void {
-    const { truth } = this.#around;
-    const run = truth.running.get(entry.request.requestId);
-    const held = this.admission.entryCount;
-    this.admission.abandon(entry, mayHaveRow);
-    this.#gone.add(entry);
-    if (run === undefined || this.admission.entryCount === held) return;
-    if (!run.heard) truth.end(run.id, 0);
-    else truth.uncount(run, "its permit was lost");
   }
 
   async settleOrphan(row: UsageRow): Promise<void> {

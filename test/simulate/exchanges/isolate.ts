@@ -205,6 +205,7 @@ export class Isolate {
       return permit[Symbol.dispose]();
     }
     truth.end(request.requestId, NEED_TOKENS / 2);
+    truth.served.add(request.requestId);
     const row = { ...this.#row(request, 200, NEED_TOKENS / 2), admission: grant.admission };
     await adoption.catch(() => undefined);
     await this.#settle(permit, { row, actualTokens: NEED_TOKENS / 2 });

@@ -31,7 +31,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     admit: async (request: AdmissionRequest): Promise<Admitted<PermitHandle>> => {
       const [from, to] = [await caller(), life()];
       const undone = (admitted: Admitted<AdmissionEntry>) => {
-        if (admitted.verdict !== "stale") wire.notify(to.context, () => to.abandon(admitted.permit));
+        if (admitted.verdict !== "stale") wire.notify(to.context, () => to.admission.disconnected(admitted.permit));
       };
       // Faults of the wire at this call are not a matter of exchanges.
       const admitted = await wire.call(from, to.context, () => to.admit(request), { undone, sure: true });
@@ -40,7 +40,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     },
     adopt: async (request: AdmissionRequest) => {
       const [from, to] = [await caller(), life()];
-      const undone = (entry: AdmissionEntry) => wire.notify(to.context, () => to.abandon(entry));
+      const undone = (entry: AdmissionEntry) => wire.notify(to.context, () => to.admission.disconnected(entry));
       return {
         permit: permitStub(parts, from, to, await wire.call(from, to.context, () => to.adopt(request), { undone })),
       };
@@ -52,7 +52,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     hold: async (requestId: string) => {
       const [from, to] = [await caller(), life()];
       const undone = (entry: AdmissionEntry | null) => {
-        if (entry !== null) wire.notify(to.context, () => to.abandon(entry));
+        if (entry !== null) wire.notify(to.context, () => to.admission.disconnected(entry));
       };
       const entry = await wire.call(from, to.context, () => to.hold(requestId), { undone, sure: true });
       return entry === null ? null : { permit: permitStub(parts, from, to, entry) };
@@ -70,7 +70,7 @@ function permitStub({ wire }: StubParts, from: Context, to: CellLife, entry: Adm
     forget();
     if (disposed) return;
     disposed = true;
-    wire.notify(to.context, () => to.abandon(entry), link);
+    wire.notify(to.context, () => to.admission.disconnected(entry), link);
   };
   const forget = from.onDeath(dispose);
   return {

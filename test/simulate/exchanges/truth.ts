@@ -39,6 +39,8 @@ export class Truth {
   readonly running = new Map<string, ExchangeRun>();
   /** Every request that was granted, by its id, with its last grant. */
   readonly runs = new Map<string, ExchangeRun>();
+  /** Requests whose answers were sent in full. */
+  readonly served = new Set<string>();
   readonly broken: string[] = [];
   readonly granted = { call: 0, exchange: 0 };
   readonly uncounted = new Map<string, number>();

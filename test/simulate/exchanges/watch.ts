@@ -34,6 +34,11 @@ export class Watch {
           `law 3: ${id} has ${rows} rows: ${written.map((row) => `${row.status_code} ${row.admission}`).join(", ")}`,
         );
     }
+    for (const id of world.truth.served) {
+      const [row] = world.rows.get(id) ?? [];
+      if (row !== undefined && row.status_code !== 200 && !world.died.has(id))
+        this.#breaks(`law 3: ${id} was served, and its row says ${row.status_code}`);
+    }
     const { scheduler, admission } = world.life;
     const { inFlight, queued } = scheduler;
     if (inFlight + queued + admission.entryCount > 0)
