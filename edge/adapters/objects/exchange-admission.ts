@@ -27,7 +27,7 @@ import { ExchangeTransport } from "./exchange-transport.ts";
 /** A session that has not answered after this long is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
 /** A request that waits for an answer checks this often whether the transport is alive. */
-const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 300;
 /**
  * A request that still waits after this long takes a permit of its own: its place then comes back when only this
  * request's code ends.
@@ -90,8 +90,9 @@ export class ExchangeAdmission implements Admission {
 
   async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
     const serving = this.#current();
-    if (serving?.queue.record({ row, upstream }) === true) serving.wake();
-    else await this.#direct.record(row, upstream);
+    if (serving?.queue.record({ row, upstream }) !== true) return await this.#direct.record(row, upstream);
+    serving.wake();
+    await serving.delivered(row.request_id).catch(async () => await this.#direct.settleOrphan(row, upstream));
   }
 
   async confirmHit(hit: CacheHit, again = false): Promise<CacheHitVerdict> {
@@ -101,10 +102,10 @@ export class ExchangeAdmission implements Admission {
     transport.wake();
     const verdict = await this.#awaitAnswer(transport, answer);
     if (verdict === null) return await this.#direct.confirmHit(hit, true);
-    const recorded = Promise.resolve();
-    return verdict.verdict === "stale"
-      ? { newer: verdict.items, level: null, recorded }
-      : { newer: [], level: verdict.level, recorded };
+    if (verdict.verdict === "stale") return { newer: verdict.items, level: null, recorded: Promise.resolve() };
+    const { row } = hit;
+    const recorded = transport.delivered(row.request_id).catch(async () => await this.#direct.settleOrphan(row));
+    return { newer: [], level: verdict.level, recorded };
   }
 
   async settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
@@ -256,12 +257,13 @@ class SessionPermit implements PermitHandle {
     return await this.#own.lost();
   }
 
-  /** When this resolves the session has the row and delivers it. Throws when the row has to be sent another way. */
+  /** Resolves when the row is durable. Throws when it has to be sent another way. */
   async settle(settlement: Settlement): Promise<void> {
     if (this.#own !== null) return await this.#own.settle(settlement);
     const { queue, isLate } = this.#transport;
     if (isLate || !queue.end(settlement)) throw new Error("the session is over");
     this.#transport.wake();
+    await this.#transport.delivered(settlement.row.request_id);
   }
 
   [Symbol.dispose](): void {

@@ -51,12 +51,14 @@ const BEAT_MS = 100;
  */
 const DRAIN_BEATS = 50;
 /** A transport that has not recorded this for so long may have been cut off with its request. */
-const LATE_MS = 2_000;
+const LATE_MS = 700;
+/** A request that has handed in its row looks this often whether the transport is there to send it. */
+const ROW_EVERY_MS = 300;
 /**
  * It was, if it is still late this long after a request has seen it: until then the whole isolate may have stood still, and goes on
  * with that request.
  */
-const CUT_OFF_AFTER_MS = 500;
+const CUT_OFF_AFTER_MS = 300;
 
 const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
@@ -137,6 +139,16 @@ export class ExchangeTransport {
   wake(): void {
     this.#usedMs = this.#options.clock();
     this.#wake();
+  }
+
+  /**
+   * Resolves when a row that was handed in is stored. Throws when the transport may have been cut off with it: the Cell gives up a
+   * request soon after that, so that its row must not wait for the next request to find it.
+   */
+  async delivered(requestId: string): Promise<void> {
+    const saved = this.queue.saved(requestId);
+    while ((await withStallTolerantTimeout(saved, ROW_EVERY_MS)) === null)
+      if (this.isLate) throw new Error("the session may be lost");
   }
 
   /** Takes no more admission requests, and waits for no more decisions: each of them would be a call. */
@@ -270,7 +282,6 @@ export class ExchangeTransport {
     if (this.#failure !== null) woken.resolve();
     await woken.promise;
     this.#wake = () => undefined;
-    this.heartbeat();
   }
 
   /** `late`: handles an answer that arrives after the timeout. */

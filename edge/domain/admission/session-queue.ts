@@ -44,7 +44,7 @@ export class SessionQueue {
   #requests: AdmissionRequest[] = [];
   readonly #open = new Map<string, OpenRequest>();
   readonly #shown = new Map<string, PromiseWithResolvers<CacheHitDecision | null>>();
-  readonly #rows = new Map<string, RowRecord>();
+  readonly #rows = new Map<string, { readonly record: RowRecord; readonly saved: PromiseWithResolvers<void> }>();
   #saysNoMore = false;
   #over = false;
 
@@ -85,7 +85,7 @@ export class SessionQueue {
     const shown = Promise.withResolvers<CacheHitDecision | null>();
     this.#hits.push(hit);
     this.#shown.set(hit.row.request_id, shown);
-    this.#rows.set(hit.row.request_id, { row: hit.row });
+    this.#keep({ row: hit.row });
     return await shown.promise;
   }
 
@@ -94,7 +94,7 @@ export class SessionQueue {
     const { row, upstream } = settlement;
     if (!this.#open.delete(row.request_id)) return false;
     this.#ends.push(settlement);
-    this.#rows.set(row.request_id, { row, upstream });
+    this.#keep({ row, upstream });
     return true;
   }
 
@@ -102,7 +102,7 @@ export class SessionQueue {
   record(record: RowRecord): boolean {
     if (this.#over) return false;
     this.#records.push(record);
-    this.#rows.set(record.row.request_id, record);
+    this.#keep(record);
     return true;
   }
 
@@ -146,14 +146,20 @@ export class SessionQueue {
     for (const [requestId, verdict] of hits) {
       this.#shown.get(requestId)?.resolve(verdict);
       this.#shown.delete(requestId);
-      if (verdict.verdict === "stale") this.#rows.delete(requestId);
+      if (verdict.verdict === "stale") this.rowSaved(requestId);
     }
-    for (const requestId of stored) this.#rows.delete(requestId);
-    return refused.flatMap((requestId) => this.#rows.get(requestId) ?? []);
+    for (const requestId of stored) this.rowSaved(requestId);
+    return refused.flatMap((requestId) => this.#rows.get(requestId)?.record ?? []);
   }
 
-  /** Notes that the row has gone another way. */
+  /** Resolves when a row that was handed in is stored, or was sent another way. */
+  async saved(requestId: string): Promise<void> {
+    await this.#rows.get(requestId)?.saved.promise;
+  }
+
+  /** Notes that the row is stored, or has gone another way. */
   rowSaved(requestId: string): void {
+    this.#rows.get(requestId)?.saved.resolve();
     this.#rows.delete(requestId);
   }
 
@@ -170,10 +176,14 @@ export class SessionQueue {
     this.#open.clear();
     for (const [requestId, shown] of this.#shown) {
       shown.resolve(null);
-      this.#rows.delete(requestId);
+      this.rowSaved(requestId);
     }
     this.#shown.clear();
-    return [...this.#rows.values()];
+    return Array.from(this.#rows.values(), ({ record }) => record);
+  }
+
+  #keep(record: RowRecord): void {
+    this.#rows.set(record.row.request_id, { record, saved: Promise.withResolvers() });
   }
 
   /** Answers of a session may overtake each other: the answer that a request waits may come after its decision. */

@@ -204,29 +204,32 @@ export class AdmissionController {
     entry.received = true;
   }
 
+  /** The request has ended, also when its holder did not learn that another permit has replaced this one. */
   async settle(entry: AdmissionEntry, settlement: Settlement): Promise<void> {
-    if (!this.#leave(entry, usedBy(settlement))) return;
-    this.#ended.add(entry.request.requestId);
+    const { requestId } = entry.request;
+    if (!this.#leave(entry, usedBy(settlement)))
+      return this.#ended.has(requestId) ? undefined : await this.settleOrphan(settlement);
+    this.#ended.add(requestId);
     await this.#options.rows.complete(this.#rowOf(entry, settlement), entry.mayHaveRow, settlement.upstream);
   }
 
   /**
-   * The permit's holder is gone. A request that got a decision is settled; one that waited, or may not know of its decision, gives up
-   * its place. `mayHaveRow`: the request may have been settled by another way, or may still be.
+   * The permit's holder has left without an end. A request that got a decision is settled; one that waited, or may not know of its
+   * decision, gives up its place.
    */
-  abandon(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow): void {
-    if (isDecided(entry) && !mayComeBack(entry)) this.#settleLost(entry, mayHaveRow);
+  abandon(entry: AdmissionEntry): void {
+    if (isDecided(entry) && !mayComeBack(entry)) this.#settleLost(entry, entry.mayHaveRow);
     else this.#detach(entry);
   }
 
   /**
    * The connection to the permit's holder has ended, which says nothing of the holder: a request that got a decision keeps what it
-   * holds until the grace is over.
+   * holds until the grace is over, and even then its row waits, because its holder may have stood still.
    */
-  disconnected(entry: AdmissionEntry, mayHaveRow = entry.mayHaveRow, intervals = GRACE_INTERVALS): void {
+  disconnected(entry: AdmissionEntry, intervals = GRACE_INTERVALS): void {
     if (!this.holds(entry)) return;
-    if (intervals === 0 || !isDecided(entry)) this.abandon(entry, mayHaveRow);
-    else this.#options.later(GRACE_INTERVAL_MS, () => this.disconnected(entry, mayHaveRow, intervals - 1));
+    if (intervals === 0 || !isDecided(entry)) this.#detach(entry);
+    else this.#options.later(GRACE_INTERVAL_MS, () => this.disconnected(entry, intervals - 1));
   }
 
   /**

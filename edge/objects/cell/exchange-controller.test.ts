@@ -10,8 +10,10 @@ import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exc
 import type { AdmissionRequest, Settlement } from "../../domain/admission/rpc.ts";
 import { ExchangeController } from "./exchange-controller.ts";
 
-/** How long a request that is disconnected has to show that it lives (admission-controller.ts), ms. */
+/** How long a request that is disconnected keeps what it holds (admission-controller.ts), ms. */
 const GRACE_MS = 2_000;
+/** After the grace its row waits for so long (detached-requests.ts), ms. */
+const ROW_WAITS_MS = 6_000;
 /** A message without content. */
 const EMPTY_MESSAGE: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
@@ -135,7 +137,9 @@ describe("an exchange", () => {
     const broken = { ...admissionRequestOf("two", "t"), revs: null } as unknown as AdmissionRequest;
     expect(() => stage.open(admissionRequestOf("one", "t"), broken)).toThrow();
     await stage.pass(GRACE_MS);
-    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["one", 499, 10]] });
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
+    await stage.pass(ROW_WAITS_MS);
+    expect(stage.rows).toEqual([["one", 499, 10]]);
   });
 });
 
@@ -162,6 +166,17 @@ describe("a session that ends", () => {
     expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [1, 0, 1], rows: [] });
     await stage.world.admission.settle(entry, endOf(request));
     expect(stage.rows).toHaveLength(1);
+  });
+
+  it("leaves the row to a request that shows only after the grace that it has ended", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const request = admissionRequestOf("one", "t");
+    stage.exchanges.end(stage.open(request).session);
+    await stage.pass(GRACE_MS + ROW_WAITS_MS - 1);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
+    await stage.world.admission.settleOrphan({ row: { ...request.row, status_code: 200, total_tokens: 3 } });
+    await stage.pass(60_000);
+    expect(stage.rows).toEqual([["one", 200, 3]]);
   });
 
   it("settles no request before this process has run for the whole grace", async () => {
@@ -192,14 +207,18 @@ describe("a session that ends", () => {
     );
     stage.exchanges.end(session);
     await stage.pass(GRACE_MS);
-    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [["holder", 499, 10]] });
-    await stage.pass(5_999 - GRACE_MS);
+    expect({ load: stage.load, rows: stage.rows }).toEqual({ load: [0, 0, 0], rows: [] });
+    await stage.pass(ROW_WAITS_MS - GRACE_MS - 1);
     const taken = stage.world.admission.hold("takes");
     expect({ verdict: taken?.decision?.verdict, load: stage.load }).toEqual({ verdict: "granted", load: [1, 0, 1] });
     await stage.pass(1);
-    expect(stage.rows.slice(1)).toEqual([["waits", 499, 0]]);
+    expect(stage.rows).toEqual([["waits", 499, 0]]);
     if (taken !== null) await stage.world.admission.settle(taken, { row: taken.request.row, actualTokens: 0 });
-    expect(stage.rows.slice(2)).toEqual([["takes", 0, 0]]);
+    await stage.pass(GRACE_MS);
+    expect(stage.rows.slice(1)).toEqual([
+      ["takes", 0, 0],
+      ["holder", 499, 10],
+    ]);
     expect({ load: stage.load, hold: stage.world.admission.hold("waits") }).toEqual({ load: [0, 0, 0], hold: null });
   });
 

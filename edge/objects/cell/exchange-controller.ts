@@ -118,8 +118,8 @@ export class ExchangeController {
     session.entries.clear();
     // Requests that wait for a slot are ended before those that wait for tokens: what comes back must not be granted to
     // any of them.
-    for (const entry of entries) if (waits(entry) && entry.slot === null) admission.disconnected(entry, true);
-    for (const entry of entries) admission.disconnected(entry, true);
+    for (const entry of entries) if (waits(entry) && entry.slot === null) admission.disconnected(entry);
+    for (const entry of entries) admission.disconnected(entry);
     session.notify?.();
   }
 

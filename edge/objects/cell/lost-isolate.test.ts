@@ -149,7 +149,10 @@ describe("the row of a request that was taken back", () => {
 describe("a grant that may not have arrived", () => {
   const lostBy = {
     "its connection": (harness: AdmissionHarness, entry: AdmissionEntry) => harness.admission.abandon(entry),
-    "its session": (harness: AdmissionHarness, entry: AdmissionEntry) => harness.admission.abandon(entry, true),
+    "its session": async ({ admission }: AdmissionHarness, entry: AdmissionEntry) => {
+      admission.disconnected(entry);
+      await vi.advanceTimersByTimeAsync(2_000);
+    },
     silence: ({ holders }: AdmissionHarness, _entry: AdmissionEntry) => {
       for (let sweep = 0; sweep < 6; sweep += 1) holders.sweep();
       holders.heard("cut off");
@@ -164,7 +167,7 @@ describe("a grant that may not have arrived", () => {
     const { admission, scheduler } = harness;
     const lost = admission.arrive(requestOf("asks again", "cut off"));
     expect(lost.decision?.verdict).toBe("granted");
-    lostBy[way](harness, lost);
+    await lostBy[way](harness, lost);
     expect({ holds: admission.holds(lost), inFlight: scheduler.inFlight }).toEqual({ holds: false, inFlight: 0 });
     const again = admission.arrive({ ...requestOf("asks again", "cut off"), waitedMs: 0 });
     const settlement = { row: { ...again.request.row, status_code: 200, total_tokens: 3 }, actualTokens: 3 };
@@ -176,7 +179,7 @@ describe("a grant that may not have arrived", () => {
   it.each(ways)("leaves the row to the isolate that refused the request meanwhile, if lost with %s", async (way) => {
     const harness = admissionHarnessOf("weighted", 1);
     const lost = harness.admission.arrive(requestOf("refused", "cut off"));
-    lostBy[way](harness, lost);
+    await lostBy[way](harness, lost);
     await harness.admission.settleOrphan({ row: { ...lost.request.row, status_code: 503 }, upstream: {} });
     await vi.advanceTimersByTimeAsync(600_000);
     expect(statuses(harness)).toEqual([["refused", 503, 0]]);
@@ -184,7 +187,7 @@ describe("a grant that may not have arrived", () => {
 
   it.each(ways)("is settled at the estimate when nobody comes back, after it was lost with %s", async (way) => {
     const harness = admissionHarnessOf("weighted", 1);
-    lostBy[way](harness, harness.admission.arrive(requestOf("gone", "cut off")));
+    await lostBy[way](harness, harness.admission.arrive(requestOf("gone", "cut off")));
     await vi.advanceTimersByTimeAsync(5_999);
     expect(statuses(harness)).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);

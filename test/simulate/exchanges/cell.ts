@@ -110,16 +110,10 @@ export class CellLife {
         },
       },
     });
-    const abandon = this.admission.abandon.bind(this.admission);
-    this.admission.abandon = (entry, mayHaveRow) => {
-      const run = around.truth.running.get(entry.request.requestId);
-      const held = this.admission.entryCount;
-      abandon(entry, mayHaveRow);
-      this.#gone.add(entry);
-      if (run === undefined || this.admission.entryCount === held) return;
-      if (!run.heard) around.truth.end(run.id, 0);
-      else around.truth.uncount(run, "its permit was lost");
-    };
+    const { admission } = this;
+    const [abandon, disconnected] = [admission.abandon.bind(admission), admission.disconnected.bind(admission)];
+    admission.abandon = (entry) => this.#lose(entry, () => abandon(entry));
+    admission.disconnected = (entry, left) => this.#lose(entry, () => disconnected(entry, left));
     late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
     this.#exchanges = new ExchangeController({
       admission: {
@@ -134,8 +128,8 @@ export class CellLife {
         decision: async (entry) => await this.admission.decision(entry),
         inUse: (entry) => this.admission.inUse(entry),
         settle: async (entry, settlement) => await this.settle(entry, settlement),
-        abandon: (entry, mayHaveRow) => this.admission.abandon(entry, mayHaveRow),
-        disconnected: (entry, mayHaveRow) => this.admission.disconnected(entry, mayHaveRow),
+        abandon: (entry) => this.admission.abandon(entry),
+        disconnected: (entry) => this.admission.disconnected(entry),
       },
       revisions: this.#revisions,
       rows: {
@@ -202,6 +196,19 @@ export class CellLife {
     if (this.admission.holds(entry) && truth.running.get(id)?.heard === false) truth.end(id, 0);
     if (this.admission.holds(entry)) this.#settled.add(id);
     await this.admission.settle(entry, settlement);
+  }
+
+  /** The Cell counts the request no longer, if `lose` makes it give the request up. */
+  #lose(entry: AdmissionEntry, lose: () => void): void {
+    const { truth } = this.#around;
+    const run = truth.running.get(entry.request.requestId);
+    const isHeld = this.admission.holds(entry);
+    lose();
+    if (!isHeld || this.admission.holds(entry)) return;
+    this.#gone.add(entry);
+    if (run === undefined) return;
+    if (!run.heard) truth.end(run.id, 0);
+    else truth.uncount(run, "its permit was lost");
   }
 
   async settleOrphan(row: UsageRow): Promise<void> {

@@ -36,7 +36,7 @@ export class Watch {
     }
     for (const id of world.truth.served) {
       const [row] = world.rows.get(id) ?? [];
-      if (row !== undefined && row.status_code !== 200 && !world.died.has(id))
+      if (row !== undefined && row.status_code !== 200 && world.livedOn(id))
         this.#breaks(`law 3: ${id} was served, and its row says ${row.status_code}`);
     }
     const { scheduler, admission } = world.life;

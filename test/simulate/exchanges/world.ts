@@ -177,6 +177,11 @@ export class World {
     sessions[this.random.between(0, Math.max(0, sessions.length - 1))]?.cut();
   }
 
+  /** Whether the code of the request ran until its row was handed in. */
+  livedOn(id: string): boolean {
+    return this.asked.get(id)?.context.alive === true && !this.#cutOff.has(id) && !this.died.has(id);
+  }
+
   get tenants(): readonly Tenant[] {
     return this.#setup.tenants;
   }

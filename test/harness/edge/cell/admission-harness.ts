@@ -65,8 +65,10 @@ export function admissionHarnessOf(
     later: (delayMs, run) => void setTimeout(run, delayMs),
     rows: {
       complete: async (row, orphan) => {
-        rows.push(row);
         if (orphan) orphans.push(row.request_id);
+        // The Ledger drops it too.
+        if (orphan && rows.some((other) => other.request_id === row.request_id)) return;
+        rows.push(row);
       },
     },
     activity: { changed: () => undefined },
