@@ -40,7 +40,7 @@ describe("a route that creates no text", () => {
     ["/v1/score", { text_1: text, text_2: [text] }, { data: [] }, 20],
     ["/v1/classify", { input: text }, { data: [] }, 10],
     ["/v1/embeddings", { input: text }, { data: [], usage: { total_tokens: 62 } }, 62],
-  ])("%s owes input only: %j answered %j", async (path, body, answer, inputTokens) => {
+  ])("%s owes input only (case %#)", async (path, body, answer, inputTokens) => {
     const minted = await fixture.gateway.mint(upstream.url);
     upstream.answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(answer) });
     expect(await served(minted, path, body)).toMatchObject({
