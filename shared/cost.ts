@@ -37,7 +37,7 @@ interface Used {
   readonly inputSeconds: number;
 }
 
-/** What a route counts besides tokens. `seconds`: of the audio that is read. `free` costs nothing (detail probes). */
+/** What a route counts besides tokens. `seconds`: of the audio that is read. `free`: what costs nothing. */
 export type Measure =
   | { readonly kind: "tokens" }
   | { readonly kind: "input-tokens" }

@@ -145,6 +145,7 @@ function leftOutcome(row: ExplainedRow): RequestExplanation {
 function whereLeft({ attempts, ttft_ms, queue_wait_ms, total_ms, admission }: ExplainedRow) {
   if (measured(ttft_ms) > 0) return "leftInStream";
   if (measured(attempts) > 0) return "leftBeforeFirst";
+  if (attempts !== undefined && admission !== "queued") return "leftBeforeCall";
   const wasQueuedToTheEnd = admission === "queued" && measured(queue_wait_ms) >= measured(total_ms);
   return attempts === undefined && !wasQueuedToTheEnd ? "leftUnknown" : "leftInQueue";
 }

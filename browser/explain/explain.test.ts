@@ -119,7 +119,9 @@ describe("requests", () => {
     const left = (fields: Partial<ExplainedRow>): string | undefined =>
       explainRequest(row({ status_code: 499, error_code: "client_gone", total_ms: 100, ...fields }), "user")
         .sentences[0];
-    expect(left({})).toContain("waited for a slot");
+    expect(left({})).toContain("had not been called");
+    expect(left({ admission: "fast" })).toContain("had not been called");
+    expect(left({ admission: "queued" })).toContain("waited for a slot");
     expect(left({ attempts: undefined })).toContain("by then is charged");
     expect(left({ attempts: undefined, admission: "queued", queue_wait_ms: 100 })).toContain("waited for a slot");
     expect(left({ attempts: 1 })).toContain("had not begun");

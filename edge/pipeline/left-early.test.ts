@@ -1,12 +1,63 @@
 /**
- * A client that leaves after it got its slot and before the upstream is called costs nothing; one that leaves later
- * does (docs/rules/settlement-and-rows.md#clients-that-leave).
+ * A client that leaves before the upstream is called costs nothing, one that leaves later does; each has one row
+ * (docs/rules/settlement-and-rows.md#clients-that-leave).
  */
 import { describe, expect, it } from "vitest";
-import { TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
-import { run } from "./run.ts";
+import { mcpServerOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
+import { SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
+import { run, runOther } from "./run.ts";
+import { runMcp } from "./run-mcp.ts";
+
+const JSON_BODY = { "content-type": "application/json", "content-length": "30" };
+const OPEN_BODY = { "content-type": "application/json" };
+const FORM_BODY = { "content-type": "multipart/form-data; boundary=b", "content-length": "300" };
+
+/** A request whose body breaks off after its start. */
+function cutOff(headers: Readonly<Record<string, string>>): RequestInit & { readonly duplex: "half" } {
+  const start = headers === FORM_BODY ? "--b\r\nContent-Disp" : '{"model":"tiny"';
+  const body = new ReadableStream({
+    type: "bytes",
+    start: (controller) => controller.enqueue(new TextEncoder().encode(start)),
+    pull: (controller) => controller.error(new Error("the connection is gone")),
+  });
+  const common = { authorization: `Bearer ${SECRET}`, "x-session-id": "mine" };
+  return { method: "POST", headers: { ...common, ...headers }, body, duplex: "half" };
+}
 
 describe("a client that leaves", () => {
+  it.each([
+    ["JSON", run, "/v1/chat/completions", JSON_BODY],
+    ["JSON without a length", run, "/v1/chat/completions", OPEN_BODY],
+    ["a form", run, "/v1/audio/transcriptions", FORM_BODY],
+    ["an undocumented path", runOther, "/v1/rerank", JSON_BODY],
+    ["a call of an MCP server", runMcp, "/mcp/tools", JSON_BODY],
+  ] as const)("with half of %s sent has one row, and calls nobody", async (_, serve, path, headers) => {
+    const world = new TestPipeline();
+    world.mcpServer = mcpServerOf();
+    const response = await serve(world.received(cutOff(headers), path), { server: "tools", rest: "" });
+    await world.settled();
+    expect(response.status).toBe(499);
+    expect(world.recorded).toMatchObject([
+      {
+        tenant_id: tenantOf().id,
+        status_code: 499,
+        error_code: "client_gone",
+        admission: "rejected",
+        session_id: "mine",
+        attempts: 0,
+        total_tokens: 0,
+        cost_usd: 0,
+      },
+    ]);
+    const { upstreamCalls, requests, orphans, alerts } = world;
+    expect({ upstreamCalls, requests, orphans, alerts }).toEqual({
+      upstreamCalls: [],
+      requests: [],
+      orphans: [],
+      alerts: [],
+    });
+  });
+
   it("while its slot is granted never reaches the upstream, and is billed nothing", async () => {
     const world = new TestPipeline();
     const client = new AbortController();

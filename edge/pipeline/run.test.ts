@@ -4,9 +4,9 @@
  * docs/rules/settlement-and-rows.md#refusals).
  */
 import { describe, expect, it } from "vitest";
-import { GatewayError } from "../../shared/errors.ts";
+import { ERROR_TABLE, type ErrorCode, GatewayError } from "../../shared/errors.ts";
 import { keyOf, modelOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
-import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
+import { SECRET, TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
 import { run } from "./run.ts";
 
@@ -66,6 +66,57 @@ describe("a refusal", () => {
       requests: [],
       upstreamCalls: [],
     });
+  });
+});
+
+describe("the session that a client states", () => {
+  const codes = Object.keys(ERROR_TABLE) as ErrorCode[];
+  it.each(codes.slice(0, codes.indexOf("upstream_timeout") + 1))("in a header is in the row of %s", async (code) => {
+    const world = new TestPipeline();
+    const received = world.received();
+    received.request.headers.set("x-session-id", "mine");
+    const directory = { ...received.ports.directory, key: async () => await Promise.reject(new GatewayError(code)) };
+    await run({ ...received, ports: { ...received.ports, directory } });
+    await world.settled();
+    const row = { error_code: code, session_id: "mine", session_id_source: "client" };
+    expect(world.recorded).toMatchObject(code === "unknown_endpoint" ? [] : [row]);
+  });
+
+  it.each([
+    ["validation_failed", { n: 0 }, {}],
+    ["validation_failed", { max_tokens: -1 }, {}],
+    ["validation_failed", { Model: "tiny" }, {}],
+    ["model_required", { model: " " }, {}],
+    ["model_not_found", {}, { model: null }],
+    ["model_disabled", {}, { model: modelOf({ enabled: false }) }],
+    ["model_not_permitted", {}, { key: keyOf({ tenant: tenantOf({ allowed_models: ["other"] }) }) }],
+  ])("in a body is in the row of %s (%j)", async (code, fields, changes) => {
+    const world = Object.assign(new TestPipeline(), changes);
+    const body = JSON.stringify({ model: "tiny", messages: [], user: "mine", ...fields });
+    expect((await answer(world, { body })).code).toBe(code);
+    expect(world.recorded).toMatchObject([{ error_code: code, session_id: "mine", session_id_source: "client" }]);
+  });
+
+  it("in a form is in the row of a refusal that comes after it", async () => {
+    const world = new TestPipeline();
+    const part = (name: string, value: string): string =>
+      `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+    const headers = { authorization: `Bearer ${SECRET}`, "content-type": "multipart/form-data; boundary=b" };
+    const body = `${part("user", "mine")}${part("n", "0")}${part("model", "tiny")}--b--\r\n`;
+    const response = await run(world.received({ headers, body }, "/v1/images/edits"));
+    await world.settled();
+    expect({ status: response.status, recorded: world.recorded }).toMatchObject({
+      status: 400,
+      recorded: [{ error_code: "validation_failed", session_id: "mine" }],
+    });
+  });
+
+  it("is not known of a body that was not read", async () => {
+    const world = Object.assign(new TestPipeline(), { key: keyOf({ disabled: true }) });
+    await answer(world, { body: JSON.stringify({ model: "tiny", user: "mine" }) });
+    expect(world.recorded).toMatchObject([
+      { error_code: "api_key_disabled", session_id: "", session_id_source: "none" },
+    ]);
   });
 });
 

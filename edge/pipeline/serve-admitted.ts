@@ -5,7 +5,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
+import { type Billed, type BilledAnswer, bill, NOTHING_BILLED, UNSEEN_STREAM } from "../domain/usage/billing.ts";
 import type { AdmittedRequest } from "./admission/admit.ts";
 import { type RequestEnd, Settler } from "./admission/settle.ts";
 import type { AnswerStage } from "./boons/answer-stage.ts";
@@ -76,14 +76,15 @@ function withTimeForWholeAnswer(call: Call, model: ModelRecord): ModelRecord {
 
 /**
  * The end of a request that has a slot and no answer: when its client left, or it crashed, while an upstream worked, it
- * is billed at its estimate.
+ * is billed at its estimate, and for its input alone when it was to be a stream.
  */
 function endOf(request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
   if (failure instanceof GatewayError) return { statusCode: failure.status, failure };
   const { status, underWay } = request.upstream;
   const owed = underWay || (status >= 200 && status < 300);
   const statusCode = failure instanceof ClientGone ? 499 : 500;
-  return { statusCode, billed: owed ? billed(request, null) : NOTHING_BILLED, failure };
+  const seen = request.parsed.stream ? UNSEEN_STREAM : null;
+  return { statusCode, billed: owed ? billed(request, seen) : NOTHING_BILLED, failure };
 }
 
 function billed(request: Prepared, answered: BilledAnswer | null): Billed {

@@ -194,7 +194,7 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
     queueEntryUnknown: false,
     upstream: NO_UPSTREAM,
   } as const;
-  return { ...prepare(call, { ...parent, ...ownOf(call, asked), ...fresh, energy }), session: parent.session };
+  return prepare(call, { ...parent, ...ownOf(call, asked), ...fresh, energy });
 }
 
 /** What a call has of its own: body, model and time limit; no boon acts on it. */

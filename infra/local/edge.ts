@@ -7,7 +7,6 @@ import { terminalText } from "../../shared/printable.ts";
 import type { StackContext } from "./context.ts";
 import { endRequests } from "./end-requests.ts";
 import { readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
-import { startFrontProxy } from "./front.ts";
 import { named } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { startGuard } from "./process/child.ts";
@@ -16,6 +15,7 @@ import { type Running, startRunning } from "./process/running.ts";
 import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
+import { startWorkerFront } from "./worker-front.ts";
 
 /** What a data plane is started with. */
 interface EdgeOptions {
@@ -70,12 +70,7 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
     const secure = certificate === null ? null : secureClients(certificate);
     let runtimePorts = (): readonly number[] => [];
     const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-      startFrontProxy(
-        config.proxy.host,
-        config.proxy.port,
-        () => runtimePorts().map((port) => ({ host: "127.0.0.1", port })),
-        secure,
-      ),
+      startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure),
     );
     undo.add(() => front.close());
     const guard = startGuard();

@@ -9,7 +9,7 @@ afterEach(async () => {
 });
 
 /** An inner server that the test controls, and a front before it. */
-async function setUp() {
+async function setUp(begun?: () => Promise<void>) {
   const sockets: net.Socket[] = [];
   const server = net.createServer({ allowHalfOpen: true }, (socket) => {
     socket.on("error", () => undefined);
@@ -18,7 +18,7 @@ async function setUp() {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as net.AddressInfo;
-  const front: FrontProxy = await startFrontProxy("127.0.0.1", 0, () => [{ host: "127.0.0.1", port }]);
+  const front: FrontProxy = await startFrontProxy("127.0.0.1", 0, () => [{ host: "127.0.0.1", port }], null, begun);
   cleanups.push(
     () => server.close(),
     () => front.close(),
@@ -78,6 +78,45 @@ for (const [how, leave] of [
     expect((await reset).code).toBe("ECONNRESET");
   });
 }
+
+it.each(["end", "destroy", "resetAndDestroy"] as const)(
+  "keeps an unanswered request until it has begun, when the client leaves by %s",
+  async (how) => {
+    const [asked, begun] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { connect } = await setUp(async () => {
+      asked.resolve();
+      await begun.promise;
+    });
+    const { client, inner } = await connect();
+    const got = collect(inner);
+    const reset = new Promise<NodeJS.ErrnoException>((resolve) => inner.once("error", resolve));
+    client.write("request", () => client[how]());
+    await Promise.race([asked.promise, reset]);
+    expect(inner.errored).toBe(null);
+    await expect.poll(() => got.text).toBe("request");
+    begun.resolve();
+    expect((await reset).code).toBe("ECONNRESET");
+  },
+);
+
+it("resets at once when the request was answered, or nothing was sent", async () => {
+  const { connect } = await setUp(async () => await Promise.reject(new Error("nothing was left to begin")));
+  const { client, inner } = await connect();
+  const answer = collect(client);
+  client.write("request");
+  await once(inner, "data");
+  inner.write("answer");
+  await expect.poll(() => answer.text).toBe("answer");
+  const silent = await connect();
+  for (const [leaving, left] of [
+    [client, inner],
+    [silent.client, silent.inner],
+  ] as const) {
+    const reset = new Promise<NodeJS.ErrnoException>((resolve) => left.once("error", resolve));
+    leaving.end();
+    expect((await reset).code).toBe("ECONNRESET");
+  }
+});
 
 it("gives the client the whole answer when the inner server ends after it", async () => {
   const { connect } = await setUp();

@@ -1,10 +1,12 @@
 /**
  * The TCP front before workerd, with or without TLS towards its clients. workerd alone does not notice a client that closes politely before the first byte of its
  * answer. The front turns a client's end into a reset of the inner connection, which workerd notices at once. A client that
- * already has its answer loses nothing by that. Bytes are piped and never inspected; each client has one inner connection.
+ * already has its answer loses nothing by that. A request that is reset before the Worker's code runs is dropped without a trace, so
+ * the reset of an unanswered request waits until the Worker has begun it (docs/rules/settlement-and-rows.md#clients-that-leave). Bytes are piped and never inspected; each client has one inner connection.
  * When there are several processes behind the front, the one with the fewest open connections gets the next; a process that
  * hangs keeps the connections it has.
  */
+import { once } from "node:events";
 import net from "node:net";
 import { type Listening, listen } from "./http/listen.ts";
 import type { SecureClients, Serve } from "./tls/secure-clients.ts";
@@ -17,9 +19,22 @@ export interface FrontProxy extends Listening {
   drain(): void;
 }
 
-/** Connects one client to `inner` until one of the two ends; `reset` breaks the client's connection off. */
-function carry(client: net.Socket, inner: net.Socket, reset: () => void): void {
-  for (const event of ["end", "error", "close"]) client.on(event, () => inner.resetAndDestroy());
+/**
+ * Connects one client to `inner` until one of the two ends; `reset` breaks the client's connection off. `begun` resolves when what
+ * was sent to the part behind the front has been begun there.
+ */
+function carry(client: net.Socket, inner: net.Socket, reset: () => void, begun: () => Promise<void>): void {
+  let isUnanswered = false;
+  client.on("data", () => (isUnanswered = true));
+  inner.on("data", () => (isUnanswered = false));
+  const leave = async (): Promise<void> => {
+    if (isUnanswered) {
+      if (inner.connecting) await once(inner, "connect");
+      await begun();
+    }
+    inner.resetAndDestroy();
+  };
+  for (const event of ["end", "error", "close"]) client.on(event, () => void leave().catch(() => inner.destroy()));
   client.pipe(inner, { end: false });
   inner.pipe(client); // This ends the client's side when the runtime ends its own side.
   inner.on("error", reset);
@@ -47,13 +62,14 @@ export function innerOf(url: string): InnerAddress {
 
 /**
  * Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
- * clients speak TLS; the part behind it never does.
+ * clients speak TLS; the part behind it never does. `begun` resolves when a target has begun everything that was sent to it before.
  */
 export async function startFrontProxy(
   host: string,
   port: number,
   targets: () => readonly InnerAddress[],
   secure: SecureClients | null = null,
+  begun: (target: InnerAddress) => Promise<void> = async () => undefined,
 ): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
   /** The number of inner connections, by the target's port. */
@@ -75,7 +91,7 @@ export async function startFrontProxy(
   const serve: Serve = (client, reset) => {
     const inner = next();
     if (inner === undefined) reset();
-    else carry(client, connect(inner), reset);
+    else carry(client, connect(inner), reset, async () => await begun(inner));
   };
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     clients.add(client);

@@ -27,6 +27,7 @@ import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from ".
 import { storedSecret } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
+import { startWorkerFront } from "./worker-front.ts";
 
 /** A line of a part's log, as the part wrote it. */
 interface WrittenLine {
@@ -132,18 +133,16 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     return part;
   };
   let runtimePorts = (_cell?: string): readonly number[] => [];
-  const loopback = (ports: readonly number[]): readonly InnerAddress[] =>
-    ports.map((port) => ({ host: "127.0.0.1", port }));
   const secure = certificate === null ? null : secureClients(certificate);
   const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-    startFrontProxy(config.proxy.host, config.proxy.port, () => loopback(runtimePorts()), secure),
+    startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure),
   );
   const proxyUrl = publicUrl(front, certificate);
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
   const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
   for (const cell of options.moreCells ?? []) {
-    const own = await startFrontProxy("127.0.0.1", 0, () => loopback(runtimePorts(cell)));
+    const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts(cell));
     undo.add(() => own.close());
     fronts.set(cell, own);
   }
@@ -186,7 +185,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
   const startOwnFront = async (): Promise<string> => {
-    const own = await startFrontProxy("127.0.0.1", 0, () => loopback(runtimePorts()));
+    const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts());
     undo.add(() => own.close());
     return own.url;
   };
@@ -196,7 +195,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   undo.add(() => toControl.close());
   // The control service gets an address that leads to the objects, whatever happens to a Worker process.
   let objectsPort = (): number | undefined => undefined;
-  const toObjects = await startFrontProxy("127.0.0.1", 0, () => loopback([objectsPort() ?? []].flat()));
+  const toObjects = await startFrontProxy("127.0.0.1", 0, () => {
+    const port = objectsPort();
+    return port === undefined ? [] : [{ host: "127.0.0.1", port }];
+  });
   undo.add(() => toObjects.close());
   // The console calls the data plane on this machine, where the name of the certificate may lead elsewhere.
   const secured = secure === null ? null : { ownProxyUrl: await startOwnFront(), tlsAddress: new URL(front.url).host };

@@ -152,6 +152,8 @@ describe.concurrent("a body that falls silent", { tags: ["long"] }, () => {
         [FORM_TYPE, declared(MIB)],
         part("file", '; filename="f"', "x"),
       ),
+    "for an MCP server, of a declared length": (minted, address) =>
+      new Upload(address, minted, `/mcp/${minted.model.model_name}`, [JSON_TYPE, declared(100)], "{"),
     "for an MCP server": (minted, address) =>
       new Upload(
         address,

@@ -1,6 +1,6 @@
 /**
  * Faults while an answer is relayed (docs/rules/streams.md#two-relays), through both relays: one row, no slot or
- * reservation left, the tokens settled at the estimate, and no upstream call left running.
+ * reservation left, the tokens settled at the estimate or what was seen, and no upstream call left running.
  */
 import { describe, expect, it } from "vitest";
 import { mainRows } from "../harness/main-rows.ts";
@@ -59,18 +59,19 @@ interface RelayAct extends Act {
   readonly arrange: (scene: CrashScene) => () => boolean;
 }
 
-const actsOf = (contentType: string): readonly RelayAct[] => [
+/** `owed`: what an answer of this type owes when it ends early. */
+const actsOf = (contentType: string, owed: "estimate" | "what was seen"): readonly RelayAct[] => [
   {
     what: "the upstream breaks",
     arrange: (scene) => answering(scene, contentType, (source) => source.error(new Error("reset"))),
     answer: contentType === "application/json" ? null : 200,
-    left: [200, "estimate"],
+    left: [200, owed],
   },
   {
     what: "the client is gone",
     arrange: (scene) => answering(scene, contentType, () => scene.client.abort()),
     answer: null,
-    left: [499, "estimate"],
+    left: [499, owed],
   },
   {
     what: "the client stops reading without a word",
@@ -79,7 +80,7 @@ const actsOf = (contentType: string): readonly RelayAct[] => [
       return answering(scene, contentType, (source) => source.enqueue(event("again")));
     },
     answer: 200,
-    left: [499, "estimate"],
+    left: [499, owed],
   },
   {
     what: "the gateway throws with the answer in hand",
@@ -90,7 +91,7 @@ const actsOf = (contentType: string): readonly RelayAct[] => [
       return over;
     },
     answer: 500,
-    left: [500, "estimate"],
+    left: [500, owed],
   },
   {
     what: "the gateway throws when the answer has ended",
@@ -112,12 +113,14 @@ mainRows(
   ["a whole answer", "application/json", {}],
   ["a stream piped natively", "text/event-stream", { stream: true, stream_options: { include_usage: true } }],
 ])("while %s is relayed", (_, contentType, asked) => {
-  it.concurrent.each(actsOf(contentType).map((act) => [act.what, act] as const))("%s", async (_what, act) => {
+  const owed = contentType === "application/json" ? "estimate" : "what was seen";
+  it.concurrent.each(actsOf(contentType, owed).map((act) => [act.what, act] as const))("%s", async (_what, act) => {
     let over = (): boolean => false;
     await playCrash({
       ...act,
       arrange: (scene) => {
-        scene.init = { body: JSON.stringify({ model: "tiny", max_tokens: 40, messages: [], ...asked }) };
+        const messages = [{ role: "user", content: "some words" }];
+        scene.init = { body: JSON.stringify({ model: "tiny", max_tokens: 40, messages, ...asked }) };
         over = act.arrange(scene);
       },
     });

@@ -45,7 +45,12 @@ const acts: readonly Act[] = [
     answer: 500,
     left: [500, "nothing"],
   },
-  { what: "3 resolve-model: client gone in the middle of its body", arrange: hangUp, answer: null, left: null },
+  {
+    what: "3 resolve-model: client gone in the middle of its body",
+    arrange: hangUp,
+    answer: null,
+    left: [499, "nothing"],
+  },
   {
     what: "3 resolve-model: client gone after its body",
     arrange: (scene) =>

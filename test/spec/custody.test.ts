@@ -61,7 +61,7 @@ describe("200 streams that their clients abort", () => {
     expect(counted).toEqual({ rows: 200, requests: 200 });
     for (const row of await fixture.gateway.rows(minted.tenant.id)) {
       expect(row).toMatchObject({ status_code: 499, upstream_status: 200, admission: "fast" });
-      expect(row.total_tokens).toBe(row.estimated_tokens);
+      expect(row.total_tokens).toBeLessThan(row.estimated_tokens);
       expect(row.cost_usd).toBeGreaterThan(0);
     }
   });

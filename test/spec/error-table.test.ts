@@ -27,12 +27,13 @@ interface Raised {
 }
 
 async function post(minted: Minted, path: string, body: string, headers: Record<string, string> = {}) {
-  const init = { method: "POST", body, headers: { authorization: `Bearer ${minted.secret}`, ...headers } };
+  const common = { authorization: `Bearer ${minted.secret}`, "x-session-id": minted.mark };
+  const init = { method: "POST", body, headers: { ...common, ...headers } };
   return await fetch(`${fixture.gateway.proxyUrl}${path}`, init);
 }
 
 const chat = async (minted: Minted, body: Readonly<Record<string, unknown>> = {}): Promise<Response> =>
-  await fixture.gateway.chat(minted, { body });
+  await fixture.gateway.chat(minted, { body, headers: { "x-session-id": minted.mark } });
 
 /** Sends a chat after a change of the tenant, its key or the model. */
 const after =
@@ -349,6 +350,8 @@ describe("an error of the data plane", () => {
       key_id: minted.key.id,
       model: minted.model.model_name,
       request_type: "chat",
+      session_id: minted.mark,
+      session_id_source: "client",
       admission: "rejected",
       cache_status: "off",
       status_code: status,

@@ -79,12 +79,12 @@ describe("a JSON route", () => {
     [
       "/v1/rerank",
       { query: text, documents: [text] },
-      { request_type: "rerank", estimated_tokens: 512, input_tokens: 11, output_tokens: 0, cost_usd: 0.011 },
+      { request_type: "rerank", estimated_tokens: 20, input_tokens: 11, output_tokens: 0, cost_usd: 0.011 },
     ],
     [
       "/v1/moderations",
       { input: text },
-      { request_type: "moderation", estimated_tokens: 512, total_tokens: 512, cost_usd: 5.12 },
+      { request_type: "moderation", estimated_tokens: 10, total_tokens: 10, cost_usd: 0.01 },
     ],
     [
       "/v1/messages?beta=true",

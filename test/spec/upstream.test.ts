@@ -91,6 +91,7 @@ describe("a stream that breaks", () => {
     expect(data.length).toBeGreaterThan(1);
     const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
     expect(row).toMatchObject({ status_code: 200, upstream_status: 200 });
-    expect(row.total_tokens).toBe(row.estimated_tokens);
+    // What was seen of it, and not the output that was estimated.
+    expect(row.output_tokens).toBeLessThanOrEqual(data.length);
   });
 });

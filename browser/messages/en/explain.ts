@@ -19,6 +19,7 @@ export const explainTexts = {
   upstreamRequest: "The upstream does not accept the request: its answer says which part of it.",
   upstreamDown: "The upstream has a fault of its own: check its health.",
   leftUnknown: "What the upstream had answered by then is charged.",
+  leftBeforeCall: "The upstream had not been called; nothing was charged.",
   leftInQueue: "It still waited for a slot; nothing was charged.",
   leftBeforeFirst: "The upstream had been called, and had not begun to answer.",
   leftInStream: "A part of the answer had been sent, and what was seen is charged.",

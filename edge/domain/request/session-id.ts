@@ -20,7 +20,8 @@ export interface SessionId {
   readonly source: SessionIdSource;
 }
 
-const NONE: SessionId = { id: "", source: "none" };
+/** Nothing states a session. */
+export const NO_SESSION: SessionId = { id: "", source: "none" };
 
 /** The parts of a request that its session follows from. */
 interface SessionSource {
@@ -30,28 +31,34 @@ interface SessionSource {
   readonly tenantId: string;
 }
 
+/** The session that the headers state: all that is known of it before the body has been read. */
+export function sessionOfHeaders(headers: Headers): SessionId {
+  return stated([headers.get("x-gateway-session-id"), headers.get("x-session-id")]) ?? NO_SESSION;
+}
+
 /** The session id of a request; when `derive` is false, only ids that clients state are recorded. */
 export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource, derive: boolean): SessionId {
-  const body = document.root;
-  const { metadata } = body;
-  const stated = [
-    headers.get("x-gateway-session-id"),
-    headers.get("x-session-id"),
-    body["session_id"],
-    isObject(metadata) ? metadata["session_id"] : undefined,
-    body["user"],
-  ];
-  for (const value of stated) {
-    const id = typeof value === "string" ? cutText(document.text(value).trim(), MAX_LENGTH) : "";
+  const ofHeaders = sessionOfHeaders(headers);
+  if (ofHeaders !== NO_SESSION) return ofHeaders;
+  const { session_id, metadata, user } = document.root;
+  const inBody = [session_id, isObject(metadata) ? metadata["session_id"] : undefined, user];
+  const texts = inBody.map((value) => (typeof value === "string" ? document.text(value) : null));
+  return stated(texts) ?? (derive ? derived(document, rule, tenantId) : NO_SESSION);
+}
+
+/** The first of these texts that can be an id. */
+function stated(texts: readonly (string | null)[]): SessionId | null {
+  for (const text of texts) {
+    const id = cutText((text ?? "").trim(), MAX_LENGTH);
     // Half a character is not valid text: stored it would be a replacement character, the same for every such id.
     if (id !== "" && id.isWellFormed()) return { id, source: "client" };
   }
-  return derive ? derived(document, rule, tenantId) : NONE;
+  return null;
 }
 
 function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): SessionId {
   const { messages, system } = conversationOf(document.root, rule);
-  if (messages.length === 0) return NONE;
+  if (messages.length === 0) return NO_SESSION;
   const seed: string[] = [];
   let leading = true;
   if (system !== undefined) seed.push(textOf(document, { content: system }));
@@ -65,7 +72,7 @@ function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): 
       break;
     }
   }
-  if (seed.length === 0) return NONE;
+  if (seed.length === 0) return NO_SESSION;
   const { written } = encoder.encodeInto(seed.join("\u001f"), seedBytes);
   const text = seedBytes.subarray(0, Math.min(written, SEED_MAX_BYTES));
   return { id: fnv1a64([uuidBytes(tenantId), text]), source: "derived" };

@@ -92,6 +92,11 @@ describe("the estimate of the other routes (docs/rules/token-estimates.md#formul
     ["any", { messages: [user(text)], prompt: text }, 14, 512],
     ["any", { prompt: text }, 10, 512],
     ["any", { query: text, documents: [text] }, 0, 512],
+    ["texts", { query: text, documents: [text, { text }, { image: "x" }] }, 30, 0],
+    ["texts", { text_1: text, text_2: [text, text] }, 30, 0],
+    ["texts", { queries: [text], max_tokens: 9 }, 10, 0],
+    ["texts", { input: [{ type: "text", text }] }, 10, 0],
+    ["texts", { messages: [user(text)] }, 14, 0],
   ])("%s of %j is %i in, %i out", (rule, body, inputTokens, outputTokens) => {
     expect(estimate(body, rule)).toMatchObject({
       inputTokens,
@@ -117,6 +122,7 @@ describe("what a route is billed by (docs/rules/settlement-and-rows.md#cost)", (
     ["characters", { input: "a😀b" }, { kind: "characters", count: 3 }],
     ["characters", { input: 5 }, { kind: "characters", count: 0 }],
     ["seconds", {}, { kind: "seconds" }],
+    ["nothing", {}, { kind: "free" }],
   ])("%s of %j is %j", (billedBy, body, measure) => {
     expect(measureOf(billedBy, documentOf(body))).toEqual(measure);
   });

@@ -26,6 +26,8 @@ export interface TokenEstimate {
 const OUTPUT_MAX = 8192;
 const OUTPUT_MIN = 512;
 const TOKENS_PER_MESSAGE = 4;
+/** Where routes that only judge texts have them: rerank, score, classify, pooling, moderations. */
+const TEXT_FIELDS = ["input", "prompt", "query", "queries", "documents", "text_1", "text_2"];
 
 /** The estimate of a body by the rule of its route. */
 export function estimateTokens(rule: EstimateRule, document: JsonDocument): TokenEstimate {
@@ -46,6 +48,13 @@ export function estimateTokens(rule: EstimateRule, document: JsonDocument): Toke
       );
     case "input":
       return inputOnly(promptTokens(document, root["input"]));
+    case "texts":
+      return inputOnly(
+        TEXT_FIELDS.reduce(
+          (sum, name) => sum + promptTokens(document, root[name]),
+          messagesTokens(document, root["messages"]),
+        ),
+      );
     case "speech":
       return inputOnly(typeof root["input"] === "string" ? promptTokens(document, root["input"]) : 0);
     case "nothing":
@@ -65,6 +74,8 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
     case "input-tokens":
     case "seconds":
       return { kind: billedBy };
+    case "nothing":
+      return { kind: "free" };
     case "images": {
       const n = document.root["n"];
       const count = typeof n === "number" || typeof n === "string" ? saturated(Number(n)) : 1;
@@ -94,7 +105,7 @@ function messagesTokens(document: JsonDocument, messages: unknown): number {
     : 0;
 }
 
-/** The tokens of a text, a list of texts, or a list of token ids, which count one each. */
+/** The tokens of a text, a list of texts or of objects with a text, or a list of token ids, which count one each. */
 function promptTokens(document: JsonDocument, prompt: unknown): number {
   if (typeof prompt === "string") return textTokens(document.codePoints(prompt));
   if (!Array.isArray(prompt)) return 0;
@@ -104,6 +115,7 @@ function promptTokens(document: JsonDocument, prompt: unknown): number {
 function entryTokens(document: JsonDocument, entry: unknown): number {
   if (typeof entry === "string") return textTokens(document.codePoints(entry));
   if (typeof entry === "number") return 1;
+  if (isObject(entry)) return typeof entry["text"] === "string" ? textTokens(document.codePoints(entry["text"])) : 0;
   return Array.isArray(entry) ? entry.length : 0;
 }
 

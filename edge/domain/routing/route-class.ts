@@ -7,10 +7,10 @@
 import type { RequestType } from "../../../shared/usage-row.ts";
 
 /** Which part of a body is estimated. */
-export type EstimateRule = "messages" | "prompt" | "input" | "responses" | "speech" | "nothing" | "any";
+export type EstimateRule = "messages" | "prompt" | "input" | "texts" | "responses" | "speech" | "nothing" | "any";
 
 /** What a route is billed by; see shared/cost.ts. */
-export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "seconds";
+export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "seconds" | "nothing";
 
 export interface RouteClass {
   readonly requestType: RequestType;
@@ -44,6 +44,9 @@ const OTHER: RouteClass = {
   usageOption: false,
 };
 
+/** A route that reads texts and creates none. */
+const JUDGING: RouteClass = { ...OTHER, estimate: "texts", billedBy: "input-tokens" };
+
 /**
  * The class of a path, by its last segments. An upstream decodes letters and may ignore a slash at the end; this function
  * does too.
@@ -66,9 +69,18 @@ function classOf(rawPath: string): RouteClass {
     case "embeddings":
       return { ...OTHER, requestType: "embedding", estimate: "input", billedBy: "input-tokens" };
     case "rerank":
-      return { ...OTHER, requestType: "rerank" };
+      return { ...JUDGING, requestType: "rerank" };
     case "moderations":
-      return { ...OTHER, requestType: "moderation" };
+      return { ...JUDGING, requestType: "moderation" };
+    case "score":
+    case "classify":
+    case "pooling":
+      return JUDGING;
+    case "count_tokens":
+    case "input_tokens":
+    case "tokenize":
+    case "detokenize":
+      return { ...OTHER, estimate: "nothing", billedBy: "nothing" };
     default:
   }
   if (parent === "audio") return audioClass(last ?? "");

@@ -44,6 +44,7 @@ export const Name = {
   ReasoningCount: 30,
   Seconds: 31,
   Duration: 32,
+  TotalCount: 33,
 } as const;
 
 /** Every name that is known. */
@@ -79,6 +80,7 @@ export const NAMES = nameTable({
   input_tokens: Name.InputOrRest,
   completion_tokens: Name.OutputCount,
   output_tokens: Name.OutputCount,
+  total_tokens: Name.TotalCount,
   cache_read_input_tokens: Name.CacheReadCount,
   cache_creation_input_tokens: Name.CacheWrittenCount,
   prompt_tokens_details: Name.InputDetails,

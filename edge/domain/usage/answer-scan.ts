@@ -31,6 +31,8 @@ export interface AnswerProgress {
   /** The last reported counts, the input with what came from a cache; null: none was reported. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** Their sum, as it was reported. */
+  readonly totalTokens: number | null;
   /** The parts of them that were reported. */
   readonly parts: UsageParts;
   /** The output was reported, and not only as it was before the answer began. */
@@ -47,6 +49,7 @@ export const NOTHING_SEEN: AnswerProgress = {
   characters: 0,
   inputTokens: null,
   outputTokens: null,
+  totalTokens: null,
   parts: NO_PARTS,
   outputReported: false,
   upToDate: false,
@@ -123,6 +126,7 @@ export class AnswerScan {
       characters: past.characters + characters,
       inputTokens: wholeInput(counts),
       outputTokens: counts.output,
+      totalTokens: counts.total,
       parts: partsOf(counts),
       outputReported: reported || past.outputReported,
       upToDate: reported || (past.upToDate && !some && output === null),

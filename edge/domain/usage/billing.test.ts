@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isAmount } from "../../../shared/amount.ts";
 import { MAX_COST_USD } from "../../../shared/cost.ts";
 import { nanoUsdOf } from "../budget/amounts.ts";
-import { type BilledAnswer, bill, clientStatus, totalTokens } from "./billing.ts";
+import { type BilledAnswer, bill, clientStatus, NOTHING_BILLED, totalTokens, UNSEEN_STREAM } from "./billing.ts";
 import { NO_PARTS } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
@@ -22,7 +22,7 @@ describe("what is billed", () => {
   };
   const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
-  const answered = (changes: Partial<SeenUsage>, complete: boolean): BilledAnswer => ({
+  const answered = (changes: Partial<SeenUsage>, complete: boolean, stream = false): BilledAnswer => ({
     usage: {
       reported: null,
       parts: NO_PARTS,
@@ -34,11 +34,13 @@ describe("what is billed", () => {
       ...changes,
     },
     complete,
+    stream,
   });
-  const reported = { inputTokens: 4, outputTokens: 5 };
+  const reported = { inputTokens: 4, outputTokens: 5, totalTokens: null };
+  const sumAlone = { inputTokens: null, outputTokens: null, totalTokens: 62 };
   const soFar = { outputReported: true, upToDate: true };
   const last = { ...soFar, final: true };
-  const inputAlone = { inputTokens: 4, outputTokens: null };
+  const inputAlone = { inputTokens: 4, outputTokens: null, totalTokens: null };
 
   it.each<[string, BilledAnswer | null, number, number]>([
     ["the estimate, when nothing answered", null, 10, 20],
@@ -71,15 +73,50 @@ describe("what is billed", () => {
     ["what was seen beside a report on the way", answered({ reported, ...soFar, seenTokens: 900 }, false), 10, 900],
     [
       "what was reported before the end, when that is more",
-      answered({ reported: { inputTokens: 40, outputTokens: 30 }, ...soFar }, false),
+      answered({ reported: { inputTokens: 40, outputTokens: 30, totalTokens: null }, ...soFar }, false),
       40,
       30,
     ],
     ["the input of an answer without a byte", answered({ empty: true }, true), 10, 0],
     ["the estimate of one that was left before its first byte", answered({ empty: true }, false), 10, 20],
+    ["the input of a stream that was left before its first event", UNSEEN_STREAM, 10, 0],
+    ["what was seen of a stream that was left", answered({ seenTokens: 9 }, false, true), 10, 9],
+    ["what a stream reported, and what came since", answered({ reported, seenTokens: 9 }, false, true), 4, 9],
+    ["what a stream reported before it was left", answered({ reported, ...soFar, seenTokens: 3 }, false, true), 4, 5],
+    ["the estimate of a whole stream without a report", answered({ seenTokens: 3 }, true, true), 10, 20],
+    ["the estimate of a whole answer that reports only a sum", answered({ reported: sumAlone }, true), 10, 20],
   ])("is %s", (_, answer, inputTokens, outputTokens) => {
     const costUsd = inputTokens * 0.5 + outputTokens * 2;
     expect(bill(model, estimate, tokens, answer)).toEqual({ ...NO_PARTS, inputTokens, outputTokens, costUsd });
+  });
+
+  it("is at most 2,048 tokens of output for an answer that was left, whatever its client allowed", () => {
+    const large = { ...estimate, outputTokens: 8_000, statedOutputTokens: 100_000 };
+    const outputs = [null, answered({ empty: true }, false), UNSEEN_STREAM, answered({ seenTokens: 10 }, false, true)];
+    expect(outputs.map((answer) => bill(model, large, tokens, answer).outputTokens)).toEqual([2_048, 2_048, 0, 10]);
+  });
+
+  it("is the input alone where no text is created", () => {
+    const owed = (answer: BilledAnswer | null): object => bill(model, estimate, { kind: "input-tokens" }, answer);
+    expect(owed(null)).toMatchObject({ inputTokens: 10, outputTokens: 0, costUsd: 5 });
+    expect(owed(answered({}, true))).toMatchObject({ inputTokens: 10, outputTokens: 0 });
+    expect(owed(answered({ reported: sumAlone }, true))).toMatchObject({ inputTokens: 62, outputTokens: 0 });
+    const both = { ...reported, totalTokens: 62 };
+    expect(owed(answered({ reported: both }, true))).toMatchObject({ inputTokens: 4, outputTokens: 0 });
+  });
+
+  it("is nothing where tokens are only counted, whatever is reported", () => {
+    const counted = answered({ reported: { ...inputAlone, inputTokens: 50_000 } }, true);
+    expect(bill(model, estimate, { kind: "free" }, counted)).toEqual(NOTHING_BILLED);
+  });
+
+  it("is the reserved minute of audio when neither seconds nor tokens are reported", () => {
+    const priced = { prices: { ...model.prices, input_second: 0.5 } };
+    const owed = (answer: BilledAnswer | null): number => bill(priced, estimate, { kind: "seconds" }, answer).costUsd;
+    expect(owed(answered({}, true))).toBe(30);
+    expect(owed(answered({ parts: { ...NO_PARTS, inputSeconds: 7 } }, true))).toBe(3.5);
+    expect(owed(answered({ reported }, true))).toBe(0);
+    expect(owed(null)).toBe(30);
   });
 
   it("is the last report of a complete stream, also when content came after it", () => {
@@ -87,16 +124,19 @@ describe("what is billed", () => {
     const usage = 'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":6}}\n\n';
     const scan = new UsageScan({ content: true });
     scan.push(new TextEncoder().encode(`${content.repeat(5)}${usage}${content}data: [DONE]\n\n`));
-    const owed = (complete: boolean): object => bill(model, estimate, tokens, { usage: scan.usage(), complete });
+    const owed = (complete: boolean): object =>
+      bill(model, estimate, tokens, { usage: scan.usage(), complete, stream: true });
     expect(owed(true)).toMatchObject({ inputTokens: 7, outputTokens: 6 });
-    expect(owed(false)).toMatchObject({ inputTokens: 10, outputTokens: 20 });
+    expect(owed(false)).toMatchObject({ inputTokens: 7, outputTokens: 6 });
   });
 
   it("has parts that never exceed their wholes, and seconds only where audio is read", () => {
     const count = fc.oneof(fc.nat({ max: 100 }), fc.maxSafeNat());
     fc.assert(
       fc.property(
-        fc.option(fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count) })),
+        fc.option(
+          fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count), totalTokens: fc.option(count) }),
+        ),
         fc.record({ cachedTokens: count, reasoningTokens: count, inputSeconds: count }),
         fc.record({ outputReported: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), empty: fc.boolean() }),
         fc.boolean(),
@@ -106,7 +146,9 @@ describe("what is billed", () => {
           expect(owed.cachedTokens).toBe(Math.min(parts.cachedTokens, owed.inputTokens));
           expect(owed.reasoningTokens).toBe(Math.min(parts.reasoningTokens, owed.outputTokens));
           expect(owed.inputSeconds).toBe(0);
-          expect(bill(model, estimate, { kind: "seconds" }, seen).inputSeconds).toBe(parts.inputSeconds);
+          const isReported = parts.inputSeconds > 0 || all !== null;
+          const seconds = bill(model, estimate, { kind: "seconds" }, seen).inputSeconds;
+          expect(seconds).toBe(isReported ? parts.inputSeconds : 60);
         },
       ),
     );
@@ -123,7 +165,7 @@ describe("what is billed", () => {
     const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
     fc.assert(
       fc.property(
-        fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count) }),
+        fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count), totalTokens: fc.option(count) }),
         fc.record({ outputReported: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), seenTokens: count }),
         fc.boolean(),
         fc.double({ min: 0, max: 1e6, noNaN: true }),
@@ -180,7 +222,7 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
         statedOutputTokens: statedTokens,
       };
       const usage = {
-        reported: { inputTokens, outputTokens },
+        reported: { inputTokens, outputTokens, totalTokens: null },
         parts: NO_PARTS,
         outputReported: false,
         upToDate: false,
@@ -188,7 +230,7 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
         seenTokens: statedTokens,
         empty: false,
       };
-      for (const answer of [null, { usage, complete: false }]) {
+      for (const answer of [null, { usage, complete: false, stream: false }]) {
         const billed = bill(model, estimate, { kind: "tokens" }, answer);
         expect(isAmount(totalTokens(billed))).toBe(true);
         expect(isAmount(nanoUsdOf(billed.costUsd))).toBe(true);

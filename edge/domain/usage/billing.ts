@@ -10,7 +10,7 @@ import { costUsd, dearestPrices, type Measure } from "../../../shared/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
-import type { SeenUsage } from "./usage-scan.ts";
+import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 /** Parts never exceed their wholes: cached tokens the input, reasoning tokens the output. */
 export interface Billed extends UsageParts {
@@ -26,14 +26,27 @@ export interface BilledAnswer {
   readonly usage: SeenUsage;
   /** It ended as its upstream ended it. */
   readonly complete: boolean;
+  /** It came as a stream of events. */
+  readonly stream: boolean;
 }
+
+/** A stream that its client left before anything of it came. */
+export const UNSEEN_STREAM: BilledAnswer = {
+  usage: new UsageScan({ content: false }).usage(),
+  complete: false,
+  stream: true,
+};
+
+/** An answer that is not a stream may have been made in full when its client leaves: at most this output is owed for it. */
+const LEFT_OUTPUT_MAX = 2048;
 
 /**
  * Tokens and cost at the model's current prices; `answered` is null when the upstream never answered. The reported tokens
  * count when the answer was complete, or had shown its end together with its report before the connection broke; never less
- * than what was seen since the report. Otherwise the estimate counts, and never less than what was reported or seen so far,
- * for input and output alike: a report in the middle of an answer is not yet its final count. A complete answer without a
- * byte is billed for its input alone.
+ * than what was seen since the report. Of a stream that ended early only what was reported or seen counts: its upstream stops
+ * when its reader leaves. Otherwise the estimate counts, and never less than what was reported or seen so far, for input and
+ * output alike. A complete answer without a byte is billed for its input alone, and so is every answer of a route that creates
+ * no text.
  */
 export function bill(
   model: Pick<ModelRecord, "prices">,
@@ -41,15 +54,19 @@ export function bill(
   measure: Measure,
   answered: BilledAnswer | null,
 ): Billed {
-  const inputTokens = inputOf(estimate, answered);
-  const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
+  if (measure.kind === "free") return NOTHING_BILLED;
+  const inputTokens = inputOf(estimate, measure, answered);
+  const outputTokens = Math.min(outputOf(estimate, measure, answered), AMOUNT_MAX - inputTokens);
   const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
   const parts = partsWithin({ inputTokens, outputTokens }, measure, answered);
   const used = { inputTokens, outputTokens, ...parts };
   return { ...used, costUsd: costUsd(model.prices, made, used) };
 }
 
-/** Seconds of audio that are reserved before its length is known: upstreams tell it only when they have read it. */
+/**
+ * Seconds of audio that are reserved before its length is known, and owed when it is never reported: upstreams tell it only when
+ * they have read it, and not in every format.
+ */
 const RESERVED_SECONDS = 60;
 
 /**
@@ -75,29 +92,36 @@ function partsWithin(
   answered: BilledAnswer | null,
 ): UsageParts {
   const { cachedTokens, reasoningTokens, inputSeconds } = answered?.usage.parts ?? NO_PARTS;
+  const isReported = inputSeconds > 0 || (answered !== null && answered.usage.reported !== null);
   return {
     cachedTokens: Math.min(cachedTokens, inputTokens),
     reasoningTokens: Math.min(reasoningTokens, outputTokens),
-    inputSeconds: measure.kind === "seconds" ? inputSeconds : 0,
+    inputSeconds: measure.kind !== "seconds" ? 0 : isReported ? inputSeconds : RESERVED_SECONDS,
   };
 }
 
-function inputOf(estimate: TokenEstimate, answered: BilledAnswer | null): number {
-  const reported = answered?.usage.reported?.inputTokens ?? null;
+function inputOf(estimate: TokenEstimate, measure: Measure, answered: BilledAnswer | null): number {
+  const usage = answered?.usage.reported;
+  const total = measure.kind === "input-tokens" ? usage?.totalTokens : null;
+  const reported = usage?.inputTokens ?? total ?? null;
   if (reported === null) return estimate.inputTokens;
-  return isOver(answered) ? reported : Math.max(estimate.inputTokens, reported);
+  return isOver(answered) || answered?.stream === true ? reported : Math.max(estimate.inputTokens, reported);
 }
 
-function outputOf(estimate: TokenEstimate, answered: BilledAnswer | null): number {
-  if (answered === null) return estimate.outputTokens;
+function outputOf(estimate: TokenEstimate, measure: Measure, answered: BilledAnswer | null): number {
+  if (measure.kind === "input-tokens") return 0;
+  const leftTokens = Math.min(estimate.outputTokens, LEFT_OUTPUT_MAX);
+  if (answered === null) return leftTokens;
   if (isEmpty(answered)) return 0;
-  const { complete, usage } = answered;
+  const { complete, stream, usage } = answered;
   const { reported, outputReported, upToDate, seenTokens } = usage;
   const reportedTokens = reported?.outputTokens ?? 0;
   if (isOver(answered) && outputReported) return upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
   // An upstream that reports only its input, to the end, has produced nothing that is counted in tokens.
-  if (complete && reported !== null && reported.outputTokens === null) return seenTokens;
-  return Math.max(estimate.outputTokens, reportedTokens, seenTokens);
+  if (complete && reported !== null && reported.inputTokens !== null && reported.outputTokens === null)
+    return seenTokens;
+  const leastTokens = complete ? estimate.outputTokens : stream ? 0 : leftTokens;
+  return Math.max(leastTokens, reportedTokens, seenTokens);
 }
 
 /** True when nothing more was to come. */

@@ -123,7 +123,8 @@ describe.each(Object.entries(answers))("an echo of the request in %s", (_, answe
         for (let at = 0; at < bytes.byteLength; at += 1) {
           scan.push(bytes.subarray(at, at + 1));
           const usage = scan.usage();
-          const { inputTokens, outputTokens } = bill(model, estimate, { kind: "tokens" }, { usage, complete: false });
+          const answered = { usage, complete: false, stream: false };
+          const { inputTokens, outputTokens } = bill(model, estimate, { kind: "tokens" }, answered);
           if (usage.final) expect({ inputTokens, outputTokens }).toEqual({ inputTokens: 7, outputTokens: 6 });
           else
             expect({ inputTokens: Math.min(inputTokens, 50), outputTokens: Math.min(outputTokens, 100) }).toEqual({

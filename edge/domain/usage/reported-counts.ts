@@ -13,6 +13,7 @@ export interface ReportedCounts {
   /** The input was written as `input_tokens`, which may leave out what came from a cache. */
   readonly inputMayBeRest: boolean;
   readonly output: number | null;
+  readonly total: number | null;
   /** `cached_tokens` of the details of the input: the input is whole. */
   readonly cached: number | null;
   readonly cacheRead: number | null;
@@ -28,6 +29,7 @@ export const NO_COUNTS: ReportedCounts = {
   input: null,
   inputMayBeRest: false,
   output: null,
+  total: null,
   cached: null,
   cacheRead: null,
   cacheWritten: null,
@@ -58,6 +60,8 @@ export function withCount(counts: ReportedCounts, name: number, value: number): 
       return { ...counts, input: value, inputMayBeRest: true };
     case Name.OutputCount:
       return { ...counts, output: value };
+    case Name.TotalCount:
+      return { ...counts, total: value };
     case Name.CachedCount:
       return { ...counts, cached: value };
     case Name.CacheReadCount:
@@ -82,6 +86,7 @@ export function mergedCounts(earlier: ReportedCounts, later: ReportedCounts): Re
     input: later.input ?? earlier.input,
     inputMayBeRest: later.input === null ? earlier.inputMayBeRest : later.inputMayBeRest,
     output: later.output ?? earlier.output,
+    total: later.total ?? earlier.total,
     cached: later.cached ?? earlier.cached,
     cacheRead: later.cacheRead ?? earlier.cacheRead,
     cacheWritten: later.cacheWritten ?? earlier.cacheWritten,

@@ -88,6 +88,7 @@ describe("a stream", () => {
     characters: 15 + 9 + 7 + 3000,
     inputTokens: 11,
     outputTokens: 22,
+    totalTokens: 33,
     parts: NO_PARTS,
     outputReported: true,
     upToDate: true,

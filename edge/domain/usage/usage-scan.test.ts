@@ -159,7 +159,7 @@ describe("the usage of a body", () => {
         const [some, more] = [String.raw`\"`.repeat(before), " ".repeat(after)];
         const text = `{"prompt_tokens":1,"usage":{"completion_tokens":2},"a":"${some}","usage":{"prompt_tokens": 30, "completion_tokens" :40}${more}}\n`;
         const { reported, upToDate, final } = scan(text, size);
-        expect(reported).toEqual({ inputTokens: 30, outputTokens: 40 });
+        expect(reported).toEqual({ inputTokens: 30, outputTokens: 40, totalTokens: null });
         expect({ upToDate, final }).toEqual({ upToDate: true, final: true });
       }),
       { numRuns: 50 },
@@ -169,7 +169,7 @@ describe("the usage of a body", () => {
   it("may stand beside it, and its halves apart", () => {
     const text = `{"prompt_tokens":1,"completion_tokens":2,"prompt_tokens": 123456, "completion_tokens": 654321}`;
     for (const size of [1, 7, 700])
-      expect(scan(text, size).reported).toEqual({ inputTokens: 123_456, outputTokens: 654_321 });
+      expect(scan(text, size).reported).toMatchObject({ inputTokens: 123_456, outputTokens: 654_321 });
   });
 
   it.each<[string, object, number | null, number | null]>([
@@ -196,9 +196,18 @@ describe("the usage of a body", () => {
     ["in a text", { a: '"usage":{"input_tokens":5,"output_tokens":6}', b: '\\"usage":{"' }, null, null],
     ["nowhere", { choices: [] }, null, null],
   ])("may be that %s", (_, body, inputTokens, outputTokens) => {
-    const reported = inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
+    const none = inputTokens === null && outputTokens === null;
+    const reported = none ? null : { inputTokens, outputTokens, totalTokens: null };
     for (const size of [1, 1000])
       for (const content of [true, false]) expect(scan(JSON.stringify(body), size, content).reported).toEqual(reported);
+  });
+
+  it("may be the sum alone", () => {
+    expect(scan('{"results":[],"usage":{"total_tokens":62}}', 5, false).reported).toEqual({
+      inputTokens: null,
+      outputTokens: null,
+      totalTokens: 62,
+    });
   });
 
   it("of one that is no document is that of its events, whatever the route is billed by", () => {

@@ -14,6 +14,8 @@ import { StreamScan } from "./stream-scan.ts";
 interface ReportedUsage {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** The sum, which is all that some routes report. */
+  readonly totalTokens: number | null;
 }
 
 /** Usage of an answer, complete or not. */
@@ -96,8 +98,9 @@ function scan(document: AnswerScan, chunk: Uint8Array): void {
   }
 }
 
-function reportOf({ inputTokens, outputTokens }: AnswerProgress): ReportedUsage | null {
-  return inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
+function reportOf({ inputTokens, outputTokens, totalTokens }: AnswerProgress): ReportedUsage | null {
+  if (inputTokens === null && outputTokens === null && totalTokens === null) return null;
+  return { inputTokens, outputTokens, totalTokens };
 }
 
 function seenTokens({ events, characters }: AnswerProgress): number {

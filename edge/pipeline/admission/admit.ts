@@ -370,7 +370,7 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     leaseMs: call.ports.admission.leases?.leaseMs,
     limits: limitsOf(key, tenant),
     need: {
-      bucketTokens: estimate.totalTokens,
+      bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,
       termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },

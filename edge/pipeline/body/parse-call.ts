@@ -23,6 +23,7 @@ import {
   repeatedFault,
   spellingFault,
 } from "../../domain/request/client-fields.ts";
+import { sessionIdOf } from "../../domain/request/session-id.ts";
 import type { Transforms } from "../../domain/transform/transform.ts";
 import { isDraftMember } from "../boons/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -45,6 +46,8 @@ const FORM_AHEAD_BYTES = 256 * 1024;
 
 /** A JSON body that has been read; its fields have not been checked. */
 interface ReadCall {
+  /** Who sent it, in the session to which it belongs. */
+  readonly caller: Authenticated;
   readonly document: JsonDocument;
   /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
   readonly names: readonly string[];
@@ -56,9 +59,14 @@ export async function parseCall(call: Call, caller: Authenticated): Promise<Pars
   if (call.route.form && !isJson(call.request)) return await parseForm(call, caller);
   const read = await readCall(call, caller);
   if (read === null) throw new GatewayError("invalid_json");
-  checkSpelling(call, read.names);
-  const parsed = parsedOf(caller, read, modelOf(read.document));
-  return checked(parsed, () => checkValues(call, read.document));
+  const parsed = checked(read.caller, () => {
+    checkSpelling(call, read.names);
+    return parsedOf(read, modelOf(read.document));
+  });
+  return checked(parsed, () => {
+    checkValues(call, read.document);
+    return parsed;
+  });
 }
 
 /** A body that names a model, and the names of its fields, which are not checked yet. */
@@ -77,7 +85,7 @@ export async function parseOther(call: Call, caller: Authenticated): Promise<Unc
   const read = await readCall(call, caller);
   const modelName = read === null ? null : modelNameOf(read.document);
   if (read === null || modelName === null) return null;
-  return { request: parsedOf(caller, read, modelName), names: read.names };
+  return { request: parsedOf(read, modelName), names: read.names };
 }
 
 /** `request`, whose model is registered, when its fields are valid. Throws the failure of 400. */
@@ -85,6 +93,7 @@ export function checkFields<K extends Parsed>(call: Call, request: K, names: rea
   return checked(request, () => {
     checkSpelling(call, names);
     checkValues(call, request.parsed.document);
+    return request;
   });
 }
 
@@ -94,22 +103,23 @@ export function checkFields<K extends Parsed>(call: Call, request: K, names: rea
  */
 export async function parseProbe(call: Call, caller: Authenticated): Promise<Parsed | null> {
   if (call.request.body === null || isMultipart(call.request)) return null;
-  const kept = call.request.clone();
+  const kept = call.body.copy();
   try {
     const read = await readCall(call, caller);
     const modelName = read === null ? null : modelNameOf(read.document);
     if (read !== null && modelName !== null) {
-      const probe = parsedOf(caller, read, modelName, new PassthroughBody(kept));
+      const probe = parsedOf(read, modelName, new PassthroughBody(kept));
       return checked(probe, () => {
         checkSpelling(call, read.names);
         if (read.names.filter((name) => name === "model").length > 1) throw fieldError(repeatedFault("model"));
+        return probe;
       });
     }
   } catch (error) {
-    await kept.body?.cancel();
+    await kept.body?.cancel().catch(() => undefined);
     throw error;
   }
-  await kept.body?.cancel();
+  await kept.body?.cancel().catch(() => undefined);
   return null;
 }
 
@@ -140,19 +150,26 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
   if (top === null) return null;
   const outgoing = new JsonOutgoing(pieces, sentPlaces(cut, top));
   call.cleanups.push(() => outgoing.release());
-  return { document, names: top.members.map(({ name }) => document.text(name)), outgoing };
+  return {
+    caller: inSession(call, caller, document),
+    document,
+    names: top.members.map(({ name }) => document.text(name)),
+    outgoing,
+  };
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
   return isJudgedName(name) || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
-function parsedOf(
-  caller: Authenticated,
-  { document, outgoing }: ReadCall,
-  modelName: string,
-  sent: OutgoingBody = outgoing,
-): Parsed {
+/** The caller, in the session that the request belongs to: refusals of what was read have it as well. */
+function inSession(call: Call, caller: Authenticated, document: JsonDocument): Authenticated {
+  const { headers } = call.request;
+  const source = { headers, document, rule: call.route.estimate, tenantId: caller.principal.tenant.id };
+  return { ...caller, session: sessionIdOf(source, call.config.sessionIdDerivation) };
+}
+
+function parsedOf({ caller, document, outgoing }: ReadCall, modelName: string, sent: OutgoingBody = outgoing): Parsed {
   const parsed: ParsedCall = {
     document,
     modelName,
@@ -163,13 +180,12 @@ function parsedOf(
   return { ...caller, modelText: modelName, parsed };
 }
 
-/** `request` when its checks pass; their failure carries what was known of it. */
-function checked<K extends Parsed>(request: K, checks: () => void): K {
+/** The result of checks; their failure carries what was known of the request. */
+function checked<T>(known: Authenticated, checks: () => T): T {
   try {
-    checks();
-    return request;
+    return checks();
   } catch (error) {
-    throw StageFailure.of(error, request);
+    throw StageFailure.of(error, known);
   }
 }
 
@@ -191,15 +207,19 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");
-  while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
-    if (!(await form.readMore())) break;
-    await memory.reserveRead();
-  }
-  memory.complete();
   const document = wholeDocument(form.fields);
-  const modelName = modelOf(document);
-  const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing, edits: [] };
-  return { ...caller, modelText: modelName, parsed };
+  try {
+    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
+      if (!(await form.readMore())) break;
+      await memory.reserveRead();
+    }
+    memory.complete();
+    const modelName = modelOf(document);
+    const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing, edits: [] };
+    return { ...inSession(call, caller, document), modelText: modelName, parsed };
+  } catch (error) {
+    throw StageFailure.of(error, inSession(call, caller, document));
+  }
 }
 
 function modelOf(document: JsonDocument): string {

@@ -2,7 +2,7 @@
 import type { GatewayError } from "../../../shared/errors.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
-import type { ClientGone } from "./client-gone.ts";
+import { ClientGone } from "./client-gone.ts";
 
 /** The runtime itself reads and discards up to this many unread bytes. */
 const UNREAD_MAX_BYTES = 32 * 1024;
@@ -64,6 +64,15 @@ export class ClientBody {
   /** Sets the reader that knows how much of the body is unread. */
   readBy(reader: UnreadBody): void {
     this.#reader = reader;
+  }
+
+  /** A copy of the request with its unread body. Throws ClientGone. */
+  copy(): Request {
+    try {
+      return this.#request.clone();
+    } catch (error) {
+      throw new ClientGone("the request body broke off", { cause: error });
+    }
   }
 
   /**

@@ -1,4 +1,4 @@
-/** The client left, and gets no answer. The usage row is written where the request's permit ends. */
+/** The client left, and gets no answer. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }

@@ -10,7 +10,7 @@ import type { CacheStatus } from "../../../shared/usage-row.ts";
 import type { Identity } from "../../domain/auth/identity.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { JsonDocument } from "../../domain/json/document.ts";
-import type { SessionId } from "../../domain/request/session-id.ts";
+import { NO_SESSION, type SessionId } from "../../domain/request/session-id.ts";
 import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
@@ -76,7 +76,8 @@ export interface Known {
   readonly model: ModelRecord | null;
   /** Null: the client has named the model, or none is chosen yet. */
   readonly auto: AutoRoute | null;
-  readonly session: SessionId | null;
+  /** What the headers state, until the body has been read. */
+  readonly session: SessionId;
   readonly estimate: TokenEstimate | null;
   readonly cacheStatus: CacheStatus;
   readonly boonReport: BoonReport;
@@ -97,7 +98,7 @@ export const NOTHING_KNOWN: Known = {
   modelText: "",
   model: null,
   auto: null,
-  session: null,
+  session: NO_SESSION,
   estimate: null,
   cacheStatus: "off",
   boonReport: NO_BOONS,
@@ -163,7 +164,6 @@ interface GuardedInput {
 
 /** After step 4: everything that a decision needs. */
 export interface Prepared extends Resolved {
-  readonly session: SessionId;
   readonly estimate: TokenEstimate;
   /** What the tenant's input guardrails have done; null: they have not looked yet. */
   readonly guarded: GuardedInput | null;

@@ -26,7 +26,7 @@ export interface McpAnswer {
 }
 
 /**
- * Calls the server. Throws 413, 502, or ClientGone; once the server has been called, as a failure that carries the time
+ * Calls the server. Throws 408, 413, 502, or ClientGone; once the server has been called, as a failure that carries the time
  * of the call.
  */
 export async function callMcpServer(call: Call, access: McpAccess, target: McpTarget): Promise<McpAnswer> {
@@ -77,15 +77,15 @@ export function isListening(call: Call): boolean {
 }
 
 /**
- * The client's body, unchanged. A body of undeclared length is read before it is sent, so that it is known to be within
- * the limit. The runtime refuses to make a GET with a body, but passes the client's own on.
+ * The client's body, unchanged. It is read before it is sent, so that the server is not called, nor blamed, when the client breaks
+ * off, is too slow or sends too much. The runtime refuses to make a GET with a body, but passes the client's own on.
  */
 async function bodyOf(call: Call, caller: Authenticated): Promise<UpstreamBody> {
   const { request } = call;
   if (request.body === null) return null;
-  const declared = request.headers.has("content-length");
-  if (request.method === "GET" || request.method === "HEAD") return declared ? request : null;
-  return declared ? request.body : await readBody(call, caller, MCP_BODY_MAX_BYTES);
+  if (request.method === "GET" || request.method === "HEAD")
+    return request.headers.has("content-length") ? request : null;
+  return await readBody(call, caller, MCP_BODY_MAX_BYTES);
 }
 
 async function openAuthorization(call: Call, server: McpServerRecord): Promise<string | null> {

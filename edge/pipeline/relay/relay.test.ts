@@ -174,7 +174,7 @@ describe("a client that takes nothing", () => {
     await pass(59_000);
     expect({ settlement: world.permit.settlement, ended: ended() }).toEqual({ settlement: null, ended: false });
     await pass(2_000);
-    expect(world.permit.settlement?.row).toMatchObject({ status_code: 499, output_tokens: 512 });
+    expect(world.permit.settlement?.row).toMatchObject({ status_code: 499, output_tokens: 1 });
     expect(ended()).toBe(true);
     expect(world.logged.at(-1)).toMatchObject({ status: 499, client_gone: true, reader_stalled: true });
     await expect(response.text()).rejects.toThrow();

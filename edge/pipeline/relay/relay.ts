@@ -95,6 +95,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const billed = relayed.bill({
       usage: scan.usage(),
       complete: tapped === null ? end === "complete" : tapped.complete,
+      stream: events,
     });
     // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
     if (shownStatus >= 400 && end !== "gone")
@@ -116,7 +117,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     buffer?.close();
     forwarded.span.end(call.ports.clock());
     const { clientGone, timedOut, slotLost } = cancellation;
-    const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true });
+    const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true, stream: events });
     if (clientGone) {
       settler.end({ statusCode: 499, billed: used, failure: error });
       throw new ClientGone();

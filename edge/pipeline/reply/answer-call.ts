@@ -6,6 +6,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
+import { sessionOfHeaders } from "../../domain/request/session-id.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { AlreadySettled, type CallAnswer, type Known, NOTHING_KNOWN, StageFailure } from "../call/known.ts";
@@ -25,7 +26,7 @@ type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
  */
 export async function answer(input: PipelineInput, steps: Steps, known: Known = NOTHING_KNOWN): Promise<CallAnswer> {
   const call = startCall(input);
-  const answering = answerCall(call, steps, known);
+  const answering = answerCall(call, steps, { ...known, session: sessionOfHeaders(input.request.headers) });
   call.waitUntil(answering);
   return await answering;
 }
@@ -51,11 +52,11 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   const settled = failure instanceof AlreadySettled;
   cleanUp(call);
   if (cause instanceof ClientGone) {
-    const ended = { statusCode: 499, admission: "queued", failure: cause } as const;
-    const row = settled ? null : usageRowOf(call, known, ended);
-    // A request that may have a place without a permit has nobody else who would write its row.
-    if (row !== null && known.queueEntryUnknown) call.waitUntil(handInRefusal(call, known, row, cause));
-    else if (row !== null) reportEnd(call, known, row, { failure: cause });
+    if (!settled) {
+      const admission = known.queueEntryUnknown ? "queued" : "rejected";
+      const row = usageRowOf(call, known, { statusCode: 499, admission, failure: cause });
+      call.waitUntil(handInRefusal(call, known, row, cause));
+    }
     return { response: new Response(null, { status: 499 }), known };
   }
   const error = cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });
@@ -75,7 +76,7 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
 }
 
 /**
- * Hands in the row of a request that was refused. A place that the Cell may hold for the request ends with this row,
+ * Hands in the row of a request that was refused, or left before it was admitted. A place that the Cell may hold for the request ends with this row,
  * whichever of the two arrives first.
  */
 export async function handInRefusal(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {

@@ -34,8 +34,8 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
     // Only registered names: rows are added up by model for ever, and a client can invent any number of names.
     model: model?.model_name ?? "",
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
-    session_id: session?.id ?? "",
-    session_id_source: session?.source ?? "none",
+    session_id: session.id,
+    session_id_source: session.source,
     admission: end.admission,
     cache_status: known.cacheStatus,
     cell: call.ports.admission.cell,

@@ -83,7 +83,7 @@ export async function forward(
 export function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly Target[] {
   const nowMs = call.ports.clock();
   const targets = orderTargets(model, {
-    sessionId: session?.id ?? "",
+    sessionId: session.id,
     fraction: () => call.ports.random.fraction(),
     isDemoted: (key) => call.memory.endpoints.isFailing(key, nowMs),
     defaultBase: call.config.upstreamBaseUrl,

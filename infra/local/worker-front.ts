@@ -1,0 +1,44 @@
+/**
+ * The front before the processes that serve requests. The runtime drops a request without a trace when its connection is reset
+ * before the Worker's code runs. It serves what has arrived in order, so a health check that is answered shows that the code of
+ * every earlier request runs.
+ */
+import { type FrontProxy, type InnerAddress, startFrontProxy } from "./front.ts";
+import { askHealth } from "./process/ask-health.ts";
+import type { SecureClients } from "./tls/secure-clients.ts";
+
+/** A process that hangs for longer loses the requests that it has not begun. */
+const BEGUN_WITHIN_MS = 10_000;
+
+/** Starts the front; `ports` returns the current loopback ports of the processes, none while they restart. */
+export async function startWorkerFront(
+  host: string,
+  port: number,
+  ports: () => readonly number[],
+  secure: SecureClients | null = null,
+): Promise<FrontProxy> {
+  const targets = (): readonly InnerAddress[] => ports().map((at) => ({ host: "127.0.0.1", port: at }));
+  return await startFrontProxy(host, port, targets, secure, requestsBegun());
+}
+
+/**
+ * Returns what waits until a process has begun every request that was sent to it before the call. Calls share a check, and each
+ * process has one at a time.
+ */
+export function requestsBegun(ask = askHealth): (process: InnerAddress) => Promise<void> {
+  const underWay = new Map<number, Promise<void>>();
+  const next = new Map<number, Promise<void>>();
+  return async ({ host, port }) => {
+    const check = async (): Promise<void> => {
+      await underWay.get(port);
+      next.delete(port);
+      const asked = ask(`http://${host}:${port}/health`, BEGUN_WITHIN_MS).then(() => undefined);
+      underWay.set(port, asked);
+      await asked;
+      if (underWay.get(port) === asked) underWay.delete(port);
+    };
+    const shared = next.get(port) ?? check();
+    next.set(port, shared);
+    await shared;
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * What answers owe by the kind of their route, when an upstream reports little or nothing
+ * (docs/rules/settlement-and-rows.md#tokens-owed, docs/rules/settlement-and-rows.md#what-was-seen).
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
+import { mainRows } from "../harness/main-rows.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useGateway();
+let upstream: HttpSink;
+
+beforeAll(async () => {
+  upstream = await startHttpSink();
+});
+afterAll(async () => {
+  await upstream.close();
+});
+
+async function served(minted: Minted, path: string, body: object): Promise<UsageLog> {
+  const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: minted.model.model_name, ...body }),
+  });
+  await response.text();
+  expect(response.status).toBe(200);
+  return await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+}
+
+describe("a route that creates no text", () => {
+  const text = "x".repeat(40);
+  mainRows(2)([
+    ["/v1/rerank", { query: text, documents: [text] }, { usage: { total_tokens: 62 } }, 62],
+    ["/v1/moderations", { input: text }, { results: [] }, 10],
+    ["/v1/rerank", { query: text, documents: [text] }, { results: [] }, 20],
+    ["/v1/score", { text_1: text, text_2: [text] }, { data: [] }, 20],
+    ["/v1/classify", { input: text }, { data: [] }, 10],
+    ["/v1/embeddings", { input: text }, { data: [], usage: { total_tokens: 62 } }, 62],
+  ])("%s owes input only (case %#)", async (path, body, answer, inputTokens) => {
+    const minted = await fixture.gateway.mint(upstream.url);
+    upstream.answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(answer) });
+    expect(await served(minted, path, body)).toMatchObject({
+      input_tokens: inputTokens,
+      output_tokens: 0,
+      cost_usd: inputTokens * 0.001,
+    });
+  });
+});
+
+mainRows(1)([
+  ["/v1/messages/count_tokens", { input_tokens: 50_000 }],
+  ["/v1/tokenize", { count: 9, tokens: [1, 2, 3] }],
+  ["/v1/detokenize", { prompt: "hello" }],
+])("%s owes nothing, and takes nothing of a tenant's minute", async (path, answer) => {
+  const minted = await fixture.gateway.mint(upstream.url);
+  // One token would be enough to have the next request refused.
+  await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
+  upstream.answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(answer) });
+  for (let round = 0; round < 3; round += 1) {
+    const row = await served(minted, path, {
+      messages: [{ role: "user", content: "x".repeat(4_000) }],
+      prompt: "hello",
+    });
+    expect(row).toMatchObject({ total_tokens: 0, cost_usd: 0 });
+  }
+});
+
+it("a stream that its client leaves after 10 tokens owes these, and not the limit that it stated", async () => {
+  const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=10000,pace=10");
+  const leaving = new AbortController();
+  const response = await fixture.gateway.chat(minted, {
+    stream: true,
+    signal: leaving.signal,
+    body: { max_tokens: 8_000, messages: [{ role: "user", content: "x".repeat(40) }] },
+  });
+  let text = "";
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    if (text.split('"content":').length > 10) break;
+  }
+  leaving.abort();
+  const [row] = await waitFor(
+    async () => await fixture.gateway.rows(minted.tenant.id),
+    (found) => found.length === 1,
+  );
+  expect(row).toMatchObject({ status_code: 499, input_tokens: 14 });
+  expect(row?.output_tokens).toBeGreaterThanOrEqual(10);
+  expect(row?.output_tokens).toBeLessThan(4_000);
+});
+
+it("a transcription whose answer has no place for its length owes the minute that was reserved", async () => {
+  const minted = await fixture.gateway.mint(upstream.url, "plain", { input_cost_per_second: 0.002 });
+  upstream.answer = () => ({ headers: { "content-type": "text/plain" }, body: "hello" });
+  const body = new FormData();
+  body.set("model", minted.model.model_name);
+  body.set("file", new File(["x"], "x.wav"));
+  const headers = { authorization: `Bearer ${minted.secret}` };
+  const url = `${fixture.gateway.proxyUrl}/v1/audio/transcriptions`;
+  const response = await fetch(url, { method: "POST", headers, body });
+  expect(await response.text()).toBe("hello");
+  const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+  expect(row).toMatchObject({ input_seconds: 60, cost_usd: 0.12 });
+});
