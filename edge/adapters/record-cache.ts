@@ -9,8 +9,8 @@ import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 export const FRESH_MS = 5 * 60 * 1000;
 export const STALE_IF_ERROR_MS = 60 * 60 * 1000;
-/** Longer than the store's own deadline. */
-const JOIN_MS = 500;
+/** Longer than the store's own deadlines together (redis-client.ts). */
+const JOIN_MS = 2_500;
 
 interface Copy<T> {
   readonly record: T;

@@ -1,5 +1,5 @@
 /**
- * The data plane's client of the key-value store: one attempt, a deadline of 250 ms, and a circuit breaker, because a
+ * The data plane's client of the key-value store: a deadline and a circuit breaker, because a
  * slow store is worse than an unavailable one (docs/rules/freshness.md#store-down). Every failure is a StoreDown; a
  * failure is never taken for absence of a record.
  */
@@ -8,6 +8,8 @@ import type { Clock, Log } from "../ports.ts";
 import { stallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 const DEADLINE_MS = 250;
+/** Of a command without which a request would be refused, once it has failed within the other deadline. */
+const PATIENT_DEADLINE_MS = 2_000;
 /** After this many failures in a row the store is not called for a while. */
 const BREAK_AFTER = 5;
 const BREAK_MS = 1000;
@@ -19,30 +21,34 @@ export class StoreDown extends Error {
 
 export class RedisClient {
   readonly #redis: Redis;
+  readonly #patient: Redis;
   readonly #clock: Clock;
   readonly #log: Log;
   #failures = 0;
   #openUntilMs = 0;
 
   constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log) {
-    this.#redis = new Redis({
-      url: store.url,
-      token: store.token,
-      retry: false,
-      signal: deadline,
-      automaticDeserialization: false,
-      enableTelemetry: false,
-      enableAutoPipelining: false,
-    });
+    const withDeadline = (ms: number): Redis =>
+      new Redis({
+        url: store.url,
+        token: store.token,
+        retry: false,
+        signal: () => deadline(ms),
+        automaticDeserialization: false,
+        enableTelemetry: false,
+        enableAutoPipelining: false,
+      });
+    this.#redis = withDeadline(DEADLINE_MS);
+    this.#patient = withDeadline(PATIENT_DEADLINE_MS);
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** Runs one command or pipeline. Throws StoreDown. */
-  async run<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+  /** Runs one command or pipeline. `patient`: the caller has no other way. Throws StoreDown. */
+  async run<T>(work: (redis: Redis) => Promise<T>, patient = false): Promise<T> {
     if (this.#clock() < this.#openUntilMs) throw new StoreDown("the store is left alone after failures");
     try {
-      const answer = await work(this.#redis);
+      const answer = await work(patient ? this.#patient : this.#redis);
       this.#failures = 0;
       return answer;
     } catch (error) {
@@ -59,8 +65,8 @@ export class RedisClient {
  * Deadline of one command. It counts only time in which the isolate runs: in a burst of first requests the isolate is slow,
  * not the store.
  */
-function deadline(): AbortSignal {
+function deadline(ms: number): AbortSignal {
   const controller = new AbortController();
-  stallTolerantTimeout(DEADLINE_MS, () => controller.abort(new DOMException("store deadline", "TimeoutError")));
+  stallTolerantTimeout(ms, () => controller.abort(new DOMException("store deadline", "TimeoutError")));
   return controller.signal;
 }

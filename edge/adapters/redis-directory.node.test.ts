@@ -12,6 +12,8 @@ const values = new Map<string, unknown>();
 let down = false;
 /** Answers that fail before the next good one. */
 let failNext = 0;
+/** How long each answer takes, ms. */
+let lateMs = 0;
 let commands: string[][] = [];
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -24,7 +26,8 @@ const server = createServer((request, response) => {
     const fails = down || failNext > 0;
     failNext = Math.max(0, failNext - 1);
     response.statusCode = fails ? 503 : 200;
-    response.end(JSON.stringify(fails ? { error: "down" } : { result: verb === "mget" ? found : found[0] }));
+    const answer = JSON.stringify(fails ? { error: "down" } : { result: verb === "mget" ? found : found[0] });
+    setTimeout(() => response.end(answer), lateMs);
   });
 });
 let raised: string[] = [];
@@ -42,6 +45,7 @@ beforeEach(() => {
   commands = [];
   down = false;
   failNext = 0;
+  lateMs = 0;
   raised = [];
 });
 
@@ -108,6 +112,18 @@ describe("the directory", () => {
     nowMs += 10 * 60 * 1000;
     failNext = 1;
     expect((await known.key("hash"))?.record.key_id).toBe(keyOf().key_id);
+    expect(commands).toHaveLength(3);
+  });
+
+  it("waits for a late store rather than refuse a request, and does not when a copy can serve", async () => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    lateMs = 600;
+    const found = await Promise.all([known.key("hash"), known.key("hash")]);
+    expect(found.map((one) => one?.record.key_id)).toEqual([keyOf().key_id, keyOf().key_id]);
+    expect(commands).toHaveLength(2);
+    nowMs += 10 * 60 * 1000;
+    expect((await known.key("hash"))?.source).toBe("memory");
     expect(commands).toHaveLength(3);
   });
 

@@ -192,13 +192,14 @@ export class RedisDirectory implements Directory {
   }
 
   /**
-   * One read of the store. `indispensable`: without it a request would be refused, so that a failed read is repeated once.
-   * Throws StoreDown.
+   * One read of the store. `indispensable`: without it a request would be refused, so that a failed read is repeated once, with
+   * patience: on a busy machine the store is late, not down. Throws StoreDown.
    */
   async #get(storeKey: string, indispensable: boolean): Promise<string | null> {
-    const read = async () => await this.#client.run(async (redis) => await redis.get<string>(storeKey));
-    if (!indispensable) return await read();
-    return await read().catch(read);
+    const read = async (patient: boolean) =>
+      await this.#client.run(async (redis) => await redis.get<string>(storeKey), patient);
+    if (!indispensable) return await read(false);
+    return await read(false).catch(async () => await read(true));
   }
 
   /** Settings have no alert of their own: requests that read settings read keys and models too, which have one. */
