@@ -49,6 +49,13 @@ export const quartersOf = (db: string, where: string): string => `
       FROM ${db}.usage_raw AS u WHERE u.request_type != 'benchmark' AND ${where}
       GROUP BY quarter, tenant_id, key_id, model`;
 
+/** The tokens of cache hits among the rows that meet a condition, per day or quarter, tenant, key and model. */
+export const hitsOf = (db: string, per: "day" | "quarter", where: string): string => `
+      SELECT ${per === "day" ? "toDate(u.ts)" : "toStartOfFifteenMinutes(u.ts)"} AS ${per}, u.tenant_id AS tenant_id,
+        u.key_id AS key_id, ${registeredModel("u")} AS model, sum(u.total_tokens) AS hit_tokens
+      FROM ${db}.usage_raw AS u WHERE u.cache_status = 'hit' AND u.request_type != 'benchmark' AND ${where}
+      GROUP BY ${per}, tenant_id, key_id, model`;
+
 /** A DateTime64 from a time in UTC, YYYY-MM-DD HH:MM:SS. */
 export const instantOf = (text: string): string => `toDateTime64('${text}', 3, 'UTC')`;
 
