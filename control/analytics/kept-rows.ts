@@ -7,11 +7,12 @@ import { keptFromStatement } from "./migrations.ts";
 import { hitsOf } from "./quarter-rollup.ts";
 import type { AnalyticsStore } from "./store.ts";
 
-/** The mark, epoch ms. Throws 503. */
-export async function rowsKeptFromMs(store: AnalyticsStore): Promise<number> {
+/** The mark, epoch ms. `withinMs`: the deadline. Throws 503. */
+export async function rowsKeptFromMs(store: AnalyticsStore, withinMs?: number): Promise<number> {
   const [table] = await store.rows<{ comment: string }>(
     "SELECT comment FROM system.tables WHERE database = {db:String} AND name = 'usage_raw'",
     { db: store.db },
+    withinMs,
   );
   return Date.parse(`${table?.comment ?? ""}T00:00:00Z`) || 0;
 }

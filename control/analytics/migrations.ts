@@ -4,7 +4,7 @@
  * window: without it a repeated insert would count twice in the rollup.
  */
 import { registeredModel } from "./expressions.ts";
-import { hitsOf, instantOf, QUARTER_COLUMNS, quartersOf } from "./quarter-rollup.ts";
+import { hitsOf, instantOf, QUARTER_COLUMNS, quartersOfView } from "./quarter-rollup.ts";
 
 interface AnalyticsMigration {
   readonly name: string;
@@ -195,7 +195,7 @@ export const QUARTER_VIEWS: readonly AnalyticsMigration[] = [
     name: "0010-usage-quarter-mv",
     statement: (db, quartersFrom) =>
       `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_quarter_mv TO ${db}.usage_quarter AS
-      ${quartersOf(db, `u.ts >= ${instantOf(quartersFrom)}`)}`,
+      ${quartersOfView(db, `u.ts >= ${instantOf(quartersFrom)}`)}`,
   },
   {
     name: "0012-usage-quarter-hits-mv",

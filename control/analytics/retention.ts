@@ -4,8 +4,8 @@
  * when all of it is older than it is to be kept.
  */
 import { dropRowsBefore } from "./kept-rows.ts";
-import { QUARTERS_KEPT_DAYS } from "./quarter-rows.ts";
 import type { AnalyticsStore } from "./store.ts";
+import { QUARTERS_KEPT_DAYS } from "./usage-window.ts";
 
 const DAY_MS = 86_400_000;
 const TABLES = ["usage_raw", "spans"] as const;
