@@ -24,7 +24,7 @@ const IDS = ["tenant_id", "key_id", "model"];
 const NIL = `toUUID('${NIL_UUID}')`;
 
 /** Whose usage is read, and when. */
-export interface UsageScope extends WindowQuery {
+interface UsageScope extends WindowQuery {
   readonly tenant_id?: string | undefined;
   readonly key_id?: string | readonly string[] | undefined;
   readonly model?: string | undefined;

@@ -141,16 +141,16 @@ describe("a Worker process that is killed under load", () => {
     await gate.close();
     // The Cell has lived on, so that its counters are those of the rows.
     const totals = await gateway.must<UsageLogTotals>("GET", "/usage/logs/totals?since_ms=0");
-    const { value } = await readExposition(await scrapeWith(["local"], stack.metricsUrl));
+    const metrics = await readExposition(await scrapeWith(["local"], stack.metricsUrl));
     const requests = (...statuses: readonly string[]): number =>
       ADMISSION_CLASSES.flatMap((admission) =>
-        statuses.map((status) => value("gateway_requests_total", { cell: "local", admission, status }) ?? 0),
+        statuses.map((status) => metrics.value("gateway_requests_total", { cell: "local", admission, status }) ?? 0),
       ).reduce((sum, count) => sum + count, 0);
     expect({
       requests: requests("2xx", "3xx", "4xx", "5xx"),
       errors: requests("4xx", "5xx"),
-      input_tokens: value("gateway_input_tokens_total", { cell: "local" }),
-      output_tokens: value("gateway_output_tokens_total", { cell: "local" }),
+      input_tokens: metrics.value("gateway_input_tokens_total", { cell: "local" }),
+      output_tokens: metrics.value("gateway_output_tokens_total", { cell: "local" }),
     }).toEqual({
       requests: totals.requests,
       errors: totals.errors,
