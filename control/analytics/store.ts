@@ -71,10 +71,10 @@ export class AnalyticsStore {
     const startMs = Date.parse(`${quartersFrom.replace(" ", "T")}Z`);
     if (Number.isNaN(startMs)) throw new Error("the comment of usage_quarter is not the start of the rollup");
     for (const { statement } of QUARTER_VIEWS) await run(statement(this.db, quartersFrom));
-    const marked = (await this.#table("usage_raw", signal))?.comment ?? "";
+    const marked = Date.parse((await this.#table("usage_raw", signal))?.comment ?? "");
     const [row] = await this.#select<{ day: string }>(firstKeptDay(this.db, Date.now()), {}, signal);
     const day = row?.day ?? "1970-01-01";
-    if (day > marked) await run(keptFromStatement(this.db, day));
+    if (!(Date.parse(day) <= marked)) await run(keptFromStatement(this.db, day));
     this.#quartersFromMs = startMs;
   }
 

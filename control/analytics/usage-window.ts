@@ -66,7 +66,7 @@ export function dayOf(epochMs: number): string {
 
 type SourceTable = "requests" | "quarters" | "days";
 
-/** A part of a window, never empty, and the table that it is read from. */
+/** A part of a window, and the table that it is read from. */
 export interface Stretch extends UsageWindow {
   readonly table: SourceTable;
 }
@@ -117,8 +117,20 @@ export function stretchesOf(
     const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
     return [...days(before(kept, todayMs), rows), ...rows(from(kept, todayMs))];
   };
-  const all = [...(detail === "listed" ? rows(dropped) : ofDropped), ...ofKept()];
-  return all.filter((part) => part.beforeMs > part.fromMs);
+  return joined([...(detail === "listed" ? rows(dropped) : ofDropped), ...ofKept()]);
+}
+
+/** Without empty stretches, those that follow each other in one table as one. */
+function joined(stretches: readonly Stretch[]): readonly Stretch[] {
+  const all: Stretch[] = [];
+  for (const part of stretches) {
+    const last = all.at(-1);
+    if (part.fromMs >= part.beforeMs) continue;
+    if (last?.table === part.table && last.beforeMs === part.fromMs)
+      all[all.length - 1] = { ...last, beforeMs: part.beforeMs };
+    else all.push(part);
+  }
+  return all;
 }
 
 type Rest = (part: UsageWindow) => readonly Stretch[];
