@@ -133,6 +133,15 @@ describe("Ledger", () => {
     expect(await stored([early])).toEqual([early]);
   });
 
+  it("says again which rows it held, when the answer to a batch was lost", async () => {
+    const { stub } = freshLedger();
+    const [early, late] = ids(2) as [string, string];
+    await stub.append(batchOf([early], 1));
+    const batch = batchOf([early, late], 2, { orphan: true });
+    expect([await stub.append(batch), await stub.append(batch)]).toEqual([[early], [early]]);
+    expect(await stub.append(batchOf(ids(1), 3))).toEqual([]);
+  });
+
   it("resends an unacknowledged orphan row under its token, because the rollup can lack it", async () => {
     const { name, stub } = freshLedger();
     const [row] = ids(1) as [string];
