@@ -32,32 +32,10 @@ export const usd = (expression: string): string => rounded(expression, USD_DECIM
 /** An expression in Wh or grams. */
 export const physical = (expression: string): string => rounded(expression, 6);
 
-const USED = `sum(u.input_tokens) AS input_tokens,
-  sum(u.output_tokens) AS output_tokens,
-  sum(u.total_tokens) AS total_tokens,
-  ${usd("sum(u.cost_usd)")} AS cost_usd`;
-
-/** Requests, tokens and USD over all grouped rows. */
-export const TOTALS = `count() AS requests, ${USED}`;
-
-/** Like TOTALS, for rows that are sums themselves. */
-export const SUM_TOTALS = `sum(u.requests) AS requests, ${USED}`;
-
 /** Energy in Wh, its cost in USD, and carbon in grams. */
 export const ENERGY = `${physical("sum(u.energy_wh)")} AS energy_wh,
   ${usd("sum(u.energy_cost_usd)")} AS energy_cost_usd,
   ${physical("sum(u.co2_g)")} AS co2_g`;
-
-export const averageOf = (column: string): string => oneDecimal(`avgIf(u.${column}, ${OK})`);
-export const medianOf = (column: string): string => oneDecimal(`quantileExactIf(0.5)(u.${column}, ${OK})`);
-
-/** Median of output tokens per second of decoding. */
-export const GEN_TOKENS_PER_SEC = oneDecimal(`quantileExactIf(0.5)(${TOKENS_PER_SEC}, ${DECODED})`);
-
-/** Median of input tokens per second until the first token. */
-export const PROMPT_TOKENS_PER_SEC = oneDecimal(
-  `quantileExactIf(0.5)(u.input_tokens / (u.ttft_ms / 1000), ${OK} AND u.ttft_ms > 0)`,
-);
 
 /**
  * The model of a row of `usage_raw`. Names of models that are not registered count under ""

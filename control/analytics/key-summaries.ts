@@ -4,10 +4,11 @@
  */
 import type { KeySummariesQuery, KeySummary } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
-import { ENERGY, idText, SUM_TOTALS } from "./expressions.ts";
+import { ENERGY, idText } from "./expressions.ts";
+import { totalsOf } from "./figures.ts";
 import type { AnalyticsStore } from "./store.ts";
-import { usageFilter } from "./usage-filter.ts";
-import { dayOf, usageSums } from "./usage-sums.ts";
+import { usageSource } from "./usage-source.ts";
+import { dayOf } from "./usage-window.ts";
 
 const NOTHING = {
   requests: 0,
@@ -30,22 +31,21 @@ export async function readKeySummaries(
   query: KeySummariesQuery,
   nowMs: number,
 ): Promise<readonly KeySummary[]> {
-  const { from, params } = usageSums(store.db, query, nowMs);
-  const within = usageFilter(query, nowMs, { refusals: false });
-  const last = lastRequests(store.db, query, within.where);
+  const { from, figures, params, window } = await usageSource(store, query, { detail: "sums" }, nowMs);
+  const last = lastRequests(store.db, query);
   return await store.rows<KeySummary>(
     `SELECT s.key_id AS key_id, s.tenant_id AS tenant_id, l.last_used_ms AS last_used_ms, l.last.1 AS last_model,
        l.last.2 AS last_status_code, s.requests AS requests, s.input_tokens AS input_tokens,
        s.output_tokens AS output_tokens, s.total_tokens AS total_tokens, s.cost_usd AS cost_usd,
        s.energy_wh AS energy_wh, s.energy_cost_usd AS energy_cost_usd, s.co2_g AS co2_g
      FROM (
-       SELECT ${idText("key_id")}, ${idText("tenant_id")}, ${SUM_TOTALS}, ${ENERGY} FROM ${from} AS u
+       SELECT ${idText("key_id")}, ${idText("tenant_id")}, ${totalsOf(figures)}, ${ENERGY} FROM ${from}
        WHERE u.key_id != toUUID('${NIL_UUID}')
        GROUP BY u.key_id, u.tenant_id ORDER BY total_tokens DESC, key_id LIMIT {limit:UInt32}
      ) AS s
      LEFT JOIN (${last}) AS l ON l.id = s.key_id
      ORDER BY total_tokens DESC, key_id`,
-    { ...within.params, ...params, since_day: dayOf(within.sinceMs), limit: query.limit },
+    { ...params, since: window.fromMs, since_day: dayOf(window.fromMs), limit: query.limit },
   );
 }
 
@@ -57,26 +57,22 @@ export async function readKeySummary(
   nowMs: number,
 ): Promise<KeySummary> {
   const of = { key_id: key.id, include_internal: query.include_internal };
-  const within = usageSums(store.db, { ...of, since_ms: query.since_ms }, nowMs);
-  const ever = { ...of, since_ms: 0 };
-  const filter = usageFilter(ever, nowMs, { refusals: false });
+  const scope = { ...of, since_ms: query.since_ms };
+  const { from, figures, params } = await usageSource(store, scope, { detail: "sums" }, nowMs);
   const [[sums], [last]] = await Promise.all([
-    store.rows<Omit<KeySummary, "last_used_ms">>(
-      `SELECT ${SUM_TOTALS}, ${ENERGY} FROM ${within.from} AS u`,
-      within.params,
-    ),
+    store.rows<Omit<KeySummary, "last_used_ms">>(`SELECT ${totalsOf(figures)}, ${ENERGY} FROM ${from}`, params),
     store.rows<typeof NOTHING_LAST>(
       `SELECT l.last_used_ms AS last_used_ms, l.last.1 AS last_model, l.last.2 AS last_status_code
-       FROM (${lastRequests(store.db, ever, filter.where)}) AS l`,
-      { ...filter.params, since_day: dayOf(0) },
+       FROM (${lastRequests(store.db, of)}) AS l`,
+      { key: key.id, since: 0, since_day: dayOf(0) },
     ),
   ]);
   return { ...NOTHING, ...NOTHING_LAST, ...sums, ...last, key_id: key.id, tenant_id: key.tenant_id };
 }
 
 /**
- * The last request of each key among the rows of `where`: id, last_used_ms, and last: (model, status code). Internal
- * traffic is not in the rollup, so that every row is read when it is included.
+ * The last request of each key since `{since:Int64}`, whose day is `{since_day:Date}`: id, last_used_ms, and last: (model,
+ * status code). Internal traffic is not in the rollup, so that every row is read when it is included.
  */
 function lastRequests(
   db: string,
@@ -85,14 +81,21 @@ function lastRequests(
     readonly key_id?: string | undefined;
     readonly include_internal: boolean;
   },
-  where: string,
 ): string {
-  const days = ["day >= {since_day:Date}"];
-  if (of.tenant_id !== undefined) days.push("tenant_id = {tenant:UUID}");
-  if (of.key_id !== undefined) days.push("key_id = {key:UUID}");
-  const lastDays = `SELECT max(day), key_id FROM ${db}.usage_daily WHERE ${days.join(" AND ")} GROUP BY key_id`;
-  const onLastDay = `AND (toDate(u.ts), u.key_id) IN (${lastDays})`;
+  const whose: string[] = [];
+  if (of.tenant_id !== undefined) whose.push("tenant_id = {tenant:UUID}");
+  if (of.key_id !== undefined) whose.push("key_id = {key:UUID}");
+  const days = ["day >= {since_day:Date}", ...whose].join(" AND ");
+  const lastDays = `SELECT max(day), key_id FROM ${db}.usage_daily WHERE ${days} GROUP BY key_id`;
+  const rows = [
+    "u.ts >= fromUnixTimestamp64Milli({since:Int64})",
+    `u.tenant_id != toUUID('${NIL_UUID}')`,
+    ...whose.map((condition) => `u.${condition}`),
+    ...(of.include_internal
+      ? []
+      : ["u.request_type NOT IN ('health_probe', 'benchmark')", `(toDate(u.ts), u.key_id) IN (${lastDays})`]),
+  ];
   return `SELECT toString(u.key_id) AS id, toUnixTimestamp64Milli(max(u.ts)) AS last_used_ms,
       argMax((u.model, u.status_code), (u.ts, u.request_id)) AS last
-    FROM ${db}.usage_raw AS u WHERE ${where} ${of.include_internal ? "" : onLastDay} GROUP BY u.key_id`;
+    FROM ${db}.usage_raw AS u WHERE ${rows.join(" AND ")} GROUP BY u.key_id`;
 }

@@ -4,7 +4,7 @@
  * window: without it a repeated insert would count twice in the rollup.
  */
 import { registeredModel } from "./expressions.ts";
-import { instantOf, QUARTER_COLUMNS, quartersOf } from "./quarter-rollup.ts";
+import { hitsOf, instantOf, QUARTER_COLUMNS, quartersOfView } from "./quarter-rollup.ts";
 
 interface AnalyticsMigration {
   readonly name: string;
@@ -14,6 +14,7 @@ interface AnalyticsMigration {
 
 /** The longest time that an insert may take, and clocks may differ, with room to spare. */
 const QUARTERS_LATER_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 
 /**
  * Where the rollup by quarters starts in a store that has no such table yet. In a new store it has every row. In one that
@@ -159,6 +160,21 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
     statement: (db: string): string =>
       `ALTER TABLE ${db}.${table} MODIFY SETTING non_replicated_deduplication_window = ${INSERTS_REMEMBERED}`,
   })),
+  {
+    name: "0011-usage-daily-hit-tokens",
+    statement: (db) => `ALTER TABLE ${db}.usage_daily ADD COLUMN IF NOT EXISTS hit_tokens UInt64`,
+  },
+  {
+    name: "0011-usage-quarter-hit-tokens",
+    statement: (db) =>
+      `ALTER TABLE ${db}.usage_quarter ADD COLUMN IF NOT EXISTS hit_tokens SimpleAggregateFunction(sum, UInt64)`,
+  },
+  // a view of its own, because a view that exists already cannot be changed without losing its deduplication tokens
+  {
+    name: "0012-usage-daily-hits-mv",
+    statement: (db) =>
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_daily_hits_mv TO ${db}.usage_daily AS ${hitsOf(db, "day", "1")}`,
+  },
 ];
 
 /**
@@ -173,10 +189,34 @@ export const OLD_DAILY_VIEW = {
   isOld: (query: string): boolean => !query.includes("'rejected'"),
 } as const;
 
-/** Fills the rollup by quarters from its start on, which the table's comment says. */
-export const QUARTERS_VIEW: AnalyticsMigration = {
-  name: "0010-usage-quarter-mv",
-  statement: (db, quartersFrom) =>
-    `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_quarter_mv TO ${db}.usage_quarter AS
-      ${quartersOf(db, `u.ts >= ${instantOf(quartersFrom)}`)}`,
-};
+/** Fill the rollup by quarters from its start on, which the table's comment says. */
+export const QUARTER_VIEWS: readonly AnalyticsMigration[] = [
+  {
+    name: "0010-usage-quarter-mv",
+    statement: (db, quartersFrom) =>
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_quarter_mv TO ${db}.usage_quarter AS
+      ${quartersOfView(db, `u.ts >= ${instantOf(quartersFrom)}`)}`,
+  },
+  {
+    name: "0012-usage-quarter-hits-mv",
+    statement: (db, quartersFrom) =>
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_quarter_hits_mv TO ${db}.usage_quarter AS
+      ${hitsOf(db, "quarter", `u.ts >= ${instantOf(quartersFrom)}`)}`,
+  },
+];
+
+/** Moves the mark of how far the raw ledger reaches back (kept-rows.ts) to a day, YYYY-MM-DD. */
+export const keptFromStatement = (db: string, day: string): string =>
+  `ALTER TABLE ${db}.usage_raw MODIFY COMMENT '${day}'`;
+
+/**
+ * Selects the day after the newest one that has fewer rows than the rollup counts: an older version, or an operator, has
+ * dropped rows and left no mark. The rows of the last two days may be on their way between the tables.
+ */
+export const firstKeptDay = (db: string, nowMs: number): string => `
+  SELECT toString(if(count() = 0, toDate(0), max(rolled.day) + 1)) AS day
+  FROM (SELECT toYYYYMMDD(d.day) AS name, d.day AS day, sum(d.requests) AS requests FROM ${db}.usage_daily AS d
+    WHERE d.day < toDate(${Math.floor(nowMs / DAY_MS)}) - 1 GROUP BY d.day) AS rolled
+  LEFT JOIN (SELECT toUInt32OrZero(partition) AS name, sum(rows) AS rows FROM system.parts
+    WHERE database = '${db}' AND table = 'usage_raw' AND active GROUP BY partition) AS kept ON kept.name = rolled.name
+  WHERE kept.rows < rolled.requests`;

@@ -19,7 +19,18 @@ const SUMMED = [
 ] as const;
 const COUNTED = ["requests", "success_requests", "error_requests", "cache_hits", "cache_misses"] as const;
 
-/** The columns of the table. */
+/** The sums of quarters and days that have both rollups. */
+export const SUMMED_COLUMNS: readonly string[] = [...COUNTED, ...SUMMED, "hit_tokens", "sum_ttft_ms", "sum_total_ms"];
+
+/** The states of the rollup by quarters, in the order of their columns. */
+export const STATES: readonly string[] = [...TIMES.map((name) => `u.${name}_ms`), "u.gen_speed"];
+/** Those of rows that have none. */
+export const NO_STATES: readonly string[] = [
+  ...TIMES.map((name) => `arrayReduce('quantilesBFloat16State(${LEVELS})', emptyArrayUInt32()) AS ${name}_ms`),
+  "arrayReduce('quantileBFloat16State(0.5)', emptyArrayFloat64()) AS gen_speed",
+];
+
+/** The columns of the table when it is made; `hit_tokens` came later. */
 export const QUARTER_COLUMNS = [
   "quarter DateTime('UTC')",
   "tenant_id UUID",
@@ -32,8 +43,14 @@ export const QUARTER_COLUMNS = [
   "gen_speed AggregateFunction(quantileBFloat16(0.5), Float64)",
 ].join(",\n      ");
 
-/** The quarters of the rows of `usage_raw AS u` that meet a condition, one row per quarter, tenant, key and model. */
-export const quartersOf = (db: string, where: string): string => `
+/** The states of single requests. */
+const STATES_OF_REQUESTS = [
+  ...TIMES.map((name) => `quantilesBFloat16StateIf(${LEVELS})(u.${name}_ms, ${OK}) AS ${name}_ms`),
+  `quantileBFloat16StateIf(0.5)(${TOKENS_PER_SEC}, ${DECODED}) AS gen_speed`,
+];
+
+/** Quarters of the rows of `usage_raw AS u` that meet a condition, one row per quarter, tenant, key and model. */
+const quartersWith = (db: string, where: string, more: readonly string[]): string => `
       SELECT toStartOfFifteenMinutes(u.ts) AS quarter, u.tenant_id AS tenant_id, u.key_id AS key_id,
         ${registeredModel("u")} AS model,
         count() AS requests,
@@ -44,18 +61,39 @@ export const quartersOf = (db: string, where: string): string => `
         ${SUMMED.map((name) => `sum(u.${name}) AS ${name}`).join(",\n        ")},
         sumIf(u.ttft_ms, ${OK}) AS sum_ttft_ms,
         sumIf(u.total_ms, ${OK}) AS sum_total_ms,
-        ${TIMES.map((name) => `quantilesBFloat16StateIf(${LEVELS})(u.${name}_ms, ${OK}) AS ${name}_ms`).join(",\n        ")},
-        quantileBFloat16StateIf(0.5)(${TOKENS_PER_SEC}, ${DECODED}) AS gen_speed
-      FROM ${db}.usage_raw AS u WHERE u.request_type != 'benchmark' AND ${where}
+        ${more.join(",\n        ")}
+      FROM ${db}.usage_raw AS u WHERE ${where}
       GROUP BY quarter, tenant_id, key_id, model`;
+
+/** What the view of the rollup takes of the rows from its start on. */
+export const quartersOfView = (db: string, where: string): string =>
+  quartersWith(db, `u.request_type != 'benchmark' AND ${where}`, STATES_OF_REQUESTS);
+
+/** The same of rows as a read needs it; `times`: with states. */
+export const quartersOfRows = (db: string, where: string, times: boolean): string =>
+  quartersWith(db, where, [
+    "sumIf(u.total_tokens, u.cache_status = 'hit') AS hit_tokens",
+    ...(times ? STATES_OF_REQUESTS : []),
+  ]);
+
+/** The tokens of cache hits among the rows that meet a condition, per day or quarter, tenant, key and model. */
+export const hitsOf = (db: string, per: "day" | "quarter", where: string): string => `
+      SELECT ${per === "day" ? "toDate(u.ts)" : "toStartOfFifteenMinutes(u.ts)"} AS ${per}, u.tenant_id AS tenant_id,
+        u.key_id AS key_id, ${registeredModel("u")} AS model, sum(u.total_tokens) AS hit_tokens
+      FROM ${db}.usage_raw AS u WHERE u.cache_status = 'hit' AND u.request_type != 'benchmark' AND ${where}
+      GROUP BY ${per}, tenant_id, key_id, model`;
 
 /** A DateTime64 from a time in UTC, YYYY-MM-DD HH:MM:SS. */
 export const instantOf = (text: string): string => `toDateTime64('${text}', 3, 'UTC')`;
 
+/** A percentile of a time from the states of quarters; not finite when there are none. */
+export const mergedPercentile = (time: (typeof TIMES)[number], at: number): string =>
+  `quantilesBFloat16Merge(${LEVELS})(u.${time}_ms)[${at + 1}]`;
+
 /** p50, p95 and p99 of each time over successful requests, 1 decimal; null when there were none. */
 export const PERCENTILES = TIMES.flatMap((name) =>
   ["p50", "p95", "p99"].map((level, at) => {
-    const value = `quantilesBFloat16Merge(${LEVELS})(u.${name}_ms)[${at + 1}]`;
+    const value = mergedPercentile(name, at);
     return `if(isFinite(${value}), round(${value}, 1), NULL) AS ${level}_${name}_ms`;
   }),
 ).join(", ");

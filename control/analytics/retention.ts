@@ -3,21 +3,23 @@
  * by quarters (docs/rules/storage-layouts.md#usage-quarter). The daily rollup is never changed. A day or month is dropped
  * when all of it is older than it is to be kept.
  */
-import { QUARTERS_KEPT_DAYS } from "./quarter-rows.ts";
+import { dropRowsBefore } from "./kept-rows.ts";
 import type { AnalyticsStore } from "./store.ts";
+import { QUARTERS_KEPT_DAYS } from "./usage-window.ts";
 
 const DAY_MS = 86_400_000;
 const TABLES = ["usage_raw", "spans"] as const;
 
 /** Drops what is older than `days`; returns how many days of rows and spans were dropped. Throws 503. */
 export async function dropExpired(store: AnalyticsStore, days: number, nowMs: number): Promise<number> {
-  const oldestKept = new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10).replaceAll("-", "");
+  const oldestDay = new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10);
   const expired = await store.rows<{ table: (typeof TABLES)[number]; partition: string }>(
     `SELECT DISTINCT table, partition FROM system.parts
      WHERE database = {db:String} AND table IN {tables:Array(String)} AND active AND partition < {oldest:String}
      ORDER BY partition`,
-    { db: store.db, tables: TABLES, oldest: oldestKept },
+    { db: store.db, tables: TABLES, oldest: oldestDay.replaceAll("-", "") },
   );
+  if (expired.some(({ table }) => table === "usage_raw")) await dropRowsBefore(store, oldestDay);
   for (const { table, partition } of expired) await store.dropPartition(table, partition);
   await dropQuarters(store, nowMs);
   return expired.length;

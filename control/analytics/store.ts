@@ -7,7 +7,14 @@ import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhous
 import type { Logger } from "pino";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import { MIGRATIONS, OLD_DAILY_VIEW, QUARTERS_VIEW, quartersFromText } from "./migrations.ts";
+import {
+  firstKeptDay,
+  keptFromStatement,
+  MIGRATIONS,
+  OLD_DAILY_VIEW,
+  QUARTER_VIEWS,
+  quartersFromText,
+} from "./migrations.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE: the store was replaced by an empty one. */
@@ -63,7 +70,11 @@ export class AnalyticsStore {
     const quartersFrom = (await this.#table("usage_quarter", signal))?.comment ?? "";
     const startMs = Date.parse(`${quartersFrom.replace(" ", "T")}Z`);
     if (Number.isNaN(startMs)) throw new Error("the comment of usage_quarter is not the start of the rollup");
-    await run(QUARTERS_VIEW.statement(this.db, quartersFrom));
+    for (const { statement } of QUARTER_VIEWS) await run(statement(this.db, quartersFrom));
+    const marked = Date.parse((await this.#table("usage_raw", signal))?.comment ?? "");
+    const [row] = await this.#select<{ day: string }>(firstKeptDay(this.db, Date.now()), {}, signal);
+    const day = row?.day ?? "1970-01-01";
+    if (!(Date.parse(day) <= marked)) await run(keptFromStatement(this.db, day));
     this.#quartersFromMs = startMs;
   }
 
@@ -79,14 +90,22 @@ export class AnalyticsStore {
 
   /** What the store says of a table; null: there is none. */
   async #table(table: string, signal: AbortSignal): Promise<TableText | null> {
+    const [row] = await this.#select<TableText>(
+      "SELECT comment, as_select FROM system.tables WHERE database = {db:String} AND name = {table:String}",
+      { db: this.db, table },
+      signal,
+    );
+    return row ?? null;
+  }
+
+  async #select<T>(query: string, params: QueryParams, signal: AbortSignal): Promise<readonly T[]> {
     const found = await this.#client.query({
-      query: "SELECT comment, as_select FROM system.tables WHERE database = {db:String} AND name = {table:String}",
-      query_params: { db: this.db, table },
+      query,
+      query_params: { ...params },
       format: "JSONEachRow",
       abort_signal: signal,
     });
-    const [row] = await found.json<TableText>();
-    return row ?? null;
+    return await found.json<T>();
   }
 
   /**
@@ -97,13 +116,7 @@ export class AnalyticsStore {
     const signal = AbortSignal.timeout(withinMs);
     try {
       await this.migrate(signal);
-      const result = await this.#client.query({
-        query,
-        query_params: { ...params },
-        format: "JSONEachRow",
-        abort_signal: signal,
-      });
-      return await result.json<T>();
+      return await this.#select<T>(query, params, signal);
     } catch (error) {
       if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#quartersFromMs = null;
       throw this.#unavailable(error);
@@ -132,14 +145,19 @@ export class AnalyticsStore {
     return new GatewayError("analytics_unavailable", { cause: error });
   }
 
-  /** Drops a day (YYYYMMDD) or a month (YYYYMM) of a table. Throws 503 `analytics_unavailable`. */
-  async dropPartition(table: "usage_raw" | "spans" | "usage_quarter", partition: string): Promise<void> {
-    if (!/^\d{6}(\d\d)?$/.test(partition)) throw new Error("a partition is a day or a month");
+  /** Runs a statement that changes the store. Throws 503 `analytics_unavailable`. */
+  async change(query: string, params: QueryParams = {}): Promise<void> {
     try {
-      await this.#client.command({ query: `ALTER TABLE ${this.db}.${table} DROP PARTITION ${partition}` });
+      await this.#client.command({ query, query_params: { ...params } });
     } catch (error) {
       throw this.#unavailable(error);
     }
+  }
+
+  /** Drops a day (YYYYMMDD) or a month (YYYYMM) of a table. Throws 503 `analytics_unavailable`. */
+  async dropPartition(table: "usage_raw" | "spans" | "usage_quarter", partition: string): Promise<void> {
+    if (!/^\d{6}(\d\d)?$/.test(partition)) throw new Error("a partition is a day or a month");
+    await this.change(`ALTER TABLE ${this.db}.${table} DROP PARTITION ${partition}`);
   }
 
   async close(): Promise<void> {

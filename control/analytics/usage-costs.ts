@@ -7,9 +7,9 @@ import type {
   UsageFilterQuery,
 } from "../../shared/schema/usage-reads.ts";
 import { ENERGY, usd } from "./expressions.ts";
-import { periodSums } from "./period-sums.ts";
 import type { AnalyticsStore } from "./store.ts";
-import { usageFilter } from "./usage-filter.ts";
+import { usageSource } from "./usage-source.ts";
+import { namesDays } from "./usage-window.ts";
 
 /** Deadline of the totals: when the store hangs, the overview is shown without them. */
 const OVERVIEW_WITHIN_MS = 5000;
@@ -20,12 +20,11 @@ export async function readCacheUsage(
   query: UsageFilterQuery,
   nowMs: number,
 ): Promise<CacheUsage> {
-  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  const { from, figures, params } = await usageSource(store, query, { detail: "requests" }, nowMs);
   const rows = await store.rows<CacheUsage["by_model"][number]>(
-    `SELECT u.model AS model, countIf(u.cache_status = 'hit') AS hits, countIf(u.cache_status = 'miss') AS misses,
-       sumIf(u.total_tokens, u.cache_status = 'hit') AS tokens_saved
-     FROM ${store.db}.usage_raw AS u WHERE ${where} AND u.cache_status IN ('hit', 'miss')
-     GROUP BY u.model ORDER BY hits DESC, model`,
+    `SELECT u.model AS model, ${figures.cacheHits} AS hits, ${figures.cacheMisses} AS misses,
+       ${figures.hitTokens} AS tokens_saved
+     FROM ${from} GROUP BY u.model HAVING hits + misses > 0 ORDER BY hits DESC, model`,
     params,
   );
   const sum = (field: "hits" | "misses" | "tokens_saved"): number => rows.reduce((total, row) => total + row[field], 0);
@@ -39,13 +38,12 @@ type CostRow = Omit<ModelCost, "input_cost" | "output_cost">;
 
 /** One row per model, most expensive first. Throws 503. */
 export async function readCosts(store: AnalyticsStore, query: CostsQuery, nowMs: number): Promise<readonly CostRow[]> {
-  const sums = await periodSums(store, query, nowMs);
-  if (sums === null) return [];
-  const { from, params } = sums;
+  const detail = namesDays(query) ? "quarters" : "sums";
+  const { from, figures, params } = await usageSource(store, query, { detail }, nowMs);
   return await store.rows<CostRow>(
-    `SELECT u.model AS model, sum(u.requests) AS requests, sum(u.input_tokens) AS input_tokens,
+    `SELECT u.model AS model, ${figures.requests} AS requests, sum(u.input_tokens) AS input_tokens,
        sum(u.output_tokens) AS output_tokens, ${usd("sum(u.cost_usd)")} AS total_cost, ${ENERGY}
-     FROM ${from} AS u GROUP BY u.model ORDER BY total_cost DESC, model`,
+     FROM ${from} GROUP BY u.model ORDER BY total_cost DESC, model`,
     params,
   );
 }
@@ -56,10 +54,10 @@ export async function readOverviewTotals(
   query: OverviewQuery,
   nowMs: number,
 ): Promise<{ readonly requests: number; readonly tokens: number; readonly cost: number }> {
-  const { where, params } = usageFilter(query, nowMs, { refusals: true });
+  const wanted = { detail: "sums", unknownCallers: true } as const;
+  const { from, figures, params } = await usageSource(store, query, wanted, nowMs, OVERVIEW_WITHIN_MS);
   const [totals] = await store.rows<{ requests: number; tokens: number; cost: number }>(
-    `SELECT count() AS requests, sum(u.total_tokens) AS tokens, ${usd("sum(u.cost_usd)")} AS cost
-     FROM ${store.db}.usage_raw AS u WHERE ${where}`,
+    `SELECT ${figures.requests} AS requests, sum(u.total_tokens) AS tokens, ${usd("sum(u.cost_usd)")} AS cost FROM ${from}`,
     params,
     OVERVIEW_WITHIN_MS,
   );

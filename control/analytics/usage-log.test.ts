@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { UsageLogDetail } from "../../shared/schema/usage-reads.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
+import { dropExpired } from "./retention.ts";
 
 const ledger = new TestLedger();
 ledger.use();
@@ -104,8 +105,7 @@ describe("the totals of a log", () => {
     await ledger.insert([row(4), row(3), row(2), row(0)]);
     const since = `since_ms=${NOW - 5 * DAY_MS}&tenant_id=${tenant_id}`;
     expect(await get(`/totals?${since}`)).toMatchObject({ requests: 4, total_tokens: 11_101 });
-    const dropped = new Date(NOW - 4 * DAY_MS).toISOString().slice(0, 10).replaceAll("-", "");
-    await ledger.store.dropPartition("usage_raw", dropped);
+    await dropExpired(ledger.store, 3, NOW);
     expect(await get(`/totals?${since}`)).toMatchObject({ requests: 3, total_tokens: 1101 });
     expect(await get(`?${since}`)).toHaveLength(3);
   });

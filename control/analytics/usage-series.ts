@@ -9,14 +9,15 @@ import type {
   UsageBucket,
   UsageSeriesQuery,
 } from "../../shared/schema/usage-reads.ts";
-import { averageOf, GEN_TOKENS_PER_SEC, idText, medianOf, PROMPT_TOKENS_PER_SEC, TOTALS, usd } from "./expressions.ts";
+import { idText, usd } from "./expressions.ts";
+import { totalsOf } from "./figures.ts";
 import type { AnalyticsStore } from "./store.ts";
-import { type UsageFilter, usageFilter } from "./usage-filter.ts";
+import { usageSource } from "./usage-source.ts";
 
 const MIN_BUCKET_MS = 60_000;
 const MIN_FILTERED_BUCKET_MS = 10_000;
 const BUCKETS_MAX = 5_000;
-const BUCKET = "intDiv(toUnixTimestamp64Milli(u.ts), {bucket:Int64}) * {bucket:Int64} AS bucket_ms";
+const DAY_MS = 86_400_000;
 
 /** One row per bucket, ascending; refusals of unknown callers count unless the read is of one tenant. Throws 400, 503. */
 export async function readSeries(
@@ -24,11 +25,11 @@ export async function readSeries(
   query: UsageSeriesQuery,
   nowMs: number,
 ): Promise<readonly UsageBucket[]> {
-  const { where, params } = bucketed(query, usageFilter(query, nowMs, { refusals: query.tenant_id === undefined }));
+  const { from, figures, params } = await bucketed(store, query, nowMs, query.tenant_id === undefined);
   return await store.rows<UsageBucket>(
-    `SELECT ${BUCKET}, countIf(u.status_code >= 400) AS errors, ${TOTALS},
-       ${averageOf("ttft_ms")} AS avg_ttft_ms, ${medianOf("ttft_ms")} AS p50_ttft_ms
-     FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY bucket_ms ORDER BY bucket_ms`,
+    `SELECT ${figures.bucket} AS bucket_ms, ${figures.errors} AS errors, ${totalsOf(figures)},
+       ${figures.averageTime("ttft")} AS avg_ttft_ms, ${figures.medianTime("ttft")} AS p50_ttft_ms
+     FROM ${from} GROUP BY bucket_ms ORDER BY bucket_ms`,
     params,
   );
 }
@@ -39,11 +40,11 @@ export async function readTenantSeries(
   query: UsageSeriesQuery,
   nowMs: number,
 ): Promise<readonly TenantUsageBucket[]> {
-  const { where, params } = bucketed(query, usageFilter(query, nowMs, { refusals: false }));
+  const { from, figures, params } = await bucketed(store, query, nowMs);
   return await store.rows<TenantUsageBucket>(
-    `SELECT ${idText("tenant_id")}, ${BUCKET}, count() AS requests, sum(u.total_tokens) AS total_tokens,
-       ${usd("sum(u.cost_usd)")} AS cost_usd
-     FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY bucket_ms, u.tenant_id ORDER BY bucket_ms, tenant_id`,
+    `SELECT ${idText("tenant_id")}, ${figures.bucket} AS bucket_ms, ${figures.requests} AS requests,
+       sum(u.total_tokens) AS total_tokens, ${usd("sum(u.cost_usd)")} AS cost_usd
+     FROM ${from} GROUP BY bucket_ms, u.tenant_id ORDER BY bucket_ms, tenant_id`,
     params,
   );
 }
@@ -54,24 +55,27 @@ export async function readModelSeries(
   query: UsageSeriesQuery,
   nowMs: number,
 ): Promise<readonly ModelUsageBucket[]> {
-  const { where, params } = bucketed(query, usageFilter(query, nowMs, { refusals: false }));
+  const { from, figures, params } = await bucketed(store, query, nowMs);
   return await store.rows<ModelUsageBucket>(
-    `SELECT u.model AS model, ${BUCKET}, count() AS requests, sum(u.total_tokens) AS total_tokens,
-       ${GEN_TOKENS_PER_SEC} AS gen_tokens_per_sec, ${PROMPT_TOKENS_PER_SEC} AS prompt_tokens_per_sec,
-       ${averageOf("ttft_ms")} AS avg_ttft_ms, ${medianOf("ttft_ms")} AS p50_ttft_ms,
-       ${averageOf("total_ms")} AS avg_total_ms, ${medianOf("total_ms")} AS p50_total_ms
-     FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY bucket_ms, u.model ORDER BY bucket_ms, model`,
+    `SELECT u.model AS model, ${figures.bucket} AS bucket_ms, ${figures.requests} AS requests,
+       sum(u.total_tokens) AS total_tokens,
+       ${figures.genTokensPerSec} AS gen_tokens_per_sec, ${figures.promptTokensPerSec} AS prompt_tokens_per_sec,
+       ${figures.averageTime("ttft")} AS avg_ttft_ms, ${figures.medianTime("ttft")} AS p50_ttft_ms,
+       ${figures.averageTime("total")} AS avg_total_ms, ${figures.medianTime("total")} AS p50_total_ms
+     FROM ${from} GROUP BY bucket_ms, u.model ORDER BY bucket_ms, model`,
     params,
   );
 }
 
-/** The filter with the width of a bucket that is used. Throws 400 when the series would have too many buckets. */
-function bucketed(query: UsageSeriesQuery, filter: UsageFilter): UsageFilter {
+/** The rows of a series, with the width of a bucket that is used. Throws 400 when it would have too many buckets, 503. */
+async function bucketed(store: AnalyticsStore, query: UsageSeriesQuery, nowMs: number, unknownCallers = false) {
   const filtered = [query.tenant_id, query.key_id, query.model].some((value) => value !== undefined);
   const widthMs = Math.max(query.bucket_ms, filtered ? MIN_FILTERED_BUCKET_MS : MIN_BUCKET_MS);
-  if ((filter.untilMs - filter.sinceMs) / widthMs > BUCKETS_MAX) {
-    const message = `must be at least ${Math.ceil((filter.untilMs - filter.sinceMs) / BUCKETS_MAX)} for this period`;
+  const lastsMs = (query.until_ms ?? nowMs) - (query.since_ms ?? nowMs - DAY_MS);
+  if (lastsMs / widthMs > BUCKETS_MAX) {
+    const message = `must be at least ${Math.ceil(lastsMs / BUCKETS_MAX)} for this period`;
     throw new GatewayError("validation_failed", { details: [{ path: "bucket_ms", message }] });
   }
-  return { ...filter, params: { ...filter.params, bucket: widthMs } };
+  const source = await usageSource(store, query, { detail: "requests", unknownCallers }, nowMs);
+  return { ...source, params: { ...source.params, bucket: widthMs } };
 }

@@ -10,12 +10,11 @@ import type {
   UsageTotals,
   UsageTotalsQuery,
 } from "../../shared/schema/usage-reads.ts";
-import { ENERGY, GEN_TOKENS_PER_SEC, idText, OK, SUM_TOTALS, TOTALS } from "./expressions.ts";
-import { byDays } from "./period-sums.ts";
-import { MERGED_TOKENS_PER_SEC } from "./quarter-rollup.ts";
+import { ENERGY, idText } from "./expressions.ts";
+import { totalsOf } from "./figures.ts";
 import type { AnalyticsStore } from "./store.ts";
-import { usageFilter } from "./usage-filter.ts";
-import { usageSums } from "./usage-sums.ts";
+import { usageSource } from "./usage-source.ts";
+import { namesDays } from "./usage-window.ts";
 
 const GROUPS = {
   tenant: { columns: idText("tenant_id"), by: "u.tenant_id" },
@@ -30,9 +29,9 @@ export async function readTotals(
   nowMs: number,
 ): Promise<readonly UsageTotals[]> {
   const { columns, by } = GROUPS[query.group_by];
-  const { from, params } = usageSums(store.db, query, nowMs);
+  const { from, figures, params } = await usageSource(store, query, { detail: "sums" }, nowMs);
   return await store.rows<UsageTotals>(
-    `SELECT ${columns}, ${SUM_TOTALS}, sum(u.errors) AS errors FROM ${from} AS u
+    `SELECT ${columns}, ${totalsOf(figures)}, ${figures.errors} AS errors FROM ${from}
      GROUP BY ${by} ORDER BY total_tokens DESC, ${by} LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit },
   );
@@ -56,36 +55,14 @@ export async function readBreakdown(
   query: UsageBreakdownQuery,
   nowMs: number,
 ): Promise<readonly BreakdownRow[]> {
-  const found = await breakdownSource(store, query, nowMs);
-  if (found === null) return [];
-  const { from, figures, params } = found;
+  const detail = namesDays(query) ? "quarters" : "requests";
+  const { from, figures, params } = await usageSource(store, query, { detail }, nowMs);
   return await store.rows<BreakdownRow>(
-    `SELECT u.model AS model, ${idText("key_id")}, ${idText("tenant_id")}, ${figures} AS gen_tokens_per_sec
+    `SELECT u.model AS model, ${idText("key_id")}, ${idText("tenant_id")}, ${totalsOf(figures)}, ${figures.outcomes},
+       ${ENERGY}, ${figures.genTokensPerSec} AS gen_tokens_per_sec
      FROM ${from}
      GROUP BY u.model, u.key_id, u.tenant_id
      ORDER BY cost_usd DESC, total_tokens DESC, model, key_id LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit },
   );
-}
-
-/** What became of the requests, by which a cost of nothing is told from one that is not known. */
-const OUTCOMES = `countIf(${OK}) AS success_requests, countIf(u.status_code >= 400) AS error_requests,
-  countIf(u.cache_status = 'hit') AS cache_hits`;
-
-/** Like OUTCOMES, for rows that are sums themselves. */
-const SUM_OUTCOMES = ["success_requests", "error_requests", "cache_hits"]
-  .map((name) => `sum(u.${name}) AS ${name}`)
-  .join(", ");
-
-/** Where the rows come from, and their figures; the last of these is the speed. Null: there are no rows. */
-async function breakdownSource(store: AnalyticsStore, query: UsageBreakdownQuery, nowMs: number) {
-  const days = await byDays(store, query, nowMs);
-  if (days === null) return null;
-  if (days.kind === "quarters") {
-    const figures = `${SUM_TOTALS}, ${SUM_OUTCOMES}, ${ENERGY}, ${MERGED_TOKENS_PER_SEC}`;
-    return { ...days, from: `${days.from} AS u`, figures };
-  }
-  const { where, params } = usageFilter(days.scope, nowMs, { refusals: false });
-  const figures = `${TOTALS}, ${OUTCOMES}, ${ENERGY}, ${GEN_TOKENS_PER_SEC}`;
-  return { from: `${store.db}.usage_raw AS u WHERE ${where}`, figures, params };
 }

@@ -29,8 +29,10 @@ describe("the tables", () => {
     expect(names.map(({ name }) => name).sort()).toEqual([
       "spans",
       "usage_daily",
+      "usage_daily_hits_mv",
       "usage_daily_mv",
       "usage_quarter",
+      "usage_quarter_hits_mv",
       "usage_quarter_mv",
       "usage_raw",
     ]);

@@ -10,6 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { UsageLogTotals } from "../../shared/schema/usage.ts";
+import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
 import { readExposition, scrapeWith } from "../harness/exposition.ts";
 import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
@@ -137,6 +139,24 @@ describe("a Worker process that is killed under load", () => {
     for (const one of [holder, ...waiters])
       expect(await gateway.countRows(one.tenant.id)).toEqual({ rows: 1, requests: 1 });
     await gate.close();
+    // The Cell has lived on, so that its counters are those of the rows.
+    const totals = await gateway.must<UsageLogTotals>("GET", "/usage/logs/totals?since_ms=0");
+    const metrics = await readExposition(await scrapeWith(["local"], stack.metricsUrl));
+    const requests = (...statuses: readonly string[]): number =>
+      ADMISSION_CLASSES.flatMap((admission) =>
+        statuses.map((status) => metrics.value("gateway_requests_total", { cell: "local", admission, status }) ?? 0),
+      ).reduce((sum, count) => sum + count, 0);
+    expect({
+      requests: requests("2xx", "3xx", "4xx", "5xx"),
+      errors: requests("4xx", "5xx"),
+      input_tokens: metrics.value("gateway_input_tokens_total", { cell: "local" }),
+      output_tokens: metrics.value("gateway_output_tokens_total", { cell: "local" }),
+    }).toEqual({
+      requests: totals.requests,
+      errors: totals.errors,
+      input_tokens: totals.input_tokens,
+      output_tokens: totals.output_tokens,
+    });
   });
 });
 

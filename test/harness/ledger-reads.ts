@@ -9,6 +9,9 @@ import { DAY_MS } from "./ledger-traffic.ts";
 /** The smallest number of rows that the engine reads at once. */
 const GRANULE = 8192;
 
+/** The row that says how far single requests reach back. */
+const MARK = 1;
+
 /** How many granules a search by windows reads more than once: at the edges of windows and for the rows that it shows. */
 const EDGES = 16;
 
@@ -39,10 +42,8 @@ interface Asked {
   readonly scan: number;
   /** Sums: from the rollup for whole days, from single requests for one day altogether. */
   readonly sums: number;
-  /** Days of the rollup, with their percentiles. */
+  /** Days of any zone, with their percentiles. */
   readonly daily: number;
-  /** Days of a zone. */
-  readonly zoned: number;
   /** A page whose rows are close together, with the marks of their traces. */
   readonly page: number;
   /** A page for which every tenth to hundredth row matches: a few days with little traffic, or hours with much. */
@@ -54,10 +55,9 @@ interface Asked {
 function asked(days: number, { fill, rollupRows, quarterRows, spanRows }: Stored): Asked {
   const perDay = fill.rows / fill.days;
   const within = (count: number): number =>
-    Math.ceil(Math.min(perDay * (count + 1), perDay * count + 2 * GRANULE, fill.rows));
+    Math.ceil(Math.min(perDay * (count + 1), perDay * count + 2 * GRANULE, fill.rows)) + MARK;
   const rolled = (stored: number): number =>
-    Math.ceil(Math.min(stored, (stored / fill.days) * (days + 1) + 4 * GRANULE));
-  const [daily, zoned] = [rolled(rollupRows), rolled(quarterRows)];
+    Math.ceil(Math.min(stored, (stored / fill.days) * (days + 1) + 4 * GRANULE)) + MARK;
   const spansOf = (count: number): number => Math.ceil(Math.min(spanRows, (spanRows / fill.days) * count));
   // around a midnight a page has traces of two days, and a busy day has half as many again as the average
   const page = 3 * GRANULE + spansOf(3);
@@ -66,9 +66,8 @@ function asked(days: number, { fill, rollupRows, quarterRows, spanRows }: Stored
     days,
     since: `since_ms=${fill.endMs - days * DAY_MS}`,
     scan: within(days),
-    sums: within(1) + (days > 1 ? daily : 0),
-    daily: daily + zoned,
-    zoned,
+    sums: within(1) + (days > 1 ? rolled(rollupRows) : 0),
+    daily: rolled(quarterRows),
     page,
     near: Math.min(within(3), 10 * GRANULE) + page + spansOf(12),
     search: within(days) + page + 3 * spansOf(days + 4) + EDGES * GRANULE,
@@ -120,6 +119,7 @@ function sums({ name, since, sums: budget, scan }: Asked, fill: Fill, rollupRows
     read("usage/logs/totals", "/usage/logs/totals"),
     read("usage/logs/totals of a tenant", `/usage/logs/totals?${tenant}`),
     read("costs", "/costs"),
+    read("overview/summary", "/overview/summary"),
     read("costs of a tenant", `/costs?${tenant}`),
   ];
 }
@@ -137,7 +137,6 @@ function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
     "usage/breakdown of a model": `/usage/breakdown?${model}&`,
     "usage/cache": "/usage/cache?",
     "usage/logs/totals of what failed": `/usage/logs/totals?status=error&${tenant}&`,
-    "overview/summary": "/overview/summary?",
   };
   return Object.entries(paths).map(([what, path]) => ({
     name: `${what}, ${name}`,
@@ -146,9 +145,9 @@ function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
   }));
 }
 
-function daily({ name, days, daily: both, zoned }: Asked, fill: Fill): readonly LedgerRead[] {
+function daily({ name, days, daily: budgetRows }: Asked, fill: Fill): readonly LedgerRead[] {
   const start = `start_day=${new Date(fill.endMs - days * DAY_MS).toISOString().slice(0, 10)}`;
-  const read = (what: string, query: string, budgetRows = both): LedgerRead => ({
+  const read = (what: string, query: string): LedgerRead => ({
     name: `usage/daily ${what}, ${name}`,
     path: `/usage/daily?${query}&${start}`,
     budgetRows,
@@ -156,11 +155,11 @@ function daily({ name, days, daily: both, zoned }: Asked, fill: Fill): readonly 
   const inZone = (path: string): LedgerRead => ({
     name: `${path} of a zone, ${name}`,
     path: `/${path}?timezone=Asia/Kolkata&${start}`,
-    budgetRows: zoned,
+    budgetRows,
   });
   return [
     ...["usage/daily", "usage/breakdown", "costs"].map(inZone),
-    read("of a zone by key and model", "timezone=Australia/Lord_Howe&group_by=key_model", zoned),
+    read("of a zone by key and model", "timezone=Australia/Lord_Howe&group_by=key_model"),
     ...["day", "tenant", "key", "model", "key_model"].map((group) => read(`by ${group}`, `group_by=${group}`)),
     read("of a key", `key_id=${quiet(fill)}`),
   ];

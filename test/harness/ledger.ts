@@ -56,6 +56,7 @@ export class TestLedger {
     beforeEach(async () => {
       for (const table of ["usage_raw", "usage_daily", "usage_quarter", "spans"])
         await this.run(`TRUNCATE TABLE ${DB}.${table}`);
+      await this.run(`ALTER TABLE ${DB}.usage_raw MODIFY COMMENT '1970-01-01'`);
     });
   }
 

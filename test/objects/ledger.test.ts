@@ -16,7 +16,7 @@ describe("Ledger", () => {
     const line = (await seen()).rows.find((row) => row.includes(requests[0] ?? "")) ?? "";
     expect(JSON.parse(line)["ts"]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/);
     expect(Object.keys(JSON.parse(line))).not.toContain("ts_ms");
-    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
+    expect(await stub.status()).toMatchObject({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
   });
 
   it("applies a batch once, also across a restart", async () => {
@@ -131,6 +131,15 @@ describe("Ledger", () => {
     await other.appendOrphan(rowFor(early));
     await drain(other);
     expect(await stored([early])).toEqual([early]);
+  });
+
+  it("says again which rows it held, when the answer to a batch was lost", async () => {
+    const { stub } = freshLedger();
+    const [early, late] = ids(2) as [string, string];
+    await stub.append(batchOf([early], 1));
+    const batch = batchOf([early, late], 2, { orphan: true });
+    expect([await stub.append(batch), await stub.append(batch)]).toEqual([[early], [early]]);
+    expect(await stub.append(batchOf(ids(1), 3))).toEqual([]);
   });
 
   it("resends an unacknowledged orphan row under its token, because the rollup can lack it", async () => {

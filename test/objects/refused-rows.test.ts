@@ -40,7 +40,7 @@ describe("a row that the store refuses for its content", () => {
     await drain(stub);
     expect(await stored(requests)).toEqual(without(requests, 0, 77, 199));
     await evictDurableObject(stub);
-    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 3 });
+    expect(await stub.status()).toMatchObject({ segments: 0, bytes: 0, dropped: 0, aside: 3 });
     expect((await stub.alerts(null)).alerts).toMatchObject([
       {
         issueKey: "usage_rows_refused",
@@ -79,7 +79,7 @@ describe("a row that the store refuses for its content", () => {
     expect((await stub.status()).aside).toBe(1);
     await order({ ledger: name, fault: "repair", times: 1 });
     await anHourPasses();
-    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
+    expect(await stub.status()).toMatchObject({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
     expect(await stored(requests)).toEqual([requests[0], requests[2], requests[1]]);
   });
 
@@ -111,7 +111,7 @@ describe("a row that the store refuses for its content", () => {
     await order({ ledger: name, fault: "view_refuses", times: 2 });
     await stub.append(batchOf(requests, 1));
     await drain(stub);
-    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
+    expect(await stub.status()).toMatchObject({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
     expect(await stored(requests)).toEqual(requests);
     expect(await tokensOf(name)).toEqual(["1-0", "1-0", "1-0"]);
   });

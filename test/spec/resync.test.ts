@@ -59,7 +59,7 @@ afterAll(async () => {
   for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
 });
 
-it("restores lost records, removes forged ones, and counts the usage in the ledger", async () => {
+it("restores lost records, removes forged ones, and counts the usage in the ledger but for hits", async () => {
   const minted = await gateway.mint(upstream.url);
   const path = `/tenants/${minted.tenant.id}`;
   const minuteAgo = Date.now() - 60_000;
@@ -80,9 +80,13 @@ it("restores lost records, removes forged ones, and counts the usage in the ledg
 
   await redis.flushdb();
   await redis.set("model:forged", "{}");
-  const { ts_ms, ...row } = zeroUsageRow(crypto.randomUUID(), minuteAgo);
-  const own = { tenant_id: minted.tenant.id, key_id: minted.key.id, total_tokens: 1000 };
-  await insert({ ...row, ...own, ts: new Date(ts_ms).toISOString().slice(0, -1) });
+  const insertRow = async (change: object): Promise<void> => {
+    const { ts_ms, ...row } = zeroUsageRow(crypto.randomUUID(), minuteAgo);
+    const own = { tenant_id: minted.tenant.id, key_id: minted.key.id, ts: new Date(ts_ms).toISOString().slice(0, -1) };
+    await insert({ ...row, ...own, ...change });
+  };
+  await insertRow({ total_tokens: 1000 });
+  await insertRow({ total_tokens: 500, cache_status: "hit" });
   expect(await usage()).toMatchObject({ used_tokens: 33 });
 
   const { duration_ms, ...counts } = await gateway.must<Resynced>("POST", "/resync");

@@ -103,7 +103,7 @@ export class CellAdmission implements Admission {
       const again = async (cell: CellApi) => await cell.settleOrphan(row, upstream);
       await this.#call(async (cell) => await cell.record(row, upstream), again);
     } catch {
-      await this.#toLedger(row);
+      await this.#toLedger(row, upstream);
     }
   }
 
@@ -119,7 +119,7 @@ export class CellAdmission implements Admission {
     try {
       await this.#call(async (cell) => await cell.settleOrphan(row, upstream));
     } catch {
-      await this.#toLedger(row);
+      await this.#toLedger(row, upstream);
     }
   }
 
@@ -200,15 +200,15 @@ export class CellAdmission implements Admission {
     return new GatewayError("scheduler_unavailable", { cause: error });
   }
 
-  async #toLedger(row: UsageRow): Promise<void> {
+  async #toLedger(row: UsageRow, upstream: UpstreamOutcomes): Promise<void> {
     const pauses = this.#held < HELD_MAX ? this.#pausesMs : [];
     this.#held += 1;
     try {
       for (const pauseMs of pauses) {
-        if (await this.#inLedger(row)) return;
+        if (await this.#inLedger(row, upstream)) return;
         await sleep(pauseMs);
       }
-      if (await this.#inLedger(row)) return;
+      if (await this.#inLedger(row, upstream)) return;
     } finally {
       this.#held -= 1;
     }
@@ -216,10 +216,10 @@ export class CellAdmission implements Admission {
     this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
   }
 
-  async #inLedger(row: UsageRow): Promise<boolean> {
+  async #inLedger(row: UsageRow, upstream: UpstreamOutcomes): Promise<boolean> {
     try {
       const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
-      await this.#stubs.ledger(name).appendOrphan({ ...row, cell: this.cell });
+      await this.#stubs.ledger(name).appendOrphan({ ...row, cell: this.cell }, upstream);
       return true;
     } catch {
       return false;

@@ -12,6 +12,7 @@ import type { BucketLevel } from "../budget/token-bucket.ts";
 import type { RefusalCode } from "../budget/verdict.ts";
 import type { CountedEvent } from "../cell/event-counters.ts";
 import type { HistorySample } from "../cell/history.ts";
+import type { SavedCounters } from "../cell/request-counters.ts";
 import type { Arrival, LiveSnapshot } from "../fairshare/types.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
@@ -212,21 +213,26 @@ export interface LedgerStatus {
   readonly bytes: number;
   readonly dropped: number;
   readonly aside: number;
+  /** Counts of the rows that Workers handed in themselves, since the log began. */
+  readonly direct: SavedCounters;
 }
 
 export interface LedgerApi {
   /**
    * Resolves when the batch is durable, with the requests of its rows that the log held before. A batch seen before changes
-   * nothing, and nothing is returned of its rows.
+   * nothing.
    */
   append(batch: LedgerBatch): Promise<readonly string[]>;
   /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
-  appendOrphan(row: UsageRow): Promise<void>;
+  appendOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** Counts rows that a Worker has given up, because neither Cell nor Ledger took them. Resolves when the count is durable. */
   lost(rows: number): Promise<void>;
   /** Keeps the spans of a traced request until the analytics store has them. */
   spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
-  /** Waiting segments and bytes, rows dropped because the log was full, and dead letters: rows that the store refuses. */
+  /**
+   * Waiting segments and bytes, rows dropped because the log was full, dead letters (rows that the store refuses), and counts of
+   * the rows that came from Workers.
+   */
   status(): Promise<LedgerStatus>;
   /** Keeps alerts for the control service, each id once. Resolves when they are durable. */
   alert(events: readonly AlertEvent[]): Promise<void>;

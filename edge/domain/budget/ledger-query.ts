@@ -1,8 +1,7 @@
 /**
  * The query for what a tenant or key has used since an instant (docs/rules/budgets.md#check-against-the-ledger), and the
- * reading of its answer: from usage_raw while it reaches back that far, else from usage_daily from that UTC day on. The
- * tables themselves show how far usage_raw reaches. What ended lately may be left out: live Cells report it, and it would
- * count twice.
+ * reading of its answer: from usage_raw from the day on that its mark names, before it from usage_daily, by UTC days. Answers
+ * from the response cache were not charged. What ended lately may be left out: live Cells report it, and it would count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "./amounts.ts";
 import type { BudgetOwner } from "./term-counters.ts";
@@ -26,24 +25,17 @@ export function ledgerQuery(
   if (!begins || !UUID.test(id)) return null;
   const instant = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${Math.max(0, Math.floor(ms))}), 'UTC')`;
   const own = `${whose}_id = '${id}'`;
-  const lately = `ts >= ${instant(untilMs)}`;
   return `
     WITH
       ${instant(sinceMs ?? 0)} AS since,
-      (SELECT count() > 0 FROM ${db}.usage_raw) AS has_raw,
-      (SELECT min(ts) FROM ${db}.usage_raw) AS oldest,
-      (SELECT min(day) FROM ${db}.usage_daily) AS oldest_day,
-      has_raw AND (since >= oldest OR oldest_day >= toDate(oldest)) AS complete
+      (SELECT toDateOrZero(any(comment)) FROM system.tables WHERE database = '${db}' AND name = 'usage_raw') AS kept
     SELECT sum(tokens), sum(cost) FROM (
       SELECT sum(toFloat64(total_tokens)) AS tokens, sum(cost_usd) AS cost
-      FROM ${db}.usage_raw WHERE complete AND ${own} AND ts >= since AND NOT ${lately}
+      FROM ${db}.usage_raw
+      WHERE ${own} AND ts >= since AND ts < ${instant(untilMs)} AND toDate(ts) >= kept AND cache_status != 'hit'
       UNION ALL
-      SELECT sum(toFloat64(total_tokens)) AS tokens, sum(cost_usd) AS cost
-      FROM ${db}.usage_daily WHERE NOT complete AND ${own} AND day >= toDate(since)
-      UNION ALL
-      SELECT -sum(toFloat64(total_tokens)) AS tokens, -sum(cost_usd) AS cost
-      FROM ${db}.usage_raw WHERE NOT complete AND ${own} AND toDate(ts) >= toDate(since) AND ${lately}
-        AND request_type != 'benchmark'
+      SELECT sum(toFloat64(total_tokens) - toFloat64(hit_tokens)) AS tokens, sum(cost_usd) AS cost
+      FROM ${db}.usage_daily WHERE ${own} AND day >= toDate(since) AND day < kept
     ) FORMAT TabSeparated`;
 }
 

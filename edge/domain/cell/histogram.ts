@@ -28,16 +28,16 @@ export class Histogram {
     this.#sum += value;
   }
 
-  /** Hits per bucket and the sum, to be read back by {@link Histogram.restore}. */
+  /** Hits per bucket and the sum, to be read back by {@link Histogram.add}. */
   save(): SavedHistogram {
     return { hits: [...this.#hits], sum: this.#sum };
   }
 
-  /** Continues from what was saved under the same bounds; other bounds are ignored. */
-  restore(saved: SavedHistogram): void {
+  /** Adds what was saved under the same bounds; other bounds are ignored. */
+  add(saved: SavedHistogram): void {
     if (saved.hits.length !== this.#hits.length) return;
-    for (const [at, hits] of saved.hits.entries()) this.#hits[at] = hits;
-    this.#sum = saved.sum;
+    for (const [at, hits] of saved.hits.entries()) this.#hits[at] = (this.#hits[at] ?? 0) + hits;
+    this.#sum += saved.sum;
   }
 
   family(name: string, help: string): MetricFamily {

@@ -20,7 +20,7 @@ describe("what a cell counts", () => {
     before.count({ ...row, request_id: "c", cache_status: "miss", status_code: 200 });
     before.count({ ...row, request_id: "d", cache_status: "hit", status_code: 200, input_tokens: 5, output_tokens: 6 });
     const after = new RequestCounters();
-    after.restore(before.save());
+    after.add(before.save());
     expect(after.families()).toEqual(before.families());
   });
 

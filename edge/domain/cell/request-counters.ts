@@ -55,14 +55,12 @@ export class RequestCounters {
   /** Counts one completed request and its attempts at upstreams; one that was counted lately is not counted again. */
   count(row: UsageRow, upstream: UpstreamOutcomes = {}): void {
     if (!this.#recent.add(row.request_id)) return;
-    const name = `${row.admission}/${statusClass(row.status_code)}`;
-    this.#requests.set(name, (this.#requests.get(name) ?? 0) + 1);
+    add(this.#requests, `${row.admission}/${statusClass(row.status_code)}`, 1);
     this.#inputTokens += row.input_tokens;
     this.#outputTokens += row.output_tokens;
     if (row.upstream_status >= 200 && row.upstream_status < 300) this.#ttft.observe(row.ttft_ms);
     if (row.admission !== "rejected") this.#total.observe(row.total_ms);
-    for (const outcome of UPSTREAM_OUTCOMES)
-      this.#upstream.set(outcome, (this.#upstream.get(outcome) ?? 0) + (upstream[outcome] ?? 0));
+    for (const outcome of UPSTREAM_OUTCOMES) add(this.#upstream, outcome, upstream[outcome] ?? 0);
     this.#countCache(row);
   }
 
@@ -73,7 +71,7 @@ export class RequestCounters {
     else if (cache_status === "miss") this.#cache = { hit, miss: miss + 1, tokensSaved };
   }
 
-  /** What is kept over a rest of the object; read back by {@link RequestCounters.restore}. */
+  /** What is kept over a rest of the object; read back by {@link RequestCounters.add}. */
   save(): SavedCounters {
     return {
       requests: [...this.#requests],
@@ -86,15 +84,20 @@ export class RequestCounters {
     };
   }
 
-  /** Continues from what was saved. */
-  restore(saved: SavedCounters): void {
-    for (const [name, value] of saved.requests) this.#requests.set(name, value);
-    for (const [outcome, value] of saved.upstream) this.#upstream.set(outcome, value);
-    this.#inputTokens = saved.input;
-    this.#outputTokens = saved.output;
-    this.#cache = saved.cache;
-    this.#ttft.restore(saved.ttft);
-    this.#total.restore(saved.total);
+  /** Adds what was saved. */
+  add(saved: SavedCounters): void {
+    for (const [name, value] of saved.requests) add(this.#requests, name, value);
+    for (const [outcome, value] of saved.upstream) add(this.#upstream, outcome, value);
+    this.#inputTokens += saved.input;
+    this.#outputTokens += saved.output;
+    const { hit, miss, tokensSaved } = this.#cache;
+    this.#cache = {
+      hit: hit + saved.cache.hit,
+      miss: miss + saved.cache.miss,
+      tokensSaved: tokensSaved + saved.cache.tokensSaved,
+    };
+    this.#ttft.add(saved.ttft);
+    this.#total.add(saved.total);
   }
 
   families(): readonly MetricFamily[] {
@@ -144,6 +147,10 @@ export class RequestCounters {
       this.#total.family("gateway_total_ms", "Milliseconds from arrival to the last byte, refusals excluded."),
     ];
   }
+}
+
+function add(counts: Map<string, number>, name: string, value: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + value);
 }
 
 /** A family of one sample without labels. */

@@ -58,10 +58,10 @@ export function cellGauges({
 }
 
 /**
- * The states of the cell's ledgers. One that does not answer is left out: it must not hide the others, nor the cell
+ * The states of the cell's ledgers. Of one that does not answer it is null: it must not hide the others, nor the cell
  * itself.
  */
-export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly LedgerStatus[]> {
+export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly (LedgerStatus | null)[]> {
   const answers = await Promise.allSettled(ledgers.map(async (ledger) => await ledger.status()));
-  return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  return answers.map((answer) => (answer.status === "fulfilled" ? answer.value : null));
 }

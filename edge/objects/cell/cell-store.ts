@@ -9,19 +9,7 @@ import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
 import type { SavedCounters } from "../../domain/cell/request-counters.ts";
-
-const histogramSchema = z.object({ hits: z.array(z.number()), sum: z.number() });
-const countersSchema = z.object({
-  requests: z.array(z.tuple([z.string(), z.number()])),
-  input: z.number(),
-  output: z.number(),
-  upstream: z.array(z.tuple([z.string(), z.number()])).default([]),
-  cache: z
-    .object({ hit: z.number(), miss: z.number(), tokensSaved: z.number() })
-    .default({ hit: 0, miss: 0, tokensSaved: 0 }),
-  ttft: histogramSchema,
-  total: histogramSchema,
-});
+import { readCounters } from "../saved-counters.ts";
 
 const eventCountsSchema = z.array(z.tuple([z.string(), z.number()]));
 
@@ -143,9 +131,7 @@ export class CellStore implements HistoryDisk {
 
   /** The cell's counters as they were saved last; null when they never were, or in another form. */
   get counters(): SavedCounters | null {
-    const text = this.#read("counters");
-    const saved = text === null ? null : countersSchema.safeParse(JSON.parse(text));
-    return saved?.success ? saved.data : null;
+    return readCounters(this.#read("counters"));
   }
 
   set counters(value: SavedCounters) {

@@ -15,6 +15,7 @@ import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { CountedEvent } from "../../domain/cell/event-counters.ts";
 import type { HistorySample } from "../../domain/cell/history.ts";
+import { RequestCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
 import { schedulerEvents } from "../../domain/cell/scheduler-events.ts";
 import type { LiveSnapshot } from "../../domain/fairshare/types.ts";
@@ -34,6 +35,8 @@ export class CellObject extends DurableObject<Bindings> {
   readonly #ports: CellPorts;
   readonly #parts: CellParts;
   readonly #life = crypto.randomUUID();
+  /** Counts of rows that Workers handed to each ledger themselves, as they were known last. */
+  readonly #direct: (SavedCounters | undefined)[] = [];
 
   constructor(state: DurableObjectState, bindings: Bindings, settings: CellSettings, ports: CellPorts) {
     super(state, bindings);
@@ -177,7 +180,14 @@ export class CellObject extends DurableObject<Bindings> {
     const { counters, eventCounters, budget, scheduler } = this.#parts;
     const ledgers = await ledgerStatuses(Array.from({ length: ledgerShards }, (_, shard) => this.#ports.ledger(shard)));
     const { inFlight, queued } = scheduler;
-    const gauges = cellGauges({ inFlight, queued, unchecked: budget.unchecked, ledgers });
-    return { cell, families: [...counters.families(), ...eventCounters.families(), ...gauges] };
+    const answered = ledgers.filter((status) => status !== null);
+    const gauges = cellGauges({ inFlight, queued, unchecked: budget.unchecked, ledgers: answered });
+    const all = new RequestCounters();
+    all.add(counters.save());
+    for (const [shard, status] of ledgers.entries()) {
+      this.#direct[shard] = status?.direct ?? this.#direct[shard];
+      if (this.#direct[shard] !== undefined) all.add(this.#direct[shard]);
+    }
+    return { cell, families: [...all.families(), ...eventCounters.families(), ...gauges] };
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Takes the rows of requests that ended, from the Cell to its Ledgers: each row is counted once and written
- * (ledger-writer.ts). Rows of unauthenticated refusals above their limit are only counted
- * (docs/rules/settlement-and-rows.md#refusals).
+ * Takes the rows of requests that ended, from the Cell to its Ledgers (ledger-writer.ts), and counts those that the Ledger
+ * takes: of several rows of one request it keeps one, and only the Ledger knows which. Rows of unauthenticated refusals above
+ * their limit are only counted (docs/rules/settlement-and-rows.md#refusals).
  */
 import { NIL_UUID, type UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
@@ -29,14 +29,11 @@ export class CompletedRows implements RowCompletion {
     this.#options = options;
   }
 
-  /**
-   * A row that may have come before is counted only when the Ledger says that it is new: otherwise an earlier life has
-   * counted it.
-   */
   async complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
-    if (!orphan) this.#count(row, upstream);
-    const isNew = await this.#options.writer.write(row, orphan);
-    if (orphan && isNew) this.#count(row, upstream);
+    const { writer, counters, heartbeat } = this.#options;
+    if (!(await writer.write(row, orphan))) return;
+    counters.count(row, upstream);
+    heartbeat.wake();
   }
 
   /** Takes the row of a request that never held a permit. */
@@ -47,10 +44,5 @@ export class CompletedRows implements RowCompletion {
       return;
     }
     await this.complete({ ...row, cell }, false, upstream);
-  }
-
-  #count(row: UsageRow, upstream: UpstreamOutcomes): void {
-    this.#options.counters.count(row, upstream);
-    this.#options.heartbeat.wake();
   }
 }

@@ -72,7 +72,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const history = new History(store);
   const counters = new RequestCounters();
   const saved = store.counters;
-  if (saved !== null) counters.restore(saved);
+  if (saved !== null) counters.add(saved);
   const eventCounters = new EventCounters();
   eventCounters.restore(store.eventCounts);
 

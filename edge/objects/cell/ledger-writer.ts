@@ -35,8 +35,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Resolves when the row is durable: false when the Ledger's log already held a row of its request. Rejects with
-   * LedgerWriterFull when it was not taken.
+   * Resolves when a row of the request is durable: false when it is another one, which the Ledger's log already held or which
+   * came later in the same batch. Rejects with LedgerWriterFull when the row was not taken.
    */
   async write(row: UsageRow, orphan: boolean): Promise<boolean> {
     const shard = shardOf(row.request_id, this.#shards.length);
@@ -63,6 +63,9 @@ export class LedgerWriter {
   async #send(shard: number, batch: OutgoingBatch): Promise<void> {
     const commit = this.#shards[shard];
     if (commit === undefined) return;
+    // the last row of a request is of its end, an earlier one of its loss
+    const last = new Map(batch.rows.map(({ row, ticket }) => [row.request_id, ticket]));
+    const sent = batch.rows.filter(({ row, ticket }) => last.get(row.request_id) === ticket);
     let known: ReadonlySet<string>;
     for (;;) {
       try {
@@ -71,7 +74,7 @@ export class LedgerWriter {
           epoch: `${this.#epoch}/${shard}`,
           sequence: batch.sequence,
           orphan: batch.orphan,
-          rows: batch.rows.map((entry) => entry.row),
+          rows: sent.map((entry) => entry.row),
         });
         known = new Set(before);
         break;
@@ -84,7 +87,7 @@ export class LedgerWriter {
     }
     for (const entry of commit.done()) {
       const waiter = this.#waiters.get(entry.ticket);
-      waiter?.resolve(!known.has(waiter.requestId));
+      waiter?.resolve(last.get(waiter.requestId) === entry.ticket && !known.has(waiter.requestId));
       this.#waiters.delete(entry.ticket);
     }
     if (!commit.idle) this.#schedule(shard, commit.waiting > 100 ? 0 : GROUP_COMMIT_MS);

@@ -4,7 +4,9 @@
  * its batch; a shipped segment is one row too. Opens at a stored schema version and rebuilds the log's index from what
  * it finds.
  */
+import type { SavedCounters } from "../../domain/cell/request-counters.ts";
 import type { LogEffect, LogIndex, LogLine } from "../../domain/ledger/ledger-log.ts";
+import { readCounters } from "../saved-counters.ts";
 import { LEDGER_SCHEMA, migrateLedger, SEGMENT_SPAN } from "./ledger-schema.ts";
 
 /** A commit as it is sent: lines of JSON, and whether the store has to be checked for them first. */
@@ -62,6 +64,15 @@ export class LedgerStore {
       dropped: Number(this.#meta("dropped") ?? 0),
       applied: new Map(applied.toArray().map((entry) => [entry.source, entry.sequence])),
     };
+  }
+
+  /** The counts of rows that Workers handed in themselves; null when there never were any. */
+  get counters(): SavedCounters | null {
+    return readCounters(this.#meta("counters"));
+  }
+
+  set counters(value: SavedCounters) {
+    this.#setMeta("counters", JSON.stringify(value));
   }
 
   /** Carries out effects in one transaction. */

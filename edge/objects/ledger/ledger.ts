@@ -9,6 +9,7 @@ import { type AlertEvent, issues } from "../../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { LedgerBatch, LedgerStatus } from "../../domain/admission/rpc.ts";
+import { RequestCounters } from "../../domain/cell/request-counters.ts";
 import {
   type AlertIndex,
   type AlertStep,
@@ -32,6 +33,7 @@ import {
 import { requestIdOf, spanLine, storedRowLine, usageRowLine } from "../../domain/ledger/row-line.ts";
 import { DEAD_LETTER_RETRY_MS } from "../../domain/ledger/send-plan.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
+import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Bindings } from "../../env.ts";
 import type { Alerts } from "../../ports.ts";
 import { objectName } from "../object-name.ts";
@@ -63,6 +65,10 @@ export class LedgerObject extends DurableObject<Bindings> {
   #index: LogIndex;
   /** Request ids of the orphan rows in the log. */
   #orphans: Set<string>;
+  /** What was answered to the last batch of each source, when its log held rows of it: the answer may not have arrived. */
+  readonly #answered = new Map<string, { readonly sequence: number; readonly held: readonly string[] }>();
+  /** Counts the rows that Workers have handed in themselves: their Cell does not know of them. */
+  readonly #direct = new RequestCounters();
   #failures = 0;
   #spanFailures = 0;
   #spansRestUntilMs = 0;
@@ -89,6 +95,8 @@ export class LedgerObject extends DurableObject<Bindings> {
     this.#own = ports.alertsOf(this);
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
+    const counted = this.#store.counters;
+    if (counted !== null) this.#direct.add(counted);
     // However the last life of this object ended, an alarm is set when rows wait.
     if (this.#index.pending.length > 0 || this.#spans.waiting)
       void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
@@ -100,27 +108,37 @@ export class LedgerObject extends DurableObject<Bindings> {
    */
   async append(batch: LedgerBatch): Promise<readonly string[]> {
     const source = `${batch.cell}/${batch.epoch}`;
-    if (wasApplied(this.#index, source, batch.sequence)) return [];
+    if (wasApplied(this.#index, source, batch.sequence)) {
+      const answered = this.#answered.get(source);
+      return answered?.sequence === batch.sequence ? answered.held : [];
+    }
     const rows = this.#unseen(batch.rows, batch.orphan);
     const lines = rows.map((row) => usageRowLine(row, formatTs));
     this.#take(
       appendBatch(this.#index, { source, sequence: batch.sequence, lines, orphan: batch.orphan }, this.#limits),
     );
     if (batch.orphan) for (const row of rows) this.#orphans.add(row.request_id);
-    await this.#arm(LINGER_MS);
-    if (rows.length === batch.rows.length) return [];
     const fresh = new Set(rows.map((row) => row.request_id));
-    return batch.rows.map((row) => row.request_id).filter((requestId) => !fresh.has(requestId));
+    const held = batch.rows.map((row) => row.request_id).filter((requestId) => !fresh.has(requestId));
+    if (held.length > 0) this.#answered.set(source, { sequence: batch.sequence, held });
+    else this.#answered.delete(source);
+    await this.#arm(LINGER_MS);
+    return held;
   }
 
   /**
    * Takes a row directly from a Worker whose Cell is unreachable; it is checked against the log here, and against the
    * store before it is shipped.
    */
-  async appendOrphan(row: UsageRow): Promise<void> {
-    const lines = this.#unseen([row], true).map((fresh) => usageRowLine(fresh, formatTs));
+  async appendOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    const fresh = this.#unseen([row], true);
+    const lines = fresh.map((each) => usageRowLine(each, formatTs));
     this.#take(appendLines(this.#index, lines, true, this.#limits));
     this.#orphans.add(row.request_id);
+    if (fresh.length > 0) {
+      this.#direct.count(row, upstream);
+      this.#store.counters = this.#direct.save();
+    }
     await this.#arm(LINGER_MS);
   }
 
@@ -135,7 +153,8 @@ export class LedgerObject extends DurableObject<Bindings> {
   async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
     const { pending, dropped } = this.#index;
-    return { segments: pending.length, bytes, dropped, aside: this.#deadLetters.sizes.length };
+    const direct = this.#direct.save();
+    return { segments: pending.length, bytes, dropped, aside: this.#deadLetters.sizes.length, direct };
   }
 
   async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {

@@ -1,107 +1,110 @@
-/** The sums of the ledger, tested with the embedded engine of the analytics store. */
+/** What the ledger says that a budget has used, on the tables as they are, in the embedded engine. */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ledgerQuery, readLedgerAnswer } from "../../../edge/domain/budget/ledger-query.ts";
-import type { Listening } from "../http/listen.ts";
-import { startClickhouseBridge } from "./bridge.ts";
-import { type Engine, openEngine } from "./engine.ts";
+import { describe, expect, it } from "vitest";
+import { dropExpired } from "../../../control/analytics/retention.ts";
+import { ledgerSum } from "../../../edge/adapters/ledger-sums.ts";
+import { KEY, ledgerRow, TENANT, TestLedger } from "../../../test/harness/ledger.ts";
 
-const TENANT = randomUUID();
-const KEY = randomUUID();
 const DAY_MS = 86_400_000;
-const NOVEMBER = Date.UTC(2026, 10, 1);
+const HOUR_MS = 3_600_000;
+/** The first of the days of these tests; none is so young that its rows may still be on their way. */
+const FIRST = Math.floor(Date.now() / DAY_MS - 20) * DAY_MS;
+const ledger = new TestLedger();
+ledger.use();
 
-let folder: string;
-let engine: Engine;
-let bridge: Listening;
+const sum = async (whose: "tenant" | "key", sinceMs: number | null, untilMs = FIRST + 9 * DAY_MS) =>
+  await ledgerSum(ledger.place, whose, whose === "tenant" ? TENANT : KEY, sinceMs, untilMs);
 
-async function run(body: string): Promise<string> {
-  const headers = { "x-clickhouse-user": "default", "x-clickhouse-key": "secret" };
-  const response = await fetch(bridge.url, { method: "POST", headers, body });
-  if (!response.ok) throw new Error(await response.text());
-  return response.text();
-}
+const used = (atMs: number, tokens: number, change: Parameters<typeof ledgerRow>[1] = {}) =>
+  ledgerRow(atMs, { total_tokens: tokens, cost_usd: tokens / 1000, ...change });
+const hit = (atMs: number, tokens: number) => used(atMs, tokens, { cache_status: "hit", cost_usd: 0 });
 
-async function sum(db: string, whose: "tenant" | "key", sinceMs: number | null, untilMs = NOVEMBER + 9 * DAY_MS) {
-  return readLedgerAnswer(await run(ledgerQuery(db, whose, whose === "tenant" ? TENANT : KEY, sinceMs, untilMs) ?? ""));
-}
-
-async function createLedger(db: string): Promise<void> {
-  await run(`CREATE DATABASE ${db}`);
-  await run(
-    `CREATE TABLE ${db}.usage_raw (ts DateTime64(3,'UTC'), tenant_id UUID, key_id UUID, request_type String, total_tokens UInt64, cost_usd Float64) ENGINE = MergeTree PARTITION BY toYYYYMMDD(ts) ORDER BY ts`,
-  );
-  await run(
-    `CREATE TABLE ${db}.usage_daily (day Date, tenant_id UUID, key_id UUID, total_tokens UInt64, cost_usd Float64) ENGINE = SummingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (day, tenant_id, key_id)`,
-  );
-  await run(
-    `CREATE MATERIALIZED VIEW ${db}.usage_daily_mv TO ${db}.usage_daily AS SELECT toDate(ts) AS day, tenant_id, key_id, sum(total_tokens) AS total_tokens, sum(cost_usd) AS cost_usd FROM ${db}.usage_raw WHERE request_type != 'benchmark' GROUP BY day, tenant_id, key_id`,
-  );
-}
-
-async function use(db: string, atMs: number, tokens: number, key = KEY, type = "chat"): Promise<void> {
-  const own = `'${TENANT}', '${key}', '${type}'`;
-  const values = `(fromUnixTimestamp64Milli(${atMs}), ${own}, ${tokens}, ${tokens / 1000})`;
-  await run(`INSERT INTO ${db}.usage_raw VALUES ${values}`);
-}
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "ledger-sums-"));
-  engine = openEngine(folder, 1);
-  bridge = await startClickhouseBridge({ engine, user: "default", password: "secret", maxBodyBytes: 1_000_000 });
-});
-afterAll(async () => {
-  await bridge.close();
-  engine.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+/** Drops the rows of the days before the given one. */
+const dropBefore = async (day: number): Promise<void> => {
+  await dropExpired(ledger.store, 1, FIRST + (day + 1) * DAY_MS);
+};
 
 describe("the ledger's sums", () => {
   it("are sums of the rows since the period began", async () => {
-    await createLedger("sums");
-    expect(await sum("sums", "tenant", NOVEMBER)).toEqual({ tokens: 0, nanoUsd: 0 });
-    await use("sums", NOVEMBER - 1, 100);
-    await use("sums", NOVEMBER, 7);
-    await use("sums", NOVEMBER + DAY_MS, 5, randomUUID());
-    expect(await sum("sums", "tenant", NOVEMBER)).toEqual({ tokens: 12, nanoUsd: 12_000_000 });
-    expect(await sum("sums", "key", NOVEMBER)).toEqual({ tokens: 7, nanoUsd: 7_000_000 });
-    expect(await sum("sums", "tenant", null)).toEqual({ tokens: 112, nanoUsd: 112_000_000 });
+    expect(await sum("tenant", FIRST)).toEqual({ tokens: 0, nanoUsd: 0 });
+    await ledger.insert([used(FIRST - 1, 100), used(FIRST, 7)]);
+    await ledger.insert([used(FIRST + DAY_MS, 5, { key_id: randomUUID() })]);
+    expect(await sum("tenant", FIRST)).toEqual({ tokens: 12, nanoUsd: 12_000_000 });
+    expect(await sum("key", FIRST)).toEqual({ tokens: 7, nanoUsd: 7_000_000 });
+    expect(await sum("tenant", null)).toEqual({ tokens: 112, nanoUsd: 112_000_000 });
   });
 
-  it("come from the rollup once rows of the period have been pruned, from the start's day on", async () => {
-    await createLedger("pruned");
-    await use("pruned", NOVEMBER, 100);
-    await use("pruned", NOVEMBER + DAY_MS, 10);
-    await use("pruned", NOVEMBER + 2 * DAY_MS, 1);
-    await run("ALTER TABLE pruned.usage_raw DROP PARTITION 20261101");
-    expect(await sum("pruned", "tenant", NOVEMBER)).toMatchObject({ tokens: 111 });
-    expect(await sum("pruned", "tenant", NOVEMBER + DAY_MS + 3_600_000)).toMatchObject({ tokens: 1 });
-    await run("TRUNCATE TABLE pruned.usage_raw");
-    expect(await sum("pruned", "key", null)).toMatchObject({ tokens: 111 });
+  it("come from the rollup for days whose rows were dropped, from the start's day on", async () => {
+    await ledger.insert([used(FIRST, 100), used(FIRST + DAY_MS, 10), used(FIRST + 2 * DAY_MS, 1)]);
+    await dropBefore(1);
+    expect(await sum("tenant", FIRST)).toEqual({ tokens: 111, nanoUsd: 111_000_000 });
+    expect(await sum("tenant", FIRST + HOUR_MS)).toMatchObject({ tokens: 111 });
+    expect(await sum("tenant", FIRST + DAY_MS + HOUR_MS)).toMatchObject({ tokens: 1 });
+    await dropBefore(3);
+    expect(await sum("key", null)).toMatchObject({ tokens: 111 });
   });
 
-  it("leave out requests that ended after the given time: by raw rows and by the rollup", async () => {
-    const untilMs = NOVEMBER + 2 * DAY_MS + 3_600_000;
-    await createLedger("lately");
-    await use("lately", NOVEMBER, 1000);
-    await use("lately", NOVEMBER + DAY_MS, 100);
-    await use("lately", untilMs - 1, 10);
-    await use("lately", untilMs, 7);
-    await use("lately", untilMs + 1000, 5);
-    await use("lately", untilMs, 3, KEY, "benchmark");
-    expect(await sum("lately", "tenant", NOVEMBER, untilMs)).toEqual({ tokens: 1110, nanoUsd: 1_110_000_000 });
-    expect(await sum("lately", "key", NOVEMBER + DAY_MS, untilMs)).toMatchObject({ tokens: 110 });
-    await run("ALTER TABLE lately.usage_raw DROP PARTITION 20261101");
-    expect(await sum("lately", "tenant", NOVEMBER, untilMs)).toEqual({ tokens: 1110, nanoUsd: 1_110_000_000 });
-    expect(await sum("lately", "tenant", untilMs, untilMs)).toEqual({ tokens: 0, nanoUsd: 0 });
+  it("count a late row of a day whose rows were dropped once", async () => {
+    await ledger.insert([used(FIRST, 100), used(FIRST + DAY_MS, 10)]);
+    await dropBefore(1);
+    await ledger.insert([used(FIRST + HOUR_MS, 5)]);
+    expect(await sum("tenant", FIRST)).toMatchObject({ tokens: 115 });
+    expect(await sum("tenant", null)).toMatchObject({ tokens: 115 });
   });
 
-  it("are read only for a valid id, and an answer is a pair of numbers", () => {
-    expect(ledgerQuery("sums", "tenant", "' OR 1 = 1", null, 0)).toBeNull();
-    expect(readLedgerAnswer("Code: 60")).toBeNull();
-    expect(readLedgerAnswer("")).toBeNull();
+  it("leave out requests that ended after the given time", async () => {
+    const untilMs = FIRST + 2 * DAY_MS + HOUR_MS;
+    await ledger.insert([used(FIRST, 1000), used(FIRST + DAY_MS, 100), used(untilMs - 1, 10)]);
+    await ledger.insert([used(untilMs, 7), used(untilMs + 1000, 5)]);
+    expect(await sum("tenant", FIRST, untilMs)).toEqual({ tokens: 1110, nanoUsd: 1_110_000_000 });
+    expect(await sum("key", FIRST + DAY_MS, untilMs)).toMatchObject({ tokens: 110 });
+    await dropBefore(1);
+    expect(await sum("tenant", FIRST, untilMs)).toEqual({ tokens: 1110, nanoUsd: 1_110_000_000 });
+    expect(await sum("tenant", untilMs, untilMs)).toEqual({ tokens: 0, nanoUsd: 0 });
+  });
+
+  it("leave out answers from the cache, while their rows are kept and afterwards", async () => {
+    const hits = Array.from({ length: 12 }, (_, at) => hit(FIRST + at, 100));
+    await ledger.insert([used(FIRST, 100, { cache_status: "miss" }), ...hits, used(FIRST + HOUR_MS, 100)]);
+    for (const whose of ["tenant", "key"] as const) expect(await sum(whose, FIRST)).toMatchObject({ tokens: 200 });
+    await dropBefore(1);
+    for (const whose of ["tenant", "key"] as const) expect(await sum(whose, FIRST)).toMatchObject({ tokens: 200 });
+  });
+});
+
+describe("a ledger that an older version has filled", () => {
+  /** The tables as they were before the rollups kept tokens of hits apart, with these rows. */
+  const older = async (rows: Parameters<TestLedger["insert"]>[0]): Promise<void> => {
+    for (const view of ["usage_daily_hits_mv", "usage_quarter_hits_mv"])
+      await ledger.run(`DROP TABLE ${ledger.db}.${view}`);
+    for (const table of ["usage_daily", "usage_quarter"])
+      await ledger.run(`ALTER TABLE ${ledger.db}.${table} DROP COLUMN hit_tokens`);
+    await ledger.run(`ALTER TABLE ${ledger.db}.usage_raw MODIFY COMMENT ''`);
+    await ledger.insert(rows);
+  };
+  const upgrade = async (): Promise<void> => {
+    const again = ledger.another();
+    await again.migrate();
+    await again.close();
+  };
+
+  it("has no hits in its sums as long as it has their rows, also when they are dropped later", async () => {
+    await older([used(FIRST, 100), hit(FIRST, 100)]);
+    await upgrade();
+    await ledger.insert([hit(FIRST + HOUR_MS, 100), used(FIRST + DAY_MS, 10), hit(FIRST + DAY_MS, 10)]);
+    expect(await sum("tenant", FIRST)).toMatchObject({ tokens: 110 });
+    await dropBefore(1);
+    await dropBefore(1);
+    expect(await sum("tenant", FIRST)).toMatchObject({ tokens: 110 });
+    await dropBefore(2);
+    expect(await sum("tenant", null)).toMatchObject({ tokens: 110 });
+  });
+
+  it("counts the hits of days whose rows were dropped before, of which nothing more is known", async () => {
+    await older([used(FIRST, 100), hit(FIRST, 100), used(FIRST + DAY_MS, 10), hit(FIRST + DAY_MS, 10)]);
+    await ledger.store.dropPartition("usage_raw", new Date(FIRST).toISOString().slice(0, 10).replaceAll("-", ""));
+    await upgrade();
+    await ledger.insert([used(FIRST + HOUR_MS, 1)]);
+    expect(await sum("tenant", FIRST)).toMatchObject({ tokens: 211 });
   });
 });

@@ -46,7 +46,7 @@ async function insert(url: string, line: string): Promise<void> {
 }
 
 it("is in the ledger and in both rollups once", async () => {
-  const { ts_ms, ...rest } = ledgerRow(Date.now(), { total_tokens: 7 });
+  const { ts_ms, ...rest } = ledgerRow(Date.now(), { total_tokens: 7, cache_status: "hit" });
   const ts = new Date(ts_ms).toISOString().replace("T", " ").slice(0, -1);
   const line = JSON.stringify({ ...rest, ts });
   await inOneLife(async (store, url) => {
@@ -54,14 +54,17 @@ it("is in the ledger and in both rollups once", async () => {
     await insert(url, line);
   });
   const counted = await inOneLife(async (store, url) => {
+    await store.change("ALTER TABLE gateway.usage_raw MODIFY COMMENT '2000-01-01'");
     await insert(url, line);
     const sums = ["usage_raw", "usage_daily", "usage_quarter"].map((table) => {
       const requests = table === "usage_raw" ? "count()" : "sum(requests)";
-      return `SELECT '${table}' AS table, ${requests} AS requests, sum(total_tokens) AS tokens FROM gateway.${table}`;
+      const hits = table === "usage_raw" ? "sumIf(total_tokens, cache_status = 'hit')" : "sum(hit_tokens)";
+      return `SELECT '${table}' AS table, ${requests} AS requests, sum(total_tokens) AS tokens, ${hits} AS hit_tokens
+        FROM gateway.${table}`;
     });
     return await store.rows(`SELECT * FROM (${sums.join(" UNION ALL ")}) ORDER BY table`, {});
   });
   expect(counted).toEqual(
-    ["usage_daily", "usage_quarter", "usage_raw"].map((table) => ({ table, requests: 1, tokens: 7 })),
+    ["usage_daily", "usage_quarter", "usage_raw"].map((table) => ({ table, requests: 1, tokens: 7, hit_tokens: 7 })),
   );
 });
