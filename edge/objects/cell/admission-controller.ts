@@ -5,7 +5,6 @@
  * entries from its arrival until it is settled or gives up its place here, and what it holds is given back in that same
  * turn, before any await. A request that arrives again replaces its earlier entry, whose permit then has no effect.
  */
-import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { chargedTokens, type SlotTaken, settledRow } from "../../domain/admission/permit-end.ts";
@@ -21,22 +20,15 @@ import {
   arrivalOf,
   type BudgetDecision,
   type BudgetPort,
+  isDecided,
   isSubCall,
   lostSettlement,
   mayComeBack,
   type RowCompletion,
   usedBy,
-  waitingForBudget,
 } from "./admission-entry.ts";
 import { DetachedRequests } from "./detached-requests.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
-
-/**
- * What is disconnected has so many intervals to show that it lives (docs/rules/admission.md#grace). Several, because one that
- * passes while this process stands still says nothing.
- */
-const GRACE_INTERVALS = 4;
-const GRACE_INTERVAL_MS = 500;
 
 interface AdmissionControllerOptions {
   readonly cell: string;
@@ -226,10 +218,9 @@ export class AdmissionController {
    * The connection to the permit's holder has ended, which says nothing of the holder: a request that got a decision keeps what it
    * holds until the grace is over, and even then its row waits, because its holder may have stood still.
    */
-  disconnected(entry: AdmissionEntry, intervals = GRACE_INTERVALS): void {
-    if (!this.holds(entry)) return;
-    if (intervals === 0 || !isDecided(entry)) this.#detach(entry);
-    else this.#options.later(GRACE_INTERVAL_MS, () => this.disconnected(entry, intervals - 1));
+  disconnected(entry: AdmissionEntry): void {
+    if (!isDecided(entry)) this.#detach(entry);
+    else this.#detached.afterGrace(entry, this.#entries, () => this.#detach(entry));
   }
 
   /**
@@ -305,16 +296,6 @@ export class AdmissionController {
   /** Whether the entry is its request's current one: it has not ended, and no other entry has replaced it. */
   holds(entry: AdmissionEntry): boolean {
     return this.#entries.holds(entry);
-  }
-
-  /** When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. */
-  oldestArrivalMs(nowMs: number): number {
-    return this.#entries.oldestArrivalMs(nowMs);
-  }
-
-  /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
-  awaitingBudget(nowMs: number): readonly WaitingQueue[] {
-    return this.#entries.undecided().map((entry) => waitingForBudget(entry, nowMs));
   }
 
   get entryCount(): number {
@@ -414,5 +395,3 @@ export class AdmissionController {
     return true;
   }
 }
-
-const isDecided = ({ decision }: AdmissionEntry): boolean => decision !== null && decision.verdict !== "stale";

@@ -3,9 +3,10 @@
  * scheduler calls this check before it gives a slot to a request that waited
  * (docs/rules/fairshare.md#choosing-the-next).
  */
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { Revisions } from "../../domain/cell/revisions.ts";
 import type { GrantCheck } from "../../domain/fairshare/types.ts";
-import type { AdmissionEntry } from "./admission-entry.ts";
+import { type AdmissionEntry, waitingForBudget } from "./admission-entry.ts";
 import type { SilentHolders } from "./silent-holders.ts";
 
 const NEED_NOT_BE_HEARD = { heard: () => undefined, isQuiet: () => false };
@@ -67,9 +68,10 @@ export class AdmissionEntries implements GrantCheck {
     return [...this.#entries.values()];
   }
 
-  /** The requests that hold a slot and have no decision yet. */
-  undecided(): readonly AdmissionEntry[] {
-    return this.all().filter(({ slot, decision }) => slot !== null && decision === null);
+  /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
+  awaitingBudget(nowMs: number): readonly WaitingQueue[] {
+    const waiting = this.all().filter(({ slot, decision }) => slot !== null && decision === null);
+    return waiting.map((entry) => waitingForBudget(entry, nowMs));
   }
 
   /** Marks the request whose records were compared in this turn; null: the turn of its arrival is over. */

@@ -106,6 +106,11 @@ export interface RowCompletion {
   complete(row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes): Promise<void>;
 }
 
+/** Whether the entry has a decision that stands: it is neither waiting nor to be judged again. */
+export function isDecided({ decision }: AdmissionEntry): boolean {
+  return decision !== null && decision.verdict !== "stale";
+}
+
 /** The settlement of a request whose permit was lost. */
 export function lostSettlement({ request, decision, inUse, arrivedMs }: AdmissionEntry, nowMs: number): Settlement {
   return orphanedSettlement(

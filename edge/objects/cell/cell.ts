@@ -118,12 +118,12 @@ export class CellObject extends DurableObject<Bindings> {
 
   /** Resolves when no request can be admitted any more on an older record. */
   async invalidate(changes: readonly Change[]): Promise<void> {
-    const { store, revisions, admission } = this.#parts;
+    const { store, revisions, entries, admission } = this.#parts;
     const nowMs = this.#ports.now();
     store.saveRevisions(revisions.note(changes, nowMs), nowMs);
     const current = revisions.current(changes);
     for (const event of schedulerEvents(current)) admission.apply(event);
-    const sinceMs = admission.oldestArrivalMs(nowMs);
+    const sinceMs = entries.oldestArrivalMs(nowMs);
     revisions.prune(sinceMs);
     store.pruneRevisions(sinceMs - REVISION_KEEP_MS);
   }
@@ -144,9 +144,9 @@ export class CellObject extends DurableObject<Bindings> {
    * (docs/rules/fairshare.md#live-view).
    */
   async fairshareLive(): Promise<LiveSnapshot> {
-    const { scheduler, history, admission } = this.#parts;
+    const { scheduler, history, entries } = this.#parts;
     const nowMs = this.#ports.now();
-    const waiting = mergedWaiting([scheduler.waiting(nowMs), admission.awaitingBudget(nowMs)]);
+    const waiting = mergedWaiting([scheduler.waiting(nowMs), entries.awaitingBudget(nowMs)]);
     return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting };
   }
 

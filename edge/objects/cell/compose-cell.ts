@@ -53,6 +53,7 @@ export interface CellParts {
   readonly heartbeat: Heartbeat;
   readonly rows: CompletedRows;
   readonly budget: BudgetGateway;
+  readonly entries: AdmissionEntries;
   readonly admission: AdmissionController;
   readonly exchanges: ExchangeController;
   readonly holders: SilentHolders;
@@ -186,6 +187,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     rows,
     budget,
     admission,
+    entries,
     exchanges,
     holders,
   };

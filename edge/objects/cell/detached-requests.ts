@@ -5,8 +5,15 @@
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type ActualUsage, largerUsed, NOTHING_USED } from "../../domain/budget/amounts.ts";
+import type { AdmissionEntries } from "./admission-entries.ts";
 import type { AdmissionEntry, RowCompletion } from "./admission-entry.ts";
 
+/**
+ * A request that is disconnected has so many intervals to show that it lives (docs/rules/admission.md#grace). Several, because one
+ * that passes while this process stands still says nothing.
+ */
+const GRACE_INTERVALS = 4;
+const GRACE_INTERVAL_MS = 500;
 /** Enough for all requests that may run in a cell at once. */
 const KEPT_MAX = 10_000;
 /** Longer than an isolate needs to notice that its session is lost (exchange-admission.ts). */
@@ -25,6 +32,18 @@ export class DetachedRequests {
   constructor(later: (delayMs: number, run: () => void) => void, rows: RowCompletion) {
     this.#later = later;
     this.#rows = rows;
+  }
+
+  /** Gives a disconnected request up when its grace is over, unless it has ended, or goes on in another entry, before. */
+  afterGrace(
+    entry: AdmissionEntry,
+    entries: Pick<AdmissionEntries, "holds">,
+    giveUp: () => void,
+    intervals = GRACE_INTERVALS,
+  ): void {
+    if (!entries.holds(entry)) return;
+    if (intervals === 0) giveUp();
+    else this.#later(GRACE_INTERVAL_MS, () => this.afterGrace(entry, entries, giveUp, intervals - 1));
   }
 
   /** Remembers what a request was charged when its permit was lost: the request may go on, come back and be adopted. */

@@ -60,11 +60,11 @@ describe("a waiting request whose tenant changed", () => {
     const parked = admission.arrive(requestOf("parked", "a"));
     change(world, "a", 2);
     world.nowMs += REVISION_KEEP_MS + 1;
-    revisions.prune(admission.oldestArrivalMs(world.nowMs));
+    revisions.prune(world.entries.oldestArrivalMs(world.nowMs));
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     expect(parked.decision?.verdict).toBe("stale");
     admission.abandon(parked);
-    revisions.prune(admission.oldestArrivalMs(world.nowMs));
+    revisions.prune(world.entries.oldestArrivalMs(world.nowMs));
     expect(revisions.size).toBe(0);
   });
 

@@ -58,7 +58,7 @@ describe("a long queue of a tenant with no budget left", () => {
     for (const id of ["p0", "p1", "p2"]) admission.arrive(admissionRequestOf(id, "poor", {}, caps));
     world.nowMs += 250;
     const row = { tenant_id: "poor", tenant: "poor", group: "g", model: "m", oldest_wait_ms: 250 };
-    expect(admission.awaitingBudget(world.nowMs)).toEqual([{ ...row, queued: 1, reason: "budget" }]);
+    expect(world.entries.awaitingBudget(world.nowMs)).toEqual([{ ...row, queued: 1, reason: "budget" }]);
     expect(scheduler.waiting(world.nowMs)).toEqual([{ ...row, queued: 2, reason: "cell_full" }]);
   });
 });

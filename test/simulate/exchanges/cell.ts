@@ -110,10 +110,11 @@ export class CellLife {
         },
       },
     });
-    const { admission } = this;
-    const [abandon, disconnected] = [admission.abandon.bind(admission), admission.disconnected.bind(admission)];
-    admission.abandon = (entry) => this.#lose(entry, () => abandon(entry));
-    admission.disconnected = (entry, left) => this.#lose(entry, () => disconnected(entry, left));
+    const remove = entries.remove.bind(entries);
+    entries.remove = (entry) => {
+      remove(entry);
+      this.#lost(entry);
+    };
     late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
     this.#exchanges = new ExchangeController({
       admission: {
@@ -198,13 +199,10 @@ export class CellLife {
     await this.admission.settle(entry, settlement);
   }
 
-  /** The Cell counts the request no longer, if `lose` makes it give the request up. */
-  #lose(entry: AdmissionEntry, lose: () => void): void {
+  /** The Cell counts the request no longer, although it may run. */
+  #lost(entry: AdmissionEntry): void {
     const { truth } = this.#around;
     const run = truth.running.get(entry.request.requestId);
-    const isHeld = this.admission.holds(entry);
-    lose();
-    if (!isHeld || this.admission.holds(entry)) return;
     this.#gone.add(entry);
     if (run === undefined) return;
     if (!run.heard) truth.end(run.id, 0);

@@ -15,6 +15,7 @@ import { TestBudgets } from "./test-budgets.ts";
 
 export interface AdmissionHarness {
   readonly admission: AdmissionController;
+  readonly entries: AdmissionEntries;
   readonly scheduler: Scheduler;
   readonly budgets: TestBudgets;
   readonly rows: UsageRow[];
@@ -82,6 +83,16 @@ export function admissionHarnessOf(
     unheard: (entry) => admission.unheard(entry),
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
-  const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, holders, nowMs: 0 };
+  const world: AdmissionHarness = {
+    admission,
+    entries,
+    scheduler,
+    budgets,
+    rows,
+    orphans,
+    revisions,
+    holders,
+    nowMs: 0,
+  };
   return world;
 }
