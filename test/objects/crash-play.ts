@@ -3,6 +3,7 @@
  * the request should leave behind.
  */
 import { expect } from "vitest";
+import { waitFor } from "../harness/wait-for.ts";
 import { CrashScene } from "./crash-scene.ts";
 
 type Billed = "nothing" | "estimate" | "what was seen";
@@ -27,7 +28,10 @@ export async function playCrash({ arrange, answer, left }: Act): Promise<void> {
   arrange(scene);
   expect(await scene.run()).toBe(answer);
   await scene.emptied();
-  const rows = await scene.rows();
+  const rows = await waitFor(
+    async () => await scene.rows(),
+    ({ length }) => left === null || length > 0,
+  );
   expect(rows.map(billedAs)).toEqual(left === null ? [] : [left[1]]);
   const [row] = rows;
   if (left !== null && row !== undefined) {

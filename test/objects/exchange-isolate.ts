@@ -145,8 +145,15 @@ export class ObjectIsolate {
     return (await rowsOnDisk(this.cell)).filter((row) => row["request_id"] !== MARKER);
   }
 
-  /** The ids of the requests that have rows; an id appears once for each of its rows. */
-  async rowIds(): Promise<string[]> {
-    return (await this.rows()).map((row) => String(row["request_id"])).toSorted();
+  /**
+   * The ids of the requests that have rows, once there are this many; an id appears once for each of its rows. The row of a lost
+   * request comes late (docs/rules/admission.md#grace).
+   */
+  async rowIds(atLeast = 0): Promise<string[]> {
+    const rows = await waitFor(
+      async () => await this.rows(),
+      ({ length }) => length >= atLeast,
+    );
+    return rows.map((row) => String(row["request_id"])).toSorted();
   }
 }
