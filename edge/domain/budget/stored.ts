@@ -142,6 +142,7 @@ const isAccount = withFields<TermAccount>({
   usedTokens: isAmount,
   usedNanoUsd: isAmount,
   raised: arrayOf(oneOf("warn", "exhausted")),
+  armedRev: (value): value is number => value === undefined || isInteger(value),
 });
 
 const isTenant = withFields<StoredTenant>({

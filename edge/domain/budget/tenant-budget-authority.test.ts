@@ -210,3 +210,92 @@ describe("the authority after a crash", () => {
     expect(world.core.countersAwaitingLedger(world.nowMs)).toHaveLength(1);
   });
 });
+
+describe("the alerts of a term budget", () => {
+  /** A world in which a tenant of one cell has used 90 tokens of a cap of 1,000. */
+  function usedNinety(): BudgetSimulation {
+    const world = new BudgetSimulation(1);
+    const { id } = tryRequest(world, { tenantTokens: 1_000, keyTokens: 1_000 }, 90);
+    world.settle(world.cell(0), id, { tokens: 90, nanoUsd: 0 });
+    world.calm(15_000);
+    expect(world.alerts).toEqual([]);
+    return world;
+  }
+  /** A request under other caps, of whatever verdict, and the alerts that are new. */
+  function alertsUnder(world: BudgetSimulation, caps: Caps): readonly string[] {
+    const before = world.alerts.length;
+    tryRequest(world, caps, 1);
+    world.calm(15_000);
+    return world.alerts.slice(before);
+  }
+
+  it.each([
+    ["at what is used", 90],
+    ["below what is used", 10],
+    ["to 0", 0],
+  ])("say exhausted when the cap is set %s", (_where, tenantTokens) => {
+    const world = usedNinety();
+    const exhausted = ["term_budget_exhausted:tenant-1@l:0"];
+    expect(alertsUnder(world, { tenantTokens, keyTokens: 1_000, rev: 2 })).toEqual(exhausted);
+    expect(alertsUnder(world, { tenantTokens, keyTokens: 1_000, rev: 3 })).toEqual([]);
+  });
+
+  it("say the same of a key's cap, also when its tenant's cap does not change", () => {
+    const exhausted = ["key_term_budget_exhausted:key-1@l:0"];
+    expect(alertsUnder(usedNinety(), { tenantTokens: 1_000, keyTokens: 50, rev: 2 })).toEqual(exhausted);
+  });
+
+  it("warn when the cap is set so that four fifths of it are used", () => {
+    const warn = ["term_budget_warn:tenant-1@l:0"];
+    expect(alertsUnder(usedNinety(), { tenantTokens: 110, keyTokens: 1_000, rev: 2 })).toEqual(warn);
+  });
+
+  it("come again in the same period when a raised cap is used up too", () => {
+    const world = usedNinety();
+    alertsUnder(world, { tenantTokens: 90, keyTokens: 1_000, rev: 2 });
+    const caps = { tenantTokens: 200, keyTokens: 1_000, rev: 3 };
+    expect(alertsUnder(world, caps)).toEqual([]);
+    const { id } = tryRequest(world, caps, 80);
+    world.settle(world.cell(0), id, { tokens: 80, nanoUsd: 0 });
+    expect(alertsUnder(world, caps)).toEqual(["term_budget_warn:tenant-1@l:0#3"]);
+    const last = tryRequest(world, caps, 30);
+    world.settle(world.cell(0), last.id, { tokens: 30, nanoUsd: 0 });
+    expect(alertsUnder(world, caps)).toEqual(["term_budget_exhausted:tenant-1@l:0#3"]);
+  });
+
+  it("come again after a restart of the authority only for what was armed again before", () => {
+    const world = usedNinety();
+    alertsUnder(world, { tenantTokens: 90, keyTokens: 1_000, rev: 2 });
+    alertsUnder(world, { tenantTokens: 100, keyTokens: 1_000, rev: 3 });
+    world.checkpoint();
+    world.crashAuthority();
+    expect(alertsUnder(world, { tenantTokens: 100, keyTokens: 1_000, rev: 3 })).toEqual([]);
+    const exhausted = ["term_budget_exhausted:tenant-1@l:0#3"];
+    expect(alertsUnder(world, { tenantTokens: 20, keyTokens: 1_000, rev: 4 })).toEqual(exhausted);
+  });
+
+  it("are judged when the ledger raises what is used", () => {
+    const world = usedNinety();
+    const caps = { tenantTokens: 1_000, keyTokens: 1_000 };
+    world.core.applyLedgerSum("tenant", limitsWith(caps), "l:0", { tokens: 850, nanoUsd: 0 }, world.coreMs);
+    expect(alertsUnder(world, caps)).toEqual(["term_budget_warn:tenant-1@l:0"]);
+  });
+});
+
+describe("a budget of 200,000 tokens whose requests use 5,000 of 15", () => {
+  it("warns before it is exhausted, and says how much is used", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tenantTokens: 200_000 };
+    const [warnedAt, exhaustedAt] = ["warn", "exhausted"].map((level) => {
+      const has = () => world.alerts.includes(`term_budget_${level}:tenant-1@l:0`);
+      while (!has()) {
+        const { id, verdict } = tryRequest(world, caps, 15);
+        if (verdict?.kind !== "ok") throw new Error(`no alert of ${level}`);
+        world.settle(world.cell(0), id, { tokens: 5_000, nanoUsd: 0 });
+        world.calm(250);
+      }
+      return world.truth.settledSum.tokens;
+    });
+    expect({ warnedAt, exhaustedAt }).toEqual({ warnedAt: 160_000, exhaustedAt: 200_000 });
+  });
+});

@@ -53,8 +53,11 @@ export class TenantBudgetAuthority {
     const { tenant, keys, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
     this.#bucket = new TenantBucket(stored, atMs);
-    this.#counters = new TermCounters(monthOf, tenant, keys);
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
+    this.#counters = new TermCounters(monthOf, tenant, keys, (alert) => {
+      this.#alerts.add(alert);
+      this.#dirty = true;
+    });
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new OutstandingLeases(stored, atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
@@ -230,7 +233,7 @@ export class TenantBudgetAuthority {
     for (const { limits, tags, used } of charges) {
       const newest = this.#touch(limits, nowMs);
       gainTokens -= used.tokens;
-      for (const alert of this.#counters.charge(newest, tags, used, nowMs)) this.#alerts.add(alert);
+      this.#counters.charge(newest, tags, used, nowMs);
     }
     this.#bucket.settle(gainTokens);
     this.#dirty = true;

@@ -15,8 +15,10 @@ export interface TermAccount {
   readonly tag: string;
   readonly usedTokens: number;
   readonly usedNanoUsd: number;
-  /** Alerts raised under this tag. */
+  /** Alerts raised under this tag, since they were armed. */
   readonly raised: readonly AlertLevel[];
+  /** Revision of the limits whose cap armed the alerts again; absent: they are armed since the period began. */
+  readonly armedRev?: number;
 }
 
 /** The tag of the period that an instant lies in; each period has another tag. */
@@ -140,9 +142,16 @@ export function usedRatio(
   return cost === null || tokens >= cost ? { ratio: tokens, unit: "tokens" } : { ratio: cost, unit: "USD" };
 }
 
+/** Arms both alerts again when a cap was raised, or removed, so that it lies above what is used. */
+export function rearm(account: TermAccount, before: TermLimits, limits: TermLimits, rev: number): TermAccount {
+  const ratio = (of: TermLimits) => usedRatio(account, of)?.ratio ?? 0;
+  const isAbove = ratio(limits) < Math.min(1, ratio(before));
+  return isAbove && account.raised.length > 0 ? { ...account, raised: [], armedRev: rev } : account;
+}
+
 /**
- * The alert levels that the account has reached and not yet raised in its period, and the account with them marked as
- * raised.
+ * The alert levels that the account has reached and not yet raised since they were armed, and the account with them marked
+ * as raised.
  */
 export function raiseAlerts(
   account: TermAccount,

@@ -140,7 +140,10 @@ describe("a Cell's budgets", () => {
       await vi.advanceTimersByTimeAsync(0);
       const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
       for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
-      expect({ alerts, unchecked: gateway.unchecked }).toEqual({ alerts: [], unchecked: 0 });
+      expect({ alerts, unchecked: gateway.unchecked }).toEqual({
+        alerts: ["term_budget_exhausted:tenant-1"],
+        unchecked: 0,
+      });
     },
   );
 

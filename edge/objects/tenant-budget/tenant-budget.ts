@@ -63,13 +63,16 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   }
 
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
-    return bucketLevel(this.#core.bucket(limits, this.#ports.now()));
+    const bucket = this.#core.bucket(limits, this.#ports.now());
+    await this.#arm();
+    return bucketLevel(bucket);
   }
 
   async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
     await this.#check.beforeReading(whose, limits);
     const nowMs = this.#ports.now();
     const { limits: newest, account, reserved } = this.#core.read(whose, limits, nowMs);
+    await this.#arm();
     const { term } = newest[whose];
     const zone = newest.tenant.timezone;
     const { monthBounds } = this.#ports;
