@@ -126,6 +126,25 @@ describe("tens of thousands of requests whose cell is reset twice", () => {
   });
 });
 
+/**
+ * Whose counters the ledger is asked about, when nothing but alarms comes. The object is unloaded between them, and starts
+ * from the disk.
+ */
+function askedByAlarms(world: BudgetSimulation): readonly string[] {
+  world.crashAuthority();
+  for (let alarms = 0; alarms < 10; alarms += 1) {
+    const wakeMs = world.core.nextWakeMs();
+    if (wakeMs === null) return [];
+    world.nowMs = wakeMs - world.skewMs;
+    world.crashAuthority();
+    world.core.tick(world.coreMs);
+    const awaited = world.core.countersAwaitingLedger(world.coreMs);
+    if (awaited.length > 0) return awaited.map(({ whose }) => whose);
+    if (world.core.dirty) world.checkpoint();
+  }
+  return [];
+}
+
 describe("the authority after a crash", () => {
   it("does not grant again what was requested before its checkpoint, granted after it, and ended", () => {
     const world = new BudgetSimulation(1);
@@ -193,21 +212,35 @@ describe("the authority after a crash", () => {
     expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
   });
 
-  it("waits while it knows no limits to ask the ledger about, and asks once it learns some", () => {
-    const world = new BudgetSimulation(2);
-    tryRequest(world, { tenantTokens: 100 }, 60);
-    world.crashAuthority();
-    world.crashCell(world.cell(0), false);
-    world.advance(100_000);
-    expect({
-      countersAwaitingLedger: world.core.countersAwaitingLedger(world.nowMs),
-      nextWakeMs: world.core.nextWakeMs(),
-    }).toEqual({ countersAwaitingLedger: [], nextWakeMs: null });
-    world.reserve(world.cell(1), limitsWith({ tenantTokens: 100 }), need(60));
-    world.deliver(world.nextCall());
-    expect(world.core.nextWakeMs()).not.toBeNull();
-    world.advance(30_000);
-    expect(world.core.countersAwaitingLedger(world.nowMs)).toHaveLength(1);
+  it.each([
+    ["the tenant", { tenantTokens: 100 }, ["tenant"]],
+    ["the key too", { tenantTokens: 100, keyTokens: 80 }, ["tenant", "key"]],
+  ])("asks the ledger about what a dead cell held without any message: about %s", (_name, caps, whose) => {
+    const world = new BudgetSimulation(1);
+    tryRequest(world, caps, 60);
+    // Nothing but the lease is on the disk.
+    const beganMs = world.nowMs;
+    expect(askedByAlarms(world)).toEqual(whose);
+    // It lives 2 s, its Cell may be late by 5 s, its rows by 30 s.
+    expect(world.nowMs - beganMs).toBe(37_000);
+    world.core.ledgerSettled();
+    expect(world.core.read("tenant", limitsWith(caps), world.coreMs).reserved).toEqual(NO_AMOUNTS);
+  });
+
+  it("asks the ledger 15 minutes after the last message about requests that a silent cell has running", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tenantTokens: 100_000 };
+    const { id } = tryRequest(world, caps, 60);
+    world.calm(60_000);
+    const late = tryRequest(world, caps, 60);
+    world.settle(world.cell(0), late.id, { tokens: 60, nanoUsd: 0 });
+    world.calm(60_000);
+    world.checkpoint();
+    const beganMs = world.nowMs;
+    expect(askedByAlarms(world)).toEqual(["tenant"]);
+    expect(world.cell(0).live.has(id)).toBe(true);
+    const minutes = (world.nowMs - beganMs) / 60_000;
+    expect({ isLate: minutes > 21, isEarly: minutes < 14 }).toEqual({ isLate: false, isEarly: false });
   });
 });
 

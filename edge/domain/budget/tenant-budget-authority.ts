@@ -50,11 +50,11 @@ export class TenantBudgetAuthority {
   #dirty: boolean;
 
   constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
-    const { tenant, keys, grants, untracked } = stored;
+    const { tenant, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
     this.#bucket = new TenantBucket(stored, atMs);
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
-    this.#counters = new TermCounters(monthOf, tenant, keys, (alert) => {
+    this.#counters = new TermCounters(monthOf, stored, (alert) => {
       this.#alerts.add(alert);
       this.#dirty = true;
     });
@@ -69,7 +69,7 @@ export class TenantBudgetAuthority {
 
   /** True when a checkpoint is due, because a change is not stored. */
   get dirty(): boolean {
-    return this.#dirty;
+    return this.#dirty || this.#leases.unsaved;
   }
 
   /** Applies the report that comes with it, then grants between need and want of every limit at once, or nothing. */
@@ -79,9 +79,11 @@ export class TenantBudgetAuthority {
     const { pool, report } = request;
     const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
     const { level } = this.#bucket;
+    const limits = this.#counters.limitsOf(pool) ?? null;
+    const granted = { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, limits };
     return {
       answer: { report: this.#answer(report, life, nowMs), verdict, bucket: level },
-      grants: leases === undefined ? null : { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, leases },
+      grants: leases === undefined ? null : { ...granted, leases },
     };
   }
 
@@ -148,7 +150,7 @@ export class TenantBudgetAuthority {
    * next message.
    */
   nextWakeMs(): number | null {
-    // After a crash that lost all limits there is no counter to ask about; the next message brings limits.
+    // A damaged disk may have no limits: then there is no counter to ask about, and the next message brings limits.
     const lostMs = this.#counters.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
     const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextLossMs()];
     const all = times.filter((atMs) => atMs !== null);

@@ -6,6 +6,7 @@
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
 import type { ActualUsage } from "./amounts.ts";
 import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "./limits.ts";
+import type { StoredState } from "./stored.ts";
 import {
   emptyAccount,
   type MonthOf,
@@ -33,24 +34,31 @@ export class TermCounters {
   tenant: TenantLimits | null;
   account: TermAccount | null;
 
-  constructor(
-    monthOf: MonthOf,
-    tenant: { readonly limits: TenantLimits | null; readonly account: TermAccount | null } | null,
-    keys: readonly KeyCounter[],
-    onAlert: (alert: BudgetAlert) => void,
-  ) {
+  /** The stored counters; limits that were learned since are those of the leases that were granted since. */
+  constructor(monthOf: MonthOf, { tenant, keys, grants }: StoredState, onAlert: (alert: BudgetAlert) => void) {
     this.#monthOf = monthOf;
     this.#onAlert = onAlert;
     this.tenant = tenant?.limits ?? null;
     this.account = tenant?.account ?? null;
     this.#keys = new Map(keys.map((key) => [key.limits.id, key]));
+    for (const { limits } of grants) {
+      if (limits === null) continue;
+      this.tenant = newer(this.tenant, limits.tenant);
+      if (limits.key.id === NO_KEY.id) continue;
+      const known = this.#keys.get(limits.key.id);
+      this.#keys.set(limits.key.id, {
+        limits: newer(known?.limits, limits.key),
+        account: known?.account ?? emptyAccount(""),
+      });
+      // The next checkpoint replaces the leases' rows.
+      this.#dirtyKeys.add(limits.key.id);
+    }
   }
 
-  /** The newest known limits of a key and its tenant; null: of any key. */
+  /** The newest known limits of a key and its tenant; null: of the tenant. Undefined: they are not known. */
   limitsOf(keyId: string | null): BudgetLimits | undefined {
-    const [first] = this.#keys.values();
-    const key = keyId === null ? first : this.#keys.get(keyId);
-    return this.tenant === null || key === undefined ? undefined : { tenant: this.tenant, key: key.limits };
+    const key = keyId === null ? NO_KEY : this.#keys.get(keyId)?.limits;
+    return this.tenant === null || key === undefined ? undefined : { tenant: this.tenant, key };
   }
 
   /**
