@@ -27,8 +27,7 @@ import {
 import type { BudgetLimits, KeyLimits, TenantLimits } from "./limits.ts";
 import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
 import type { BindingLimit } from "./rpc.ts";
-import type { TermAccount } from "./term-budget.ts";
-import type { KeyCounter } from "./term-counters.ts";
+import type { KeyCounter, TermAccount } from "./term-budget.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 import { isAlert, isAmounts, isBindingLimit, isBucket, isTermLimits, isUsed } from "./validity.ts";
 

@@ -8,6 +8,7 @@
  * with the lease request or lease report that contains it.
  */
 import { saturated } from "../../../shared/amount.ts";
+import type { BudgetAlert } from "./alerts.ts";
 import type { ActualUsage, Amounts } from "./amounts.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
@@ -90,6 +91,12 @@ export class TenantBudgetAuthority {
   /** Applies what is new in a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
     return this.#answer(report, this.#hear(report, nowMs), nowMs);
+  }
+
+  /** Takes limits that have changed; returns the alerts that this Cell has to hand on. */
+  limitsChanged(limits: BudgetLimits, cell: string, nowMs: number): readonly BudgetAlert[] {
+    if (!this.#isRefused(faultInLimits(limits), "the limits are as before", nowMs)) this.#touch(limits, nowMs);
+    return this.#alerts.assignTo(cell, this.#time.at(nowMs));
   }
 
   /** The bucket as of now, under the newest known cap. */

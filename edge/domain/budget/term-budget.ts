@@ -4,7 +4,7 @@
  * are not in it: live reservations belong to no period and carry over.
  */
 import { type ActualUsage, type Amounts, clamped } from "./amounts.ts";
-import type { BudgetLimits, TermLimits } from "./limits.ts";
+import type { BudgetLimits, KeyLimits, TermLimits } from "./limits.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. The caller provides it. */
 export type MonthOf = (epochMs: number, zone: string) => string;
@@ -19,6 +19,12 @@ export interface TermAccount {
   readonly raised: readonly AlertLevel[];
   /** Revision of the limits whose cap armed the alerts again; absent: they are armed since the period began. */
   readonly armedRev?: number;
+}
+
+/** A key with its counter. */
+export interface KeyCounter {
+  readonly limits: KeyLimits;
+  readonly account: TermAccount;
 }
 
 /** The tag of the period that an instant lies in; each period has another tag. */

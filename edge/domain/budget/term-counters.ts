@@ -9,6 +9,7 @@ import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "./
 import type { StoredState } from "./stored.ts";
 import {
   emptyAccount,
+  type KeyCounter,
   type MonthOf,
   type PeriodTags,
   raiseAlerts,
@@ -19,12 +20,6 @@ import {
 } from "./term-budget.ts";
 
 export type BudgetOwner = "tenant" | "key";
-
-/** A key with its counter. */
-export interface KeyCounter {
-  readonly limits: KeyLimits;
-  readonly account: TermAccount;
-}
 
 export class TermCounters {
   readonly #monthOf: MonthOf;

@@ -4,6 +4,7 @@
  * disk before its answer leaves; other changes are written by the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -60,6 +61,13 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     const answer = this.#core.report(report, this.#ports.now());
     await this.#arm();
     return answer;
+  }
+
+  async limitsChanged(limits: BudgetLimits, cell: string): Promise<readonly BudgetAlert[]> {
+    await this.#check.beforeDeciding(limits);
+    const alerts = this.#core.limitsChanged(limits, cell, this.#ports.now());
+    await this.#arm();
+    return alerts;
   }
 
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
