@@ -6,7 +6,7 @@
 import { type ActualUsage, amountsUsed, isNothing, minus, NO_AMOUNTS } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
 import { LeasePool } from "./lease-pool.ts";
-import type { LeaseWaiter } from "./lease-queue.ts";
+import { type LeaseWaiter, TypicalUse } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf } from "./limits.ts";
 import { type LeaseHolder, OutgoingReports } from "./outgoing-reports.ts";
@@ -34,6 +34,8 @@ const KNOWN_MS = LEASE_MAX_MS;
 export class CellLeases {
   readonly reports: OutgoingReports;
   readonly #pools = new Map<string | null, LeasePool>();
+  /** Of all pools, because a pool lives only as long as it has something to do. */
+  readonly #typical = new TypicalUse();
   /** The bucket as the authority reported it last, and the gain of all changes that it includes. */
   #heard: { readonly bucket: TokenBucket; readonly gainTokens: number } | null = null;
   /** A lease without an amount, for use that was not reserved. */
@@ -55,7 +57,7 @@ export class CellLeases {
   pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new LeasePool(id, this.reports, (lease, { bucketTokens }, ample, nowMs) =>
+    const pool = new LeasePool(id, this.#typical, this.reports, (lease, { bucketTokens }, ample, nowMs) =>
       this.reports.changed(lease, nowMs + (ample ? FAR_REPORT_MS : NEAR_REPORT_MS), bucketTokens),
     );
     this.#pools.set(id, pool);
@@ -173,6 +175,7 @@ export class CellLeases {
     const pool = needsLease(limits) ? this.#pools.get(poolOf(limits)) : undefined;
     const amounts = countedBy(limits, amountsUsed(used));
     const over = minus(amounts, need);
+    this.#typical.note(amounts);
     pool?.queue.noteEnd(need, amounts);
     const covered = pool === undefined ? isNothing(over) || !needsLease(limits) : pool.overdraw(over, nowMs);
     this.reports.changed(lease, covered ? nowMs + reportMs(limits, lease) : nowMs, backTokens - used.tokens);

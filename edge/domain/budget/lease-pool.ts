@@ -12,7 +12,7 @@
  */
 import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
-import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter } from "./lease-queue.ts";
+import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter, type TypicalUse } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, isNewerFor } from "./limits.ts";
 import type { OutgoingReports } from "./outgoing-reports.ts";
@@ -90,9 +90,9 @@ export class LeasePool {
   #standing: Standing | null = null;
   #prefetchFromMs = Number.NEGATIVE_INFINITY;
 
-  constructor(id: string | null, reports: OutgoingReports, gaveBack: OnLeaseReturned) {
+  constructor(id: string | null, typical: TypicalUse, reports: OutgoingReports, gaveBack: OnLeaseReturned) {
     this.id = id;
-    this.queue = new LeaseQueue(id);
+    this.queue = new LeaseQueue(id, typical);
     this.#reports = reports;
     this.#gaveBack = gaveBack;
   }

@@ -42,19 +42,29 @@ const LOOK_AHEAD = 64;
 /** What a request uses is averaged over about this many. */
 const AVERAGED = 8;
 
+/** What a request of a tenant uses: an average of the latest ones. */
+export class TypicalUse {
+  /** Null: none has ended. */
+  amounts: Amounts | null = null;
+
+  note(used: Amounts): void {
+    this.amounts = times(plus(times(this.amounts ?? used, AVERAGED - 1), used), 1 / AVERAGED);
+  }
+}
+
 export class LeaseQueue {
   readonly #pool: string | null;
+  readonly #typical: TypicalUse;
   readonly #waiters = new Map<string, LeaseWaiter>();
   readonly #expected = new Map<string, LeaseWaiter>();
   /** Drawn since the last wish; what has ended, as it was used. */
   #drawn: Amounts = NO_AMOUNTS;
   #wishedAtMs = 0;
   #pieces = FAR_PIECES;
-  /** What a request used lately; null: none has ended. */
-  #typical: Amounts | null = null;
 
-  constructor(pool: string | null) {
+  constructor(pool: string | null, typical: TypicalUse) {
     this.#pool = pool;
+    this.#typical = typical;
   }
 
   get empty(): boolean {
@@ -101,8 +111,6 @@ export class LeaseQueue {
   /** Notes what a request that has ended had drawn, and what it really used. */
   noteEnd(drawn: Amounts, used: Amounts): void {
     this.#drawn = minus(plus(this.#drawn, used), drawn);
-    const typical = this.#typical ?? used;
-    this.#typical = times(plus(times(typical, AVERAGED - 1), used), 1 / AVERAGED);
   }
 
   /** Notes that a limit is near: another cell could miss what is leased here without need. */
@@ -140,7 +148,7 @@ export class LeaseQueue {
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NO_AMOUNTS;
     this.#wishedAtMs = nowMs;
-    const several = plus(piece, times(this.#typical ?? piece, this.#pieces));
+    const several = plus(piece, times(this.#typical.amounts ?? piece, this.#pieces));
     return countedBy(limits, larger(all, larger(ahead, several)));
   }
 }
