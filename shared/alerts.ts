@@ -87,6 +87,17 @@ export const issues = {
       `${where}: ${field} is out of range (whole numbers from 0 to ${Number.MAX_SAFE_INTEGER}); ${consequence}`,
     ),
 
+  /**
+   * An upstream reported usage that cannot be true (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
+   * `count`: of tokens or seconds, the largest amount for any larger number.
+   */
+  usageNotBelieved: (model: string, count: number): Issue =>
+    issueOf(
+      "budget_amount_refused",
+      "Budget amount refused",
+      `${model}: its upstream reported a usage of ${count === Number.MAX_SAFE_INTEGER ? "more than " : ""}${count}, which is not believed; the estimate counts`,
+    ),
+
   upstreamRequestFailed: (model: string, reason: string, attempts: number, endpoints: number): Issue =>
     issueOf(
       "upstream_request_failed",

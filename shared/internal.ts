@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { alertEventSchema } from "./alerts.ts";
+import { budgetSubjectSchema } from "./internal-budgets.ts";
 
 export const INVALIDATION_KINDS = ["key", "tenant", "group", "model", "mcp", "settings", "all"] as const;
 
@@ -31,6 +32,8 @@ const changeSchema = revItemSchema.extend({
     .optional(),
   group: z.object({ weight: z.number().int() }).optional(),
   model: z.object({ max_in_flight: z.number().int().nullable(), admission_weight: z.number().int() }).optional(),
+  /** Of a tenant or a key with a term budget: its limits, by which alerts are judged (docs/rules/budgets.md#alerts). */
+  budget: budgetSubjectSchema.optional(),
 });
 export type Change = z.infer<typeof changeSchema>;
 

@@ -1,5 +1,5 @@
 /** The tenants and keys that have budget counters, with the limits that apply to them, from the rows as they are now. */
-import { and, asc, eq, gt, isNotNull, lt, or } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, lt, or } from "drizzle-orm";
 import {
   type BudgetSubject,
   keyLimitsSchema,
@@ -54,6 +54,29 @@ export async function* cappedSubjects(db: Database, before: Date): AsyncGenerato
     (row) => row.key.id,
     (row) => budgetSubject(row.tenant, row.key),
   );
+}
+
+/** The budgets of tenants with these ids and of keys with these hashes, by id and hash, those that have a cap. */
+export async function cappedAmong(
+  db: Database,
+  tenantIds: string[],
+  keyHashes: string[],
+): Promise<ReadonlyMap<string, BudgetSubject>> {
+  const found = new Map<string, BudgetSubject>();
+  if (tenantIds.length > 0)
+    for (const row of await db
+      .select()
+      .from(tenants)
+      .where(and(capped(tenants), inArray(tenants.id, tenantIds))))
+      found.set(row.id, budgetSubject(row, null));
+  if (keyHashes.length > 0)
+    for (const { key, tenant } of await db
+      .select({ key: apiKeys, tenant: tenants })
+      .from(apiKeys)
+      .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
+      .where(and(capped(apiKeys), inArray(apiKeys.key_hash, keyHashes))))
+      found.set(key.key_hash, budgetSubject(tenant, key));
+  return found;
 }
 
 const capped = (table: typeof tenants | typeof apiKeys) =>

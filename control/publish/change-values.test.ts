@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Change } from "../../shared/internal.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
@@ -74,4 +75,17 @@ it("sends it nothing of what is gone", async () => {
     received: [],
     lastItem: { kind: "model", id: "m" },
   });
+});
+
+it("sends it the limits of a changed tenant or key that has a budget", async () => {
+  const { key } = await send<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name: "k" });
+  control.cell.changes.length = 0;
+  const budget = { budget_tokens: 100, budget_cost_usd: null, budget_period: "lifetime" };
+  await send("PATCH", `/tenants/${tenant.id}/budget`, budget);
+  await send("PUT", `/keys/${key.id}`, { budget_tokens: 7 });
+  const ofTenant = { id: tenant.id, budget: { tokens: 100, cost_usd: null, period: "lifetime" } };
+  expect(received()).toMatchObject([
+    { kind: "tenant", budget: { tenant: ofTenant, key: null } },
+    { kind: "key", budget: { tenant: ofTenant, key: { key_id: key.id, budget: { tokens: 7 } } } },
+  ]);
 });

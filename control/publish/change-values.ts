@@ -8,6 +8,7 @@ import type { Change, RevItem } from "../../shared/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
 import { fairshareGroups, tenants } from "../db/schema/tenancy.ts";
+import { cappedAmong } from "./budget-subjects.ts";
 
 /** The items in their order. Items whose row is gone, and items of other kinds, do not change. */
 export async function withChangeValues(db: Database, items: readonly RevItem[]): Promise<readonly Change[]> {
@@ -17,8 +18,10 @@ export async function withChangeValues(db: Database, items: readonly RevItem[]):
     await groupValues(db, ids("group")),
     await modelValues(db, ids("model")),
   ];
+  const budgets = await cappedAmong(db, ids("tenant"), ids("key"));
   return items.map(({ kind, id, rev }) => {
     const [tenant, group, model] = [ofTenants.get(id), ofGroups.get(id), ofModels.get(id)];
+    const budget = kind === "tenant" || kind === "key" ? budgets.get(id) : undefined;
     return {
       kind,
       id,
@@ -26,6 +29,7 @@ export async function withChangeValues(db: Database, items: readonly RevItem[]):
       ...(kind === "tenant" && tenant !== undefined ? { tenant } : {}),
       ...(kind === "group" && group !== undefined ? { group } : {}),
       ...(kind === "model" && model !== undefined ? { model } : {}),
+      ...(budget === undefined ? {} : { budget }),
     };
   });
 }

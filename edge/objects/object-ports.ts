@@ -17,7 +17,7 @@ import type { Alerts, Clock, Log } from "../ports.ts";
 export type Later = (delayMs: number, run: () => void) => void;
 
 /** What a Cell calls at a tenant's budget object. */
-export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level">;
+export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level" | "limitsChanged">;
 
 /** Takes the alerts of an object and sends them to the Ledger that keeps those of its cell. */
 export interface AlertChannel extends Alerts {

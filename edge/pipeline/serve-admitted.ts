@@ -3,9 +3,17 @@
  * is called, the answer is relayed to the reader of the response, and the permit is settled with the request's own row,
  * exactly once in every case.
  */
+import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { type Billed, type BilledAnswer, bill, NOTHING_BILLED, UNSEEN_STREAM } from "../domain/usage/billing.ts";
+import {
+  type Billed,
+  type BilledAnswer,
+  bill,
+  NOTHING_BILLED,
+  UNSEEN_STREAM,
+  unbelievedCount,
+} from "../domain/usage/billing.ts";
 import type { AdmittedRequest } from "./admission/admit.ts";
 import { type RequestEnd, Settler } from "./admission/settle.ts";
 import type { AnswerStage } from "./boons/answer-stage.ts";
@@ -56,13 +64,13 @@ export async function serveAdmitted(
       request: served,
       forwarded,
       stages,
-      bill: (answered) => billed(served, answered),
+      bill: (answered) => billed(call, served, answered),
       settler,
       miss: cacheMissFor(call, key, served),
     });
     return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
   } catch (error) {
-    settler.end(endOf(request, error));
+    settler.end(endOf(call, request, error));
     if (forwarded !== null) cancelAnswer(forwarded);
     throw new AlreadySettled(error, request);
   }
@@ -78,15 +86,19 @@ function withTimeForWholeAnswer(call: Call, model: ModelRecord): ModelRecord {
  * The end of a request that has a slot and no answer: when its client left, or it crashed, while an upstream worked, it
  * is billed at its estimate, and for its input alone when it was to be a stream.
  */
-function endOf(request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
+function endOf(call: Call, request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
   if (failure instanceof GatewayError) return { statusCode: failure.status, failure };
   const { status, underWay } = request.upstream;
   const owed = underWay || (status >= 200 && status < 300);
   const statusCode = failure instanceof ClientGone ? 499 : 500;
   const seen = request.parsed.stream ? UNSEEN_STREAM : null;
-  return { statusCode, billed: owed ? billed(request, seen) : NOTHING_BILLED, failure };
+  return { statusCode, billed: owed ? billed(call, request, seen) : NOTHING_BILLED, failure };
 }
 
-function billed(request: Prepared, answered: BilledAnswer | null): Billed {
-  return bill(request.model, request.estimate, request.measure(), answered);
+function billed(call: Call, request: Prepared, answered: BilledAnswer | null): Billed {
+  const { model, estimate } = request;
+  const measure = request.measure();
+  const refused = unbelievedCount(estimate, measure, answered);
+  if (refused !== null) call.ports.alerts.raise(issues.usageNotBelieved(model.model_name, refused));
+  return bill(model, estimate, measure, answered);
 }

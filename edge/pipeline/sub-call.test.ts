@@ -115,6 +115,15 @@ describe("a sub-call", () => {
     ]);
   });
 
+  it("is charged its estimate when its upstream reports what cannot be true", async () => {
+    const world = new SubCallWorld();
+    const usage = { prompt_tokens: 1e30, completion_tokens: 7 };
+    await world.make(async () => Response.json({ ...ANSWER, usage }));
+    const estimated = world.adopted[0]?.estimate;
+    expect(world.rows).toMatchObject([{ input_tokens: estimated?.inputTokens, output_tokens: 20 }]);
+    expect(world.alerts).toMatchObject([{ issueKey: "budget_amount_refused" }]);
+  });
+
   it("waits for nothing and reserves nothing: its request holds its slot and tokens already", async () => {
     const world = new SubCallWorld();
     await world.make(async () => Response.json(ANSWER));

@@ -11,6 +11,7 @@ import { expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { INTERNAL_PATHS } from "../../shared/internal.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/internal-budgets.ts";
+import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { startHttpSink } from "../harness/http-sink.ts";
@@ -95,6 +96,39 @@ it("reports budgets used up while the control service was down, once each and in
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close(), mail.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+it("reports a cap that is set at or below what is used, though no request follows", async () => {
+  const upstream = await startTestUpstream();
+  const folder = mkdtempSync(join(tmpdir(), "gateway-lowered-"));
+  const hook = await startHttpSink();
+  const stack = await startStack({ env: stackEnv(folder) });
+  try {
+    const gateway = new Gateway(stack);
+    await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url });
+    const { tenant, key, ...rest } = await gateway.mint(upstream.url);
+    const limit = async (ofTenant: number, ofKey: number): Promise<void> => {
+      const budget = { budget_tokens: ofTenant, budget_period: "lifetime" };
+      await gateway.must("PATCH", `/tenants/${tenant.id}/budget`, budget);
+      await gateway.must("PUT", `/keys/${key.id}`, { budget_tokens: ofKey, budget_period: "lifetime" });
+    };
+    await limit(1_000, 1_000);
+    const response = await gateway.chat({ tenant, key, ...rest });
+    await response.text();
+    await waitFor(
+      async () => await gateway.must<BudgetUsage>("GET", `/tenants/${tenant.id}/budget/usage`),
+      ({ used_tokens }) => used_tokens === 33,
+    );
+    await limit(33, 5);
+    const issues = () => hook.asked.map(({ body }) => /(?:key_)?term_budget_\w+:[0-9a-f-]{36}/.exec(body)?.[0] ?? body);
+    const exhausted = [`key_term_budget_exhausted:${key.id}`, `term_budget_exhausted:${tenant.id}`];
+    const sent = await waitFor(issues, ({ length }) => length >= exhausted.length);
+    expect(new Set(sent)).toEqual(new Set(exhausted));
+  } finally {
+    await stack.stop();
+    await Promise.all([upstream.close(), hook.close()]);
     rmSync(folder, { recursive: true, force: true });
   }
 });

@@ -1,6 +1,6 @@
 /**
  * The answers of a test upstream: one JSON document or one event stream, as its behaviour says. Each reports a usage of 11
- * and 22 tokens unless the behaviour has `no-usage`.
+ * and 22 tokens unless the behaviour says otherwise.
  */
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,7 +8,10 @@ import { gzipSync } from "node:zlib";
 import type { SeenRequest } from "./seen-request.ts";
 import type { Behaviour } from "./upstream-behaviour.ts";
 
-const USAGE = { prompt_tokens: 11, completion_tokens: 22, total_tokens: 33 };
+function usageOf(behaviour: Behaviour): object {
+  const [prompt_tokens, completion_tokens] = [behaviour.number("in", 11), behaviour.number("out", 22)];
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
 
 /** Answers one request. */
 export async function answer(behaviour: Behaviour, seen: SeenRequest, response: ServerResponse): Promise<void> {
@@ -28,7 +31,7 @@ export async function answer(behaviour: Behaviour, seen: SeenRequest, response: 
     object: "chat.completion",
     model: seen.body["model"],
     choices: [{ index: 0, message: { role: "assistant", content: content(behaviour) }, finish_reason: "stop" }],
-    ...(words.has("no-usage") ? {} : { usage: USAGE }),
+    ...(words.has("no-usage") ? {} : { usage: usageOf(behaviour) }),
   };
   if (words.has("half")) return half(JSON.stringify(document), response);
   if (words.has("gzip")) return zipped(JSON.stringify(document), seen, response);
@@ -100,7 +103,7 @@ function eventsOf(behaviour: Behaviour, seen: SeenRequest): readonly string[] {
     ...Array.from({ length: behaviour.number("chunks", 4) }, (_, at) =>
       event({ choices: [{ index: 0, delta: { content: `w${at} ` }, finish_reason: null }] }),
     ),
-    ...(wantsUsage && !behaviour.words.has("no-usage") ? [event({ choices: [], usage: USAGE })] : []),
+    ...(wantsUsage && !behaviour.words.has("no-usage") ? [event({ choices: [], usage: usageOf(behaviour) })] : []),
     "data: [DONE]\n\n",
   ];
 }

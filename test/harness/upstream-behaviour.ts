@@ -2,7 +2,7 @@
  * What a test upstream can do, good and bad, as words joined by `,`:
  * - before any answer: `hang`, `reset`, `nonsense` (bytes that are no HTTP), `delay=<ms>`;
  * - an answer: `status=<n>`, `retry-after=<text>`, `endless` (an error body that never ends), `no-options` (400 when the
- *   usage option is there), `no-usage`, `mb=<n>` (a long answer), `gzip`, `half` (a body cut in its middle);
+ *   usage option is there), `no-usage`, `in=<n>` and `out=<n>` (the tokens that it reports), `mb=<n>` (a long answer), `gzip`, `half` (a body cut in its middle);
  * - a stream: `chunks=<n>`, `pace=<ms>`, `bytes` (one at a time), `cut`, `cut-mid` (within an event), `stall`, `garbage`;
  * - `fails=<n>`: all this for the first n requests only; later ones are answered well.
  */

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mainRows } from "../harness/main-rows.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -214,5 +215,48 @@ describe("a term budget", () => {
     expect((await first).status).toBe(200);
     await settled(minted, await first);
     expect((await chatWith(minted, 5)).status).toBe(200);
+  });
+});
+
+describe("use above the estimate", () => {
+  const USED = 5_000;
+  const budget = (caps: Readonly<Record<string, number | null>>) => async (minted: Minted) =>
+    void (await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, {
+      budget_tokens: null,
+      budget_cost_usd: null,
+      budget_period: "lifetime",
+      ...caps,
+    }));
+  const quota = async (minted: Minted) =>
+    void (await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 20_000 }));
+  const ofKey = async ({ key }: Minted) =>
+    void (await fixture.gateway.must("PUT", `/keys/${key.id}`, { budget_tokens: 20_000 }));
+  /** Tools that the estimate does not count: the upstream reports 8,000 tokens more. */
+  const schemas = { behaviour: "in=8000,out=100", body: { max_tokens: 100 }, usedTokens: 8_100 };
+  const plain = { behaviour: `in=${USED - 10},out=10`, body: { max_tokens: 9 }, usedTokens: USED };
+
+  mainRows(2)([
+    { what: "20,000 tokens", cap: 20_000, limit: budget({ budget_tokens: 20_000 }), ...plain },
+    { what: "200,000 tokens", cap: 200_000, limit: budget({ budget_tokens: 200_000 }), ...plain },
+    { what: "0.05 USD", cap: 50_000, limit: budget({ budget_cost_usd: 0.05 }), ...plain },
+    { what: "20,000 tokens of a key", cap: 20_000, limit: ofKey, ...plain },
+    { what: "20,000 tokens a minute", cap: 20_000, limit: quota, ...plain },
+    { what: "20,000 tokens beside tool schemas", cap: 20_000, limit: budget({ budget_tokens: 20_000 }), ...schemas },
+  ])("passes $what by no more than the requests that run then", async ({ cap, limit, behaviour, body, usedTokens }) => {
+    const price = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 };
+    const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour, price);
+    await limit(minted);
+    const beganMs = performance.now();
+    let served = 0;
+    for (let status = 200; status === 200 && served * usedTokens < 3 * cap; ) {
+      const response = await fixture.gateway.chat(minted, { body });
+      await response.text();
+      ({ status } = response);
+      if (status === 200) served += 1;
+    }
+    const refilled = limit === quota ? ((performance.now() - beganMs) * cap) / 60_000 : 0;
+    expect(served * usedTokens).toBeGreaterThanOrEqual(cap);
+    // One request may be answered and not settled yet while the next one is admitted.
+    expect(served * usedTokens).toBeLessThanOrEqual(cap + refilled + 2 * usedTokens);
   });
 });

@@ -75,4 +75,20 @@ describe("one request does not stop the data plane", () => {
       state: "ok",
     });
   });
+
+  mainRows(1)([
+    ["an answer", {}],
+    ["a stream", { stream: true }],
+  ])("with %s that reports 1e30 tokens", async (_name, options) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "in=1e30,out=1e30");
+    await budgetOf(`/tenants/${minted.tenant.id}/budget`, "PATCH");
+    const response = await fixture.gateway.chat(minted, { body: { max_tokens: 5 }, ...options });
+    await response.text();
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect({ status: row.status_code, tokens: row.total_tokens }).toEqual({
+      status: 200,
+      tokens: row.estimated_tokens,
+    });
+    expect(await statusOf(minted, 5)).toBe(200);
+  });
 });

@@ -1,6 +1,6 @@
 /**
  * The alerts of term budgets, with the texts of docs/rules/alerts.md#issues-and-texts. The id of an alert contains its
- * period: an alert is reported once per period and level, even when it is handed over several times.
+ * period and the cap that armed it: each is reported once, even when it is handed over several times.
  */
 import { issueOf } from "../../../shared/alerts.ts";
 import { usdOf } from "./amounts.ts";
@@ -8,7 +8,7 @@ import type { BudgetLimits, TermLimits } from "./limits.ts";
 import { type AlertLevel, type TermAccount, usedRatio } from "./term-budget.ts";
 
 export interface BudgetAlert {
-  /** `<issue key>@<period tag>`. */
+  /** `<issue key>@<period tag>`, with `#<revision>` when a raised cap has armed it again. */
   readonly id: string;
   readonly issueKey: string;
   readonly title: string;
@@ -45,7 +45,7 @@ export function budgetAlert(
   const who = tenant ? limits.tenant.name : `${limits.key.label} of ${limits.tenant.name}`;
   const term = tenant ? limits.tenant.term : limits.key.term;
   return {
-    id: `${issueKey}@${account.tag}`,
+    id: `${issueKey}@${account.tag}${account.armedRev === undefined ? "" : `#${account.armedRev}`}`,
     ...issueOf(
       issueKey,
       `${tenant ? "Tenant budget" : "API key budget"} ${STATE[level]}`,

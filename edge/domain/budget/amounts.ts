@@ -76,6 +76,11 @@ export function beyondUsed(used: ActualUsage, known: ActualUsage): ActualUsage {
   return { tokens: Math.max(0, used.tokens - known.tokens), nanoUsd: Math.max(0, used.nanoUsd - known.nanoUsd) };
 }
 
+/** What was used, as amounts of every limit. */
+export function amountsUsed({ tokens, nanoUsd }: ActualUsage): Amounts {
+  return { bucketTokens: tokens, termTokens: tokens, nanoUsd };
+}
+
 /** The larger of what was used, part by part. */
 export function largerUsed(a: ActualUsage, b: ActualUsage): ActualUsage {
   return { tokens: Math.max(a.tokens, b.tokens), nanoUsd: Math.max(a.nanoUsd, b.nanoUsd) };

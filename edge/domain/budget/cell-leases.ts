@@ -3,12 +3,12 @@
  * the bucket as the Cell knows it (what the authority said last, and what this Cell has reported since). Times are of the
  * Cell's MonotonicClock; the authority has a clock of its own.
  */
-import { type ActualUsage, isNothing, minus, NO_AMOUNTS } from "./amounts.ts";
+import { type ActualUsage, amountsUsed, isNothing, minus, NO_AMOUNTS } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
 import { LeasePool } from "./lease-pool.ts";
-import type { LeaseWaiter } from "./lease-queue.ts";
+import { type LeaseWaiter, TypicalUse } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
-import { type BudgetLimits, needsLease, poolOf } from "./limits.ts";
+import { type BudgetLimits, countedBy, needsLease, poolOf } from "./limits.ts";
 import { type LeaseHolder, OutgoingReports } from "./outgoing-reports.ts";
 import type { BudgetReport } from "./rpc.ts";
 import { adjustBucket, type BucketLevel, bucketLevel, type TokenBucket, touchBucket } from "./token-bucket.ts";
@@ -34,6 +34,8 @@ const KNOWN_MS = LEASE_MAX_MS;
 export class CellLeases {
   readonly reports: OutgoingReports;
   readonly #pools = new Map<string | null, LeasePool>();
+  /** Of all pools, because a pool lives only as long as it has something to do. */
+  readonly #typical = new TypicalUse();
   /** The bucket as the authority reported it last, and the gain of all changes that it includes. */
   #heard: { readonly bucket: TokenBucket; readonly gainTokens: number } | null = null;
   /** A lease without an amount, for use that was not reserved. */
@@ -55,7 +57,7 @@ export class CellLeases {
   pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new LeasePool(id, this.reports, (lease, { bucketTokens }, ample, nowMs) =>
+    const pool = new LeasePool(id, this.#typical, this.reports, (lease, { bucketTokens }, ample, nowMs) =>
       this.reports.changed(lease, nowMs + (ample ? FAR_REPORT_MS : NEAR_REPORT_MS), bucketTokens),
     );
     this.#pools.set(id, pool);
@@ -121,13 +123,11 @@ export class CellLeases {
 
   /** Ends a request that drew from a lease of its pool in this life. */
   #endDrawn({ limits, tags, need }: LeaseWaiter, lease: CellLease, used: ActualUsage, nowMs: number): void {
-    const { tokens, nanoUsd } = used;
-    const unused = minus(need, { bucketTokens: tokens, termTokens: tokens, nanoUsd });
+    const unused = minus(need, amountsUsed(used));
     const again = !isNothing(unused) && this.#pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
     const back = again ? minus(need, unused) : need;
     lease.release(back);
-    lease.use(limits, tags, used);
-    this.reports.changed(lease, nowMs + reportMs(limits, lease), back.bucketTokens - tokens);
+    this.#charge(lease, { limits, tags, need }, used, back.bucketTokens, nowMs);
   }
 
   /** Ends a request in a lease of its own, because its end may be reported twice. */
@@ -146,9 +146,8 @@ export class CellLeases {
       const opened = { as: as === "readmitted" ? as : "drawn", granted, from: drawnFrom?.n ?? null } as const;
       own = this.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn });
     }
-    own.use(limits, tags, used);
     own.endRequest(goesOn);
-    this.reports.changed(own, nowMs + reportMs(limits, own), granted.bucketTokens - used.tokens);
+    this.#charge(own, { limits, tags, need: granted }, used, granted.bucketTokens, nowMs);
   }
 
   /** Adds use that was not reserved to a lease without an amount: the one that no message has reported yet. */
@@ -158,8 +157,28 @@ export class CellLeases {
       this.#counted = this.reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
       this.#counted.ended = true;
     }
-    this.#counted.use(limits, tags, used);
-    this.reports.changed(this.#counted, nowMs + reportMs(limits, this.#counted), -used.tokens);
+    this.#charge(this.#counted, { limits, tags, need: NO_AMOUNTS }, used, 0, nowMs);
+  }
+
+  /**
+   * Adds to a lease what a request used that had drawn `need` and of which `backTokens` go back to the bucket. What it used
+   * beyond its need is taken from the pool in the same turn; what the pool does not cover is reported at once.
+   */
+  #charge(
+    lease: CellLease,
+    { limits, tags, need }: Omit<LeaseWaiter, "requestId">,
+    used: ActualUsage,
+    backTokens: number,
+    nowMs: number,
+  ): void {
+    lease.use(limits, tags, used);
+    const pool = needsLease(limits) ? this.#pools.get(poolOf(limits)) : undefined;
+    const amounts = countedBy(limits, amountsUsed(used));
+    const over = minus(amounts, need);
+    this.#typical.note(amounts);
+    pool?.queue.noteEnd(need, amounts);
+    const covered = pool === undefined ? isNothing(over) || !needsLease(limits) : pool.overdraw(over, nowMs);
+    this.reports.changed(lease, covered ? nowMs + reportMs(limits, lease) : nowMs, backTokens - used.tokens);
   }
 }
 

@@ -4,13 +4,15 @@
  * lease request for a waiting request first gives back what is left, so the authority decides as if each request had asked
  * it; the exception are requests that come right after a refusal or an unanswered lease request. Times are of the Cell's
  * MonotonicClock.
- * Invariants: every leased amount is either free, drawn or given back, never two of these. When nothing is free, the
+ * Invariants: every leased amount is either free, drawn or given back, never two of these. What a request used beyond what
+ * it had drawn is given back of what is free in the same turn; a request starts only when the authority knows of the rest
+ * (docs/rules/budgets.md#use-above-the-estimate). When nothing is free, the
  * authority's answer decides the request that it is for, unless its limits have changed since. So the number of lease
  * requests is bounded by the number of requests and by time.
  */
 import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
-import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter } from "./lease-queue.ts";
+import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter, type TypicalUse } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, isNewerFor } from "./limits.ts";
 import type { OutgoingReports } from "./outgoing-reports.ts";
@@ -27,6 +29,8 @@ interface Asked {
   readonly empty: boolean;
   /** The newest change that its report contains. */
   readonly reportedN: number;
+  /** What requests have used since beyond what they had drawn and what was free: the lease request does not tell it. */
+  overdrawn: Amounts;
 }
 
 /** The lease that is drawn from. */
@@ -68,7 +72,7 @@ const STANDS_MS = 250;
 const RETRY_PREFETCH_MS = 1_000;
 const UNUSED_MS = 250;
 
-/** Called with what a lease that ends had left. `ample`: an ample lease has taken its place. */
+/** Called with what a lease gives back undrawn. `ample`: no limit is near. */
 type OnLeaseReturned = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
 
 export class LeasePool {
@@ -86,9 +90,9 @@ export class LeasePool {
   #standing: Standing | null = null;
   #prefetchFromMs = Number.NEGATIVE_INFINITY;
 
-  constructor(id: string | null, reports: OutgoingReports, gaveBack: OnLeaseReturned) {
+  constructor(id: string | null, typical: TypicalUse, reports: OutgoingReports, gaveBack: OnLeaseReturned) {
     this.id = id;
-    this.queue = new LeaseQueue(id);
+    this.queue = new LeaseQueue(id, typical);
     this.#reports = reports;
     this.#gaveBack = gaveBack;
   }
@@ -145,8 +149,26 @@ export class LeasePool {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
     this.#free = plus(this.#free, unused);
-    this.queue.returnUnused(unused);
     return true;
+  }
+
+  /**
+   * Gives back as much of what is free as a request used beyond what it had drawn, so that both together spend no more than
+   * was leased. False: it was more than is free. Then nothing is free any more, and the next request waits until the
+   * authority knows of it.
+   */
+  overdraw(over: Amounts, nowMs: number): boolean {
+    if (isNothing(over)) return true;
+    const current = this.#current;
+    if (current !== null && covers(this.#free, over)) {
+      this.#free = minus(this.#free, over);
+      current.lease.release(over);
+      this.#gaveBack(current.lease, over, current.lease.ample, nowMs);
+      return true;
+    }
+    if (this.#asked !== null) this.#asked.overdrawn = plus(this.#asked.overdrawn, minus(over, this.#free));
+    this.#giveBack(nowMs);
+    return false;
   }
 
   /** Takes the answer to lease request `n`. Null: no answer came; if the lease was granted after all, it is void. */
@@ -175,7 +197,8 @@ export class LeasePool {
     switch (verdict.kind) {
       case "granted": {
         // A late lease still serves the requests that wait; the rest of it goes back at once.
-        const outcomes = this.#draw(this.#begin(asked, verdict, nowMs), nowMs);
+        const current = this.#begin(asked, verdict, nowMs);
+        const outcomes = this.overdraw(asked.overdrawn, nowMs) ? this.#draw(current, nowMs) : [];
         this.expire(nowMs);
         return outcomes;
       }
@@ -226,7 +249,8 @@ export class LeasePool {
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
     const report = this.#reports.report(nowMs);
-    this.#asked = { lease, head: requestId, limits, sentAtMs: nowMs, empty, reportedN: report.sequence };
+    const reportedN = report.sequence;
+    this.#asked = { lease, head: requestId, limits, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
     return { report, limits, pool: this.id, n: lease.n, need, want };
   }
 

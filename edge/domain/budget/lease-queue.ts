@@ -1,7 +1,7 @@
 /**
  * The requests that want to draw from one pool (those that wait for it, in order, and those that the scheduler has still
- * queued) and how much of it they want: what all of them need, a few times the request that is asked for, or what the rate
- * since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
+ * queued) and how much of it they want: what all of them need, a few times what a request really used lately, or what the
+ * rate since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
  */
 import { type Amounts, larger, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
@@ -34,23 +34,37 @@ export type LeaseOutcome =
  */
 const AHEAD_MS = 2 * LEASE_MAX_MS;
 const RATE_OVER_AT_LEAST_MS = 1_000;
-/** A lease is for at least this many requests: while no limit is known to be near, and near one. */
+/** A lease has enough for at least this many requests beyond the one that it is for: while no limit is known to be near, and near one. */
 const FAR_PIECES = 64;
 const NEAR_PIECES = 8;
 /** At most this many requests of a long queue are summed up for one lease request. */
 const LOOK_AHEAD = 64;
+/** What a request uses is averaged over about this many. */
+const AVERAGED = 8;
+
+/** What a request of a tenant uses: an average of the latest ones. */
+export class TypicalUse {
+  /** Null: none has ended. */
+  amounts: Amounts | null = null;
+
+  note(used: Amounts): void {
+    this.amounts = times(plus(times(this.amounts ?? used, AVERAGED - 1), used), 1 / AVERAGED);
+  }
+}
 
 export class LeaseQueue {
   readonly #pool: string | null;
+  readonly #typical: TypicalUse;
   readonly #waiters = new Map<string, LeaseWaiter>();
   readonly #expected = new Map<string, LeaseWaiter>();
-  /** Drawn since the last wish. */
+  /** Drawn since the last wish; what has ended, as it was used. */
   #drawn: Amounts = NO_AMOUNTS;
   #wishedAtMs = 0;
   #pieces = FAR_PIECES;
 
-  constructor(pool: string | null) {
+  constructor(pool: string | null, typical: TypicalUse) {
     this.#pool = pool;
+    this.#typical = typical;
   }
 
   get empty(): boolean {
@@ -94,9 +108,9 @@ export class LeaseQueue {
     return outcomes;
   }
 
-  /** Notes what came back unused and may be drawn again. */
-  returnUnused(unused: Amounts): void {
-    this.#drawn = minus(this.#drawn, unused);
+  /** Notes what a request that has ended had drawn, and what it really used. */
+  noteEnd(drawn: Amounts, used: Amounts): void {
+    this.#drawn = minus(plus(this.#drawn, used), drawn);
   }
 
   /** Notes that a limit is near: another cell could miss what is leased here without need. */
@@ -127,14 +141,15 @@ export class LeaseQueue {
     return outcomes;
   }
 
-  /** What to request under the limits, at least a few times `piece`; the rate is counted anew from here on. */
+  /** What to request under the limits for a request that needs `piece`; the rate is counted anew from here on. */
   wish(limits: BudgetLimits, piece: Amounts, nowMs: number): Amounts {
     const all = plus(sumOfFirst(this.#waiters.values()), sumOfFirst(this.#expected.values()));
     const elapsedMs = Math.max(RATE_OVER_AT_LEAST_MS, nowMs - this.#wishedAtMs);
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NO_AMOUNTS;
     this.#wishedAtMs = nowMs;
-    return countedBy(limits, larger(all, larger(ahead, times(piece, this.#pieces))));
+    const several = plus(piece, times(this.#typical.amounts ?? piece, this.#pieces));
+    return countedBy(limits, larger(all, larger(ahead, several)));
   }
 }
 

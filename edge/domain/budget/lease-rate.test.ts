@@ -62,4 +62,29 @@ describe("a tenant of five requests a second", () => {
     expect(leases).toBe(0);
     expect(reports).toBeLessThanOrEqual(0.02);
   });
+
+  it.each([
+    { what: "more", need: 15, used: 5_000, least: 64 * 5_000, most: 70 * 5_000 },
+    { what: "less", need: 2_000, used: 50, least: 64 * 50, most: 5 * 2_000 },
+  ])(
+    "requests leases by what requests really used lately when that is $what than they need",
+    ({ need, used, least, most }) => {
+      const world = new BudgetSimulation(1);
+      const cell = world.cell(0);
+      const limits = limitsWith({ tenantTokens: 1e9 });
+      let wanted = 0;
+      // Until the lease is over that was sized before any request had ended.
+      for (let at = 0; at < 1_000 && wanted === 0; at += 1) {
+        const id = world.reserve(cell, limits, { bucketTokens: 0, termTokens: need, nanoUsd: 0 });
+        for (const call of world.calls.splice(0)) {
+          if (call.body.kind === "lease" && at > 0) wanted = call.body.request.want.termTokens;
+          world.deliver(call);
+        }
+        world.settle(cell, id, { tokens: used, nanoUsd: 0 });
+        world.advance(1_000);
+      }
+      expect(wanted).toBeGreaterThanOrEqual(least);
+      expect(wanted).toBeLessThanOrEqual(most);
+    },
+  );
 });

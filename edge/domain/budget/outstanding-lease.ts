@@ -44,6 +44,8 @@ export interface CellLife {
   /** What `heardN` was at the last checkpoint. */
   storedN: number;
   lastHeardMs: number;
+  /** What `lastHeardMs` was at the last checkpoint. */
+  storedHeardMs: number;
   readonly leases: Map<number, OutstandingLease>;
 }
 
@@ -58,6 +60,8 @@ export interface PlacedLease {
 const END_GRACE_MS = 5_000;
 /** After this time without a message, a Cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
+/** The disk knows the last message of a Cell with outstanding leases this exactly. */
+export const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
 /** A lease of which nothing has been reported yet. */
 export function newLease(n: number, pool: string | null, granted: Amounts): OutstandingLease {

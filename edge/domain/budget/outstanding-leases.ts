@@ -6,7 +6,15 @@
  */
 import { type Amounts, MAX_AMOUNTS, NO_AMOUNTS, plus } from "./amounts.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
-import { type CellLife, isOver, lossDueMs, newLease, type OutstandingLease, unreturned } from "./outstanding-lease.ts";
+import {
+  type CellLife,
+  HEARD_WITHIN_MS,
+  isOver,
+  lossDueMs,
+  newLease,
+  type OutstandingLease,
+  unreturned,
+} from "./outstanding-lease.ts";
 import type { StoredLife, StoredState } from "./stored.ts";
 
 /** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
@@ -14,12 +22,19 @@ const UNKNOWN_CELL = "";
 
 export class OutstandingLeases {
   #lives: CellLife[] = [];
+  /**
+   * What measures how long a Cell is silent has changed and is not stored. An object without messages is unloaded before its
+   * next alarm, which starts from the disk: what is not there would be measured from the start at every alarm.
+   */
+  unsaved = false;
 
   /** The stored state, with every lease granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
-    for (const { cell, life, seenN, awaited, heardN, leases } of tenant?.lives ?? []) {
+    for (const { cell, life, seenN, awaited, heardN, heardMs = nowMs, leases } of tenant?.lives ?? []) {
       const restored = this.#life(cell, life, nowMs);
-      Object.assign(restored, { seenN, awaited: new Map(awaited), heardN, storedN: heardN });
+      const lastHeardMs = Math.min(nowMs, heardMs + HEARD_WITHIN_MS);
+      const stored = { storedN: heardN, lastHeardMs, storedHeardMs: heardMs };
+      Object.assign(restored, { seenN, awaited: new Map(awaited), heardN, ...stored });
       for (const lease of leases) restore(restored, lease, nowMs);
     }
     for (const { cell, life, lease } of grants.flatMap((row) => row.leases)) {
@@ -62,12 +77,14 @@ export class OutstandingLeases {
     if (!newest && this.find(cell, life) === undefined) return null;
     const heard = this.#life(cell, life, nowMs);
     heard.lastHeardMs = nowMs;
+    if (nowMs - heard.storedHeardMs > HEARD_WITHIN_MS && heard.leases.size > 0) this.unsaved = true;
     if (!newest) return heard;
     for (const each of this.#lives.filter((other) => other.cell === cell))
       for (const lease of each.leases.values()) {
         if (lease.settled || isOver(lease)) continue;
-        if (each === heard) lease.lostAtMs = null;
-        else lease.lostAtMs ??= nowMs;
+        const lostAtMs = each === heard ? null : (lease.lostAtMs ?? nowMs);
+        if (lease.lostAtMs !== lostAtMs) this.unsaved = true;
+        lease.lostAtMs = lostAtMs;
       }
     return heard;
   }
@@ -78,7 +95,10 @@ export class OutstandingLeases {
   declareLost(nowMs: number): void {
     for (const life of this.#lives)
       for (const lease of life.leases.values())
-        if ((lossDueMs(life, lease) ?? Infinity) <= nowMs) lease.lostAtMs = nowMs;
+        if ((lossDueMs(life, lease) ?? Infinity) <= nowMs) {
+          lease.lostAtMs = nowMs;
+          this.unsaved = true;
+        }
   }
 
   /** When {@link declareLost} may next find something; null: never. */
@@ -112,16 +132,18 @@ export class OutstandingLeases {
 
   /** Forgets what is over, also older lives without outstanding leases; returns the rest, to be stored now. */
   toStore(): readonly StoredLife[] {
+    this.unsaved = false;
     const rests = ({ settled, lostAtMs }: OutstandingLease) => settled && lostAtMs === null;
     for (const life of this.#lives) {
       life.storedN = life.heardN;
+      life.storedHeardMs = life.lastHeardMs;
       for (const lease of life.leases.values()) if (isOver(lease)) life.leases.delete(lease.n);
     }
     this.#lives = this.#lives.filter(
       (life) => (life.cell !== UNKNOWN_CELL && this.isNewest(life)) || ![...life.leases.values()].every(rests),
     );
-    return this.#lives.map(({ cell, life, seenN, awaited, heardN, leases }) => {
-      return { cell, life, seenN, awaited: [...awaited], heardN, leases: [...leases.values()] };
+    return this.#lives.map(({ cell, life, seenN, awaited, heardN, lastHeardMs: heardMs, leases }) => {
+      return { cell, life, seenN, awaited: [...awaited], heardN, heardMs, leases: [...leases.values()] };
     });
   }
 
@@ -137,6 +159,7 @@ export class OutstandingLeases {
       heardN: 0,
       storedN: 0,
       lastHeardMs: nowMs,
+      storedHeardMs: nowMs,
       leases: new Map(),
     };
     this.#lives.push(begun);

@@ -120,6 +120,8 @@ export interface LeaseAnswer {
 export interface TenantBudgetApi {
   lease(request: LeaseRequest): Promise<LeaseAnswer>;
   report(report: BudgetReport): Promise<ReportAnswer>;
+  /** Notes limits that have changed; returns the alerts that the cell has to hand on (docs/rules/budgets.md#alerts). */
+  limitsChanged(limits: BudgetLimits, cell: string): Promise<readonly BudgetAlert[]>;
   /** The level for headers of responses that reserved nothing; null without a per-minute cap. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** How much of a budget is used (docs/rules/budgets.md#usage-read). */

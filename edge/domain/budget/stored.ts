@@ -24,11 +24,10 @@ import {
   pairOf,
   withFields,
 } from "./guards.ts";
-import type { KeyLimits, TenantLimits } from "./limits.ts";
+import type { BudgetLimits, KeyLimits, TenantLimits } from "./limits.ts";
 import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
 import type { BindingLimit } from "./rpc.ts";
-import type { TermAccount } from "./term-budget.ts";
-import type { KeyCounter } from "./term-counters.ts";
+import type { KeyCounter, TermAccount } from "./term-budget.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 import { isAlert, isAmounts, isBindingLimit, isBucket, isTermLimits, isUsed } from "./validity.ts";
 
@@ -39,6 +38,8 @@ export interface StoredLife {
   readonly seenN: number;
   readonly awaited: readonly (readonly [n: number, refused: BindingLimit | null])[];
   readonly heardN: number;
+  /** Absent: an older version stored it. */
+  readonly heardMs?: number;
   readonly leases: readonly OutstandingLease[];
 }
 
@@ -62,6 +63,8 @@ export interface StoredGrants {
   /** Cap of the bucket that they were taken from. */
   readonly capTokens: number;
   readonly leases: readonly PlacedLease[];
+  /** The newest known limits of the pool: whom to ask the ledger about. Null: an older version stored the row. */
+  readonly limits: BudgetLimits | null;
 }
 
 /** What is known of requests that more than one life of a Cell may report, by request id, the latest last. */
@@ -105,7 +108,7 @@ export function readStored(rows: StoredRows): { readonly state: StoredState; rea
     return [];
   };
   const [tenant = null] = rows.tenant === null ? [] : read(rows.tenant, isTenant, NOT_IN_VERSION_2);
-  const granted = rows.grants.flatMap((row) => read(row, isGrants));
+  const granted = rows.grants.flatMap((row) => read(row, isGrants, { limits: null }));
   const untracked = damaged > 0;
   // A checkpoint that cannot be read does not show which grants it contains, so all grants are kept.
   const grants = granted.filter(({ checkpoint }) => tenant === null || checkpoint === tenant.checkpoint);
@@ -142,22 +145,25 @@ const isAccount = withFields<TermAccount>({
   usedTokens: isAmount,
   usedNanoUsd: isAmount,
   raised: arrayOf(oneOf("warn", "exhausted")),
+  armedRev: (value): value is number => value === undefined || isInteger(value),
 });
+
+const isTenantLimits = withFields<TenantLimits>({
+  id: isString,
+  name: isString,
+  rev: isInteger,
+  timezone: isString,
+  tokensPerMinute: isAmount,
+  term: isTermLimits,
+});
+
+const isKeyLimits = withFields<KeyLimits>({ id: isString, label: isString, rev: isInteger, term: isTermLimits });
 
 const isTenant = withFields<StoredTenant>({
   checkpoint: isAmount,
   bucket: isBucket,
   uncoveredTokens: isNumber,
-  limits: orNull(
-    withFields<TenantLimits>({
-      id: isString,
-      name: isString,
-      rev: isInteger,
-      timezone: isString,
-      tokensPerMinute: isAmount,
-      term: isTermLimits,
-    }),
-  ),
+  limits: orNull(isTenantLimits),
   account: orNull(isAccount),
   alerts: arrayOf(isAlert),
   lives: arrayOf(
@@ -167,6 +173,7 @@ const isTenant = withFields<StoredTenant>({
       seenN: isAmount,
       awaited: arrayOf(pairOf(isAmount, orNull(isBindingLimit))),
       heardN: isAmount,
+      heardMs: (value): value is number => value === undefined || isNumber(value),
       leases: arrayOf(isLease),
     }),
   ),
@@ -176,7 +183,7 @@ const isTenant = withFields<StoredTenant>({
 const NOT_IN_VERSION_2 = { checkpoint: 0, lives: [] };
 
 const isKey = withFields<KeyCounter>({
-  limits: withFields<KeyLimits>({ id: isString, label: isString, rev: isInteger, term: isTermLimits }),
+  limits: isKeyLimits,
   account: isAccount,
 });
 
@@ -185,6 +192,7 @@ const isGrants = withFields<StoredGrants>({
   checkpoint: isAmount,
   capTokens: isAmount,
   leases: arrayOf(withFields<PlacedLease>({ cell: isString, life: isAmount, lease: isLease })),
+  limits: orNull(withFields<BudgetLimits>({ tenant: isTenantLimits, key: isKeyLimits })),
 });
 
 const isCharged = withFields<RequestCharge>({

@@ -126,6 +126,25 @@ describe("tens of thousands of requests whose cell is reset twice", () => {
   });
 });
 
+/**
+ * Whose counters the ledger is asked about, when nothing but alarms comes. The object is unloaded between them, and starts
+ * from the disk.
+ */
+function askedByAlarms(world: BudgetSimulation): readonly string[] {
+  world.crashAuthority();
+  for (let alarms = 0; alarms < 10; alarms += 1) {
+    const wakeMs = world.core.nextWakeMs();
+    if (wakeMs === null) return [];
+    world.nowMs = wakeMs - world.skewMs;
+    world.crashAuthority();
+    world.core.tick(world.coreMs);
+    const awaited = world.core.countersAwaitingLedger(world.coreMs);
+    if (awaited.length > 0) return awaited.map(({ whose }) => whose);
+    if (world.core.dirty) world.checkpoint();
+  }
+  return [];
+}
+
 describe("the authority after a crash", () => {
   it("does not grant again what was requested before its checkpoint, granted after it, and ended", () => {
     const world = new BudgetSimulation(1);
@@ -193,20 +212,126 @@ describe("the authority after a crash", () => {
     expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
   });
 
-  it("waits while it knows no limits to ask the ledger about, and asks once it learns some", () => {
-    const world = new BudgetSimulation(2);
-    tryRequest(world, { tenantTokens: 100 }, 60);
+  it.each([
+    ["the tenant", { tenantTokens: 100 }, ["tenant"]],
+    ["the key too", { tenantTokens: 100, keyTokens: 80 }, ["tenant", "key"]],
+  ])("asks the ledger about what a dead cell held without any message: about %s", (_name, caps, whose) => {
+    const world = new BudgetSimulation(1);
+    tryRequest(world, caps, 60);
+    // Nothing but the lease is on the disk.
+    const beganMs = world.nowMs;
+    expect(askedByAlarms(world)).toEqual(whose);
+    // It lives 2 s, its Cell may be late by 5 s, its rows by 30 s.
+    expect(world.nowMs - beganMs).toBe(37_000);
+    world.core.ledgerSettled();
+    expect(world.core.read("tenant", limitsWith(caps), world.coreMs).reserved).toEqual(NO_AMOUNTS);
+  });
+
+  it("asks the ledger 15 minutes after the last message about requests that a silent cell has running", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tenantTokens: 100_000 };
+    const { id } = tryRequest(world, caps, 60);
+    world.calm(60_000);
+    const late = tryRequest(world, caps, 60);
+    world.settle(world.cell(0), late.id, { tokens: 60, nanoUsd: 0 });
+    world.calm(60_000);
+    world.checkpoint();
+    const beganMs = world.nowMs;
+    expect(askedByAlarms(world)).toEqual(["tenant"]);
+    expect(world.cell(0).live.has(id)).toBe(true);
+    const minutes = (world.nowMs - beganMs) / 60_000;
+    expect({ isLate: minutes > 21, isEarly: minutes < 14 }).toEqual({ isLate: false, isEarly: false });
+  });
+});
+
+describe("the alerts of a term budget", () => {
+  /** A world in which a tenant of one cell has used 90 tokens of a cap of 1,000. */
+  function usedNinety(): BudgetSimulation {
+    const world = new BudgetSimulation(1);
+    const { id } = tryRequest(world, { tenantTokens: 1_000, keyTokens: 1_000 }, 90);
+    world.settle(world.cell(0), id, { tokens: 90, nanoUsd: 0 });
+    world.calm(15_000);
+    expect(world.alerts).toEqual([]);
+    return world;
+  }
+  /** A request under other caps, of whatever verdict, and the alerts that are new. */
+  function alertsUnder(world: BudgetSimulation, caps: Caps): readonly string[] {
+    const before = world.alerts.length;
+    tryRequest(world, caps, 1);
+    world.calm(15_000);
+    return world.alerts.slice(before);
+  }
+
+  it.each([
+    ["at what is used", 90],
+    ["below what is used", 10],
+    ["to 0", 0],
+  ])("say exhausted when the cap is set %s", (_where, tenantTokens) => {
+    const world = usedNinety();
+    const exhausted = ["term_budget_exhausted:tenant-1@l:0"];
+    expect(alertsUnder(world, { tenantTokens, keyTokens: 1_000, rev: 2 })).toEqual(exhausted);
+    expect(alertsUnder(world, { tenantTokens, keyTokens: 1_000, rev: 3 })).toEqual([]);
+  });
+
+  it("say the same of a key's cap, also when its tenant's cap does not change", () => {
+    const exhausted = ["key_term_budget_exhausted:key-1@l:0"];
+    expect(alertsUnder(usedNinety(), { tenantTokens: 1_000, keyTokens: 50, rev: 2 })).toEqual(exhausted);
+  });
+
+  it("warn when the cap is set so that four fifths of it are used", () => {
+    const warn = ["term_budget_warn:tenant-1@l:0"];
+    expect(alertsUnder(usedNinety(), { tenantTokens: 110, keyTokens: 1_000, rev: 2 })).toEqual(warn);
+  });
+
+  it("come again in the same period when a raised cap is used up too", () => {
+    const world = usedNinety();
+    alertsUnder(world, { tenantTokens: 90, keyTokens: 1_000, rev: 2 });
+    const caps = { tenantTokens: 200, keyTokens: 1_000, rev: 3 };
+    expect(alertsUnder(world, caps)).toEqual([]);
+    const { id } = tryRequest(world, caps, 80);
+    world.settle(world.cell(0), id, { tokens: 80, nanoUsd: 0 });
+    expect(alertsUnder(world, caps)).toEqual(["term_budget_warn:tenant-1@l:0#3"]);
+    const last = tryRequest(world, caps, 30);
+    world.settle(world.cell(0), last.id, { tokens: 30, nanoUsd: 0 });
+    expect(alertsUnder(world, caps)).toEqual(["term_budget_exhausted:tenant-1@l:0#3"]);
+  });
+
+  it("come again after a restart of the authority only for what was armed again before", () => {
+    const world = usedNinety();
+    alertsUnder(world, { tenantTokens: 90, keyTokens: 1_000, rev: 2 });
+    alertsUnder(world, { tenantTokens: 100, keyTokens: 1_000, rev: 3 });
+    world.checkpoint();
     world.crashAuthority();
-    world.crashCell(world.cell(0), false);
-    world.advance(100_000);
-    expect({
-      countersAwaitingLedger: world.core.countersAwaitingLedger(world.nowMs),
-      nextWakeMs: world.core.nextWakeMs(),
-    }).toEqual({ countersAwaitingLedger: [], nextWakeMs: null });
-    world.reserve(world.cell(1), limitsWith({ tenantTokens: 100 }), need(60));
-    world.deliver(world.nextCall());
-    expect(world.core.nextWakeMs()).not.toBeNull();
-    world.advance(30_000);
-    expect(world.core.countersAwaitingLedger(world.nowMs)).toHaveLength(1);
+    expect(alertsUnder(world, { tenantTokens: 100, keyTokens: 1_000, rev: 3 })).toEqual([]);
+    const exhausted = ["term_budget_exhausted:tenant-1@l:0#3"];
+    expect(alertsUnder(world, { tenantTokens: 20, keyTokens: 1_000, rev: 4 })).toEqual(exhausted);
+  });
+
+  it("are judged when the ledger raises what is used", () => {
+    const world = usedNinety();
+    const caps = { tenantTokens: 1_000, keyTokens: 1_000 };
+    world.core.applyLedgerSum("tenant", limitsWith(caps), "l:0", { tokens: 850, nanoUsd: 0 }, world.coreMs);
+    expect(alertsUnder(world, caps)).toEqual(["term_budget_warn:tenant-1@l:0"]);
+  });
+});
+
+describe("a budget of 200,000 tokens whose requests use 5,000 of 15", () => {
+  it("warns before it is exhausted, and says how much is used", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tenantTokens: 200_000 };
+    const [warnedAt, exhaustedAt] = ["warn", "exhausted"].map((level) => {
+      const has = () => world.alerts.includes(`term_budget_${level}:tenant-1@l:0`);
+      while (!has()) {
+        const { id, verdict } = tryRequest(world, caps, 15);
+        if (verdict?.kind !== "ok") throw new Error(`no alert of ${level}`);
+        world.settle(world.cell(0), id, { tokens: 5_000, nanoUsd: 0 });
+        world.calm(250);
+      }
+      return world.truth.settledSum.tokens;
+    });
+    expect({ isWarned: warnedAt !== undefined && warnedAt <= 180_000, exhaustedAt }).toEqual({
+      isWarned: true,
+      exhaustedAt: 200_000,
+    });
   });
 });

@@ -8,6 +8,7 @@
  * with the lease request or lease report that contains it.
  */
 import { saturated } from "../../../shared/amount.ts";
+import type { BudgetAlert } from "./alerts.ts";
 import type { ActualUsage, Amounts } from "./amounts.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
@@ -50,11 +51,14 @@ export class TenantBudgetAuthority {
   #dirty: boolean;
 
   constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
-    const { tenant, keys, grants, untracked } = stored;
+    const { tenant, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
     this.#bucket = new TenantBucket(stored, atMs);
-    this.#counters = new TermCounters(monthOf, tenant, keys);
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
+    this.#counters = new TermCounters(monthOf, stored, (alert) => {
+      this.#alerts.add(alert);
+      this.#dirty = true;
+    });
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new OutstandingLeases(stored, atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
@@ -66,7 +70,7 @@ export class TenantBudgetAuthority {
 
   /** True when a checkpoint is due, because a change is not stored. */
   get dirty(): boolean {
-    return this.#dirty;
+    return this.#dirty || this.#leases.unsaved;
   }
 
   /** Applies the report that comes with it, then grants between need and want of every limit at once, or nothing. */
@@ -76,15 +80,23 @@ export class TenantBudgetAuthority {
     const { pool, report } = request;
     const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
     const { level } = this.#bucket;
+    const limits = this.#counters.limitsOf(pool) ?? null;
+    const granted = { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, limits };
     return {
       answer: { report: this.#answer(report, life, nowMs), verdict, bucket: level },
-      grants: leases === undefined ? null : { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, leases },
+      grants: leases === undefined ? null : { ...granted, leases },
     };
   }
 
   /** Applies what is new in a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
     return this.#answer(report, this.#hear(report, nowMs), nowMs);
+  }
+
+  /** Takes limits that have changed; returns the alerts that this Cell has to hand on. */
+  limitsChanged(limits: BudgetLimits, cell: string, nowMs: number): readonly BudgetAlert[] {
+    if (!this.#isRefused(faultInLimits(limits), "the limits are as before", nowMs)) this.#touch(limits, nowMs);
+    return this.#alerts.assignTo(cell, this.#time.at(nowMs));
   }
 
   /** The bucket as of now, under the newest known cap. */
@@ -145,7 +157,7 @@ export class TenantBudgetAuthority {
    * next message.
    */
   nextWakeMs(): number | null {
-    // After a crash that lost all limits there is no counter to ask about; the next message brings limits.
+    // A damaged disk may have no limits: then there is no counter to ask about, and the next message brings limits.
     const lostMs = this.#counters.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
     const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextLossMs()];
     const all = times.filter((atMs) => atMs !== null);
@@ -230,7 +242,7 @@ export class TenantBudgetAuthority {
     for (const { limits, tags, used } of charges) {
       const newest = this.#touch(limits, nowMs);
       gainTokens -= used.tokens;
-      for (const alert of this.#counters.charge(newest, tags, used, nowMs)) this.#alerts.add(alert);
+      this.#counters.charge(newest, tags, used, nowMs);
     }
     this.#bucket.settle(gainTokens);
     this.#dirty = true;

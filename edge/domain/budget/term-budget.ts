@@ -4,7 +4,7 @@
  * are not in it: live reservations belong to no period and carry over.
  */
 import { type ActualUsage, type Amounts, clamped } from "./amounts.ts";
-import type { BudgetLimits, TermLimits } from "./limits.ts";
+import type { BudgetLimits, KeyLimits, TermLimits } from "./limits.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. The caller provides it. */
 export type MonthOf = (epochMs: number, zone: string) => string;
@@ -15,8 +15,16 @@ export interface TermAccount {
   readonly tag: string;
   readonly usedTokens: number;
   readonly usedNanoUsd: number;
-  /** Alerts raised under this tag. */
+  /** Alerts raised under this tag, since they were armed. */
   readonly raised: readonly AlertLevel[];
+  /** Revision of the limits whose cap armed the alerts again; absent: they are armed since the period began. */
+  readonly armedRev?: number;
+}
+
+/** A key with its counter. */
+export interface KeyCounter {
+  readonly limits: KeyLimits;
+  readonly account: TermAccount;
 }
 
 /** The tag of the period that an instant lies in; each period has another tag. */
@@ -140,9 +148,16 @@ export function usedRatio(
   return cost === null || tokens >= cost ? { ratio: tokens, unit: "tokens" } : { ratio: cost, unit: "USD" };
 }
 
+/** Arms both alerts again when a cap was raised, or removed, so that it lies above what is used. */
+export function rearm(account: TermAccount, before: TermLimits, limits: TermLimits, rev: number): TermAccount {
+  const ratio = (of: TermLimits) => usedRatio(account, of)?.ratio ?? 0;
+  const isAbove = ratio(limits) < Math.min(1, ratio(before));
+  return isAbove && account.raised.length > 0 ? { ...account, raised: [], armedRev: rev } : account;
+}
+
 /**
- * The alert levels that the account has reached and not yet raised in its period, and the account with them marked as
- * raised.
+ * The alert levels that the account has reached and not yet raised since they were armed, and the account with them marked
+ * as raised.
  */
 export function raiseAlerts(
   account: TermAccount,

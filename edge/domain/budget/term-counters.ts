@@ -1,51 +1,59 @@
 /**
  * The term counters of one tenant and its keys, under the newest known limits of each. Every access names its limits and
- * the time, so that no counter is read under an old cap or in an old period.
+ * the time, so that no counter is read under an old cap or in an old period. Alerts are judged whenever what is used, a cap
+ * or a period changes (docs/rules/budgets.md#alerts).
  */
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
 import type { ActualUsage } from "./amounts.ts";
 import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "./limits.ts";
+import type { StoredState } from "./stored.ts";
 import {
   emptyAccount,
+  type KeyCounter,
   type MonthOf,
   type PeriodTags,
   raiseAlerts,
   raiseTo,
+  rearm,
   type TermAccount,
   TermPeriod,
 } from "./term-budget.ts";
 
 export type BudgetOwner = "tenant" | "key";
 
-/** A key with its counter. */
-export interface KeyCounter {
-  readonly limits: KeyLimits;
-  readonly account: TermAccount;
-}
-
 export class TermCounters {
   readonly #monthOf: MonthOf;
   readonly #keys: Map<string, KeyCounter>;
   readonly #dirtyKeys = new Set<string>();
+  readonly #onAlert: (alert: BudgetAlert) => void;
   tenant: TenantLimits | null;
   account: TermAccount | null;
 
-  constructor(
-    monthOf: MonthOf,
-    tenant: { readonly limits: TenantLimits | null; readonly account: TermAccount | null } | null,
-    keys: readonly KeyCounter[],
-  ) {
+  /** The stored counters; limits that were learned since are those of the leases that were granted since. */
+  constructor(monthOf: MonthOf, { tenant, keys, grants }: StoredState, onAlert: (alert: BudgetAlert) => void) {
     this.#monthOf = monthOf;
+    this.#onAlert = onAlert;
     this.tenant = tenant?.limits ?? null;
     this.account = tenant?.account ?? null;
     this.#keys = new Map(keys.map((key) => [key.limits.id, key]));
+    for (const { limits } of grants) {
+      if (limits === null) continue;
+      this.tenant = newer(this.tenant, limits.tenant);
+      if (limits.key.id === NO_KEY.id) continue;
+      const known = this.#keys.get(limits.key.id);
+      this.#keys.set(limits.key.id, {
+        limits: newer(known?.limits, limits.key),
+        account: known?.account ?? emptyAccount(""),
+      });
+      // The next checkpoint replaces the leases' rows.
+      this.#dirtyKeys.add(limits.key.id);
+    }
   }
 
-  /** The newest known limits of a key and its tenant; null: of any key. */
+  /** The newest known limits of a key and its tenant; null: of the tenant. Undefined: they are not known. */
   limitsOf(keyId: string | null): BudgetLimits | undefined {
-    const [first] = this.#keys.values();
-    const key = keyId === null ? first : this.#keys.get(keyId);
-    return this.tenant === null || key === undefined ? undefined : { tenant: this.tenant, key: key.limits };
+    const key = keyId === null ? NO_KEY : this.#keys.get(keyId)?.limits;
+    return this.tenant === null || key === undefined ? undefined : { tenant: this.tenant, key };
   }
 
   /**
@@ -54,13 +62,14 @@ export class TermCounters {
    */
   touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
     const known = this.#keys.get(limits.key.id);
-    const newest = { tenant: newer(this.tenant, limits.tenant), key: newer(known?.limits, limits.key) };
+    const before = this.tenant;
+    const newest = { tenant: newer(before, limits.tenant), key: newer(known?.limits, limits.key) };
     this.tenant = newest.tenant;
-    this.account = this.#periods("tenant", newest, nowMs).roll(this.account);
+    this.account = this.#current("tenant", newest, before, this.account, nowMs);
     if (newest.key.id === NO_KEY.id) return newest;
-    const account = this.#periods("key", newest, nowMs).roll(known?.account);
-    if (known?.account !== account || known.limits !== newest.key)
-      this.#keys.set(newest.key.id, { limits: newest.key, account });
+    const account = this.#current("key", newest, known?.limits, known?.account, nowMs);
+    if (known !== undefined && known.account !== account) this.#dirtyKeys.add(newest.key.id);
+    this.#keys.set(newest.key.id, { limits: newest.key, account });
     return newest;
   }
 
@@ -70,16 +79,12 @@ export class TermCounters {
     return account ?? emptyAccount("");
   }
 
-  /**
-   * Charges what a request used to the periods in which it started; returns the alerts that are due. Call touch before it.
-   */
-  charge(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage, nowMs: number): readonly BudgetAlert[] {
-    return (["tenant", "key"] as const).flatMap((whose) => {
+  /** Charges what a request used to the periods in which it started. Call touch before it. */
+  charge(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage, nowMs: number): void {
+    for (const whose of ["tenant", "key"] as const) {
       const charged = this.#periods(whose, limits, nowMs).charge(this.read(whose, limits), tags[whose], used);
-      const { account, levels } = raiseAlerts(charged, limits[whose].term);
-      this.#write(whose, limits, account);
-      return levels.map((level) => budgetAlert(whose, level, limits, account));
-    });
+      this.#write(whose, limits, charged);
+    }
   }
 
   /** Takes the ledger's sum since the period `tag` began; ignored when that period is over. */
@@ -99,7 +104,29 @@ export class TermCounters {
     return new TermPeriod(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
   }
 
-  #write(whose: BudgetOwner, limits: BudgetLimits, account: TermAccount): void {
+  /** The account in the current period, under limits that may have changed. */
+  #current(
+    whose: BudgetOwner,
+    limits: BudgetLimits,
+    before: TenantLimits | KeyLimits | null | undefined,
+    account: TermAccount | null | undefined,
+    nowMs: number,
+  ): TermAccount {
+    const rolled = this.#periods(whose, limits, nowMs).roll(account);
+    const { term, rev } = limits[whose];
+    // Nothing was used: a cap that is exhausted at once needs no warning before that.
+    return this.#judged(whose, limits, before ? rearm(rolled, before.term, term, rev) : rolled, 1);
+  }
+
+  /** Raises the alerts that are due, at most this many, the worst ones. */
+  #judged(whose: BudgetOwner, limits: BudgetLimits, judged: TermAccount, most: number): TermAccount {
+    const { account, levels } = raiseAlerts(judged, limits[whose].term);
+    for (const level of levels.slice(-most)) this.#onAlert(budgetAlert(whose, level, limits, account));
+    return account;
+  }
+
+  #write(whose: BudgetOwner, limits: BudgetLimits, written: TermAccount): void {
+    const account = this.#judged(whose, limits, written, 2);
     if (whose === "tenant") {
       this.account = account;
       return;

@@ -92,6 +92,8 @@ export const isTermLimits = withFields<TermLimits>({
 /** Whether a value is an alert of a budget. */
 export const isAlert = withFields<BudgetAlert>({ id: isString, issueKey: isString, title: isString, detail: isString });
 
+export const isAlerts = arrayOf(isAlert);
+
 /** Whether a value is a bucket; its level is not compared with its cap. */
 export const isBucket = withFields<TokenBucket>({ capTokens: isAmount, levelTokens: isNumber, atMs: isNumber });
 
@@ -114,7 +116,7 @@ function isVerdict(value: unknown, need: Amounts): boolean {
 }
 
 /** Whether a value can be the answer to a report. */
-export const isReportAnswer = withFields<ReportAnswer>({ stored: isAmount, alerts: arrayOf(isAlert) });
+export const isReportAnswer = withFields<ReportAnswer>({ stored: isAmount, alerts: isAlerts });
 
 /** Whether a value can be the answer to a lease request: also whether a grant covers what was needed. */
 export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is LeaseAnswer {

@@ -3,7 +3,15 @@ import { describe, expect, it } from "vitest";
 import { isAmount } from "../../../shared/amount.ts";
 import { MAX_COST_USD } from "../../../shared/cost.ts";
 import { nanoUsdOf } from "../budget/amounts.ts";
-import { type BilledAnswer, bill, clientStatus, NOTHING_BILLED, totalTokens, UNSEEN_STREAM } from "./billing.ts";
+import {
+  type BilledAnswer,
+  bill,
+  clientStatus,
+  NOTHING_BILLED,
+  totalTokens,
+  UNSEEN_STREAM,
+  unbelievedCount,
+} from "./billing.ts";
 import { NO_PARTS } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
@@ -30,7 +38,7 @@ describe("what is billed", () => {
       upToDate: false,
       final: false,
       seenTokens: 0,
-      empty: false,
+      bytes: 1,
       ...changes,
     },
     complete,
@@ -77,8 +85,8 @@ describe("what is billed", () => {
       40,
       30,
     ],
-    ["the input of an answer without a byte", answered({ empty: true }, true), 10, 0],
-    ["the estimate of one that was left before its first byte", answered({ empty: true }, false), 10, 20],
+    ["the input of an answer without a byte", answered({ bytes: 0 }, true), 10, 0],
+    ["the estimate of one that was left before its first byte", answered({ bytes: 0 }, false), 10, 20],
     ["the input of a stream that was left before its first event", UNSEEN_STREAM, 10, 0],
     ["what was seen of a stream that was left", answered({ seenTokens: 9 }, false, true), 10, 9],
     ["what a stream reported, and what came since", answered({ reported, seenTokens: 9 }, false, true), 4, 9],
@@ -92,7 +100,7 @@ describe("what is billed", () => {
 
   it("is at most 2,048 tokens of output for an answer that was left, whatever its client allowed", () => {
     const large = { ...estimate, outputTokens: 8_000, statedOutputTokens: 100_000 };
-    const outputs = [null, answered({ empty: true }, false), UNSEEN_STREAM, answered({ seenTokens: 10 }, false, true)];
+    const outputs = [null, answered({ bytes: 0 }, false), UNSEEN_STREAM, answered({ seenTokens: 10 }, false, true)];
     expect(outputs.map((answer) => bill(model, large, tokens, answer).outputTokens)).toEqual([2_048, 2_048, 0, 10]);
   });
 
@@ -138,26 +146,62 @@ describe("what is billed", () => {
           fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count), totalTokens: fc.option(count) }),
         ),
         fc.record({ cachedTokens: count, reasoningTokens: count, inputSeconds: count }),
-        fc.record({ outputReported: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), empty: fc.boolean() }),
+        fc.record({ outputReported: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), bytes: fc.nat() }),
         fc.boolean(),
         (all, parts, usage, complete) => {
           const seen = answered({ ...usage, reported: all, parts }, complete);
           const owed = bill(model, estimate, tokens, seen);
-          expect(owed.cachedTokens).toBe(Math.min(parts.cachedTokens, owed.inputTokens));
-          expect(owed.reasoningTokens).toBe(Math.min(parts.reasoningTokens, owed.outputTokens));
+          const believed = unbelievedCount(estimate, tokens, seen) === null;
+          expect(owed.cachedTokens).toBe(believed ? Math.min(parts.cachedTokens, owed.inputTokens) : 0);
+          expect(owed.reasoningTokens).toBe(believed ? Math.min(parts.reasoningTokens, owed.outputTokens) : 0);
           expect(owed.inputSeconds).toBe(0);
+          const seconds = { kind: "seconds" } as const;
           const isReported = parts.inputSeconds > 0 || all !== null;
-          const seconds = bill(model, estimate, { kind: "seconds" }, seen).inputSeconds;
-          expect(seconds).toBe(isReported ? parts.inputSeconds : 60);
+          const isHeard = isReported && unbelievedCount(estimate, seconds, seen) === null;
+          expect(bill(model, estimate, seconds, seen).inputSeconds).toBe(isHeard ? parts.inputSeconds : 60);
         },
       ),
     );
   });
 
+  const all = (inputTokens: number, outputTokens: number | null = null) => ({
+    inputTokens,
+    outputTokens,
+    totalTokens: null,
+  });
+  const MANY = 2 ** 31;
+  it.each<[string, Partial<SeenUsage>, number | null]>([
+    ["1,000 times the estimate", { reported: all(20_000, 10_000) }, null],
+    ["more than 1,000 times the estimate", { reported: all(20_000, 10_001) }, 30_001],
+    ["1,000 times the bytes", { reported: all(40_000), bytes: 40 }, null],
+    ["more than 1,000 times the bytes", { reported: all(40_001), bytes: 40 }, 40_001],
+    ["2^31 tokens", { reported: all(MANY), bytes: MANY }, null],
+    ["more than 2^31 tokens", { reported: all(MANY, 1), bytes: MANY }, MANY + 1],
+    ["cached tokens alone", { parts: { ...NO_PARTS, cachedTokens: 30_001 } }, 30_001],
+    ["reasoning tokens alone", { parts: { ...NO_PARTS, reasoningTokens: 30_001 } }, 30_001],
+    ["seconds where none count", { parts: { ...NO_PARTS, inputSeconds: 30_001 } }, null],
+  ])("is the estimate when a report cannot be true: %s", (_what, usage, unbelieved) => {
+    const seen = answered({ ...last, reported: all(1, 1), ...usage }, true);
+    expect(unbelievedCount(estimate, tokens, seen)).toBe(unbelieved);
+    const owed = bill(model, estimate, tokens, seen);
+    const believed = { input: seen.usage.reported?.inputTokens, output: seen.usage.reported?.outputTokens ?? 0 };
+    expect({ input: owed.inputTokens, output: owed.outputTokens }).toEqual(
+      unbelieved === null ? believed : { input: 10, output: 20 },
+    );
+  });
+
+  it("is the minute that was reserved when the reported length of audio cannot be true", () => {
+    const audio = { kind: "seconds" } as const;
+    const priced = { prices: { ...model.prices, input_second: 2 } };
+    const lasting = (inputSeconds: number) => answered({ parts: { ...NO_PARTS, inputSeconds } }, true);
+    expect(bill(priced, estimate, audio, lasting(30_000)).costUsd).toBe(60_000);
+    expect(bill(priced, estimate, audio, lasting(30_001)).costUsd).toBe(120);
+  });
+
   it("is the number of images, whatever form the answer has, and nothing for an empty answer", () => {
     const images = { kind: "images", count: 3 } as const;
     const priced = { prices: { ...model.prices, image: 2 } };
-    expect(bill(priced, estimate, images, answered({ empty: true }, true)).costUsd).toBe(0);
+    expect(bill(priced, estimate, images, answered({ bytes: 0 }, true)).costUsd).toBe(0);
     expect(bill(priced, estimate, images, answered({}, true)).costUsd).toBe(6);
   });
 
@@ -228,7 +272,7 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
         upToDate: false,
         final: false,
         seenTokens: statedTokens,
-        empty: false,
+        bytes: 1,
       };
       for (const answer of [null, { usage, complete: false, stream: false }]) {
         const billed = bill(model, estimate, { kind: "tokens" }, answer);

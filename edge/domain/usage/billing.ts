@@ -2,8 +2,8 @@
  * What a finished request is billed: tokens and cost of its row, and the correction of the scheduler
  * (docs/rules/settlement-and-rows.md#tokens-owed, docs/rules/settlement-and-rows.md#cost,
  * docs/rules/settlement-and-rows.md#clients-that-leave, docs/rules/settlement-and-rows.md#what-was-seen). Only a 2xx of
- * the upstream costs anything, or a client that left while one was being sent. Tokens are safe integers, and so is
- * their sum, whatever an upstream reports.
+ * the upstream costs anything, or a client that left while one was being sent. Whatever an upstream reports, no request
+ * is billed what cannot be true (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
  */
 import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
 import { costUsd, dearestPrices, type Measure } from "../../../shared/cost.ts";
@@ -46,21 +46,49 @@ const LEFT_OUTPUT_MAX = 2048;
  * than what was seen since the report. Of a stream that ended early only what was reported or seen counts: its upstream stops
  * when its reader leaves. Otherwise the estimate counts, and never less than what was reported or seen so far, for input and
  * output alike. A complete answer without a byte is billed for its input alone, and so is every answer of a route that creates
- * no text.
+ * no text. A report that cannot be true counts as none.
  */
 export function bill(
   model: Pick<ModelRecord, "prices">,
   estimate: TokenEstimate,
   measure: Measure,
-  answered: BilledAnswer | null,
+  given: BilledAnswer | null,
 ): Billed {
   if (measure.kind === "free") return NOTHING_BILLED;
+  const answered = unbelievedCount(estimate, measure, given) === null ? given : withoutReport(given);
   const inputTokens = inputOf(estimate, measure, answered);
   const outputTokens = Math.min(outputOf(estimate, measure, answered), AMOUNT_MAX - inputTokens);
   const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
   const parts = partsWithin({ inputTokens, outputTokens }, measure, answered);
   const used = { inputTokens, outputTokens, ...parts };
   return { ...used, costUsd: costUsd(model.prices, made, used) };
+}
+
+/** No request uses more tokens. */
+const BELIEVED_MAX = 2 ** 31;
+/** No request uses more than this many times its estimate, or the bytes of its answer, whichever is larger. */
+const BELIEVED_TIMES = 1_000;
+
+/** The largest count of a report that cannot be true, in tokens or seconds; null: it can, or there is none. */
+export function unbelievedCount(
+  { totalTokens: estimated }: Pick<TokenEstimate, "totalTokens">,
+  measure: Measure,
+  answered: BilledAnswer | null,
+): number | null {
+  if (answered === null) return null;
+  const { reported, parts, bytes } = answered.usage;
+  const sum = saturated((reported?.inputTokens ?? 0) + (reported?.outputTokens ?? 0));
+  const total = Math.max(sum, reported?.totalTokens ?? 0);
+  const seconds = measure.kind === "seconds" ? parts.inputSeconds : 0;
+  const largest = Math.max(total, parts.cachedTokens, parts.reasoningTokens, seconds);
+  return largest > Math.min(BELIEVED_MAX, BELIEVED_TIMES * Math.max(estimated, bytes)) ? largest : null;
+}
+
+/** An answer that reports nothing. */
+function withoutReport(answered: BilledAnswer | null): BilledAnswer | null {
+  if (answered === null) return null;
+  const unreported = { reported: null, outputReported: false, upToDate: false, final: false };
+  return { ...answered, usage: { ...answered.usage, ...unreported, parts: NO_PARTS } };
 }
 
 /**
@@ -130,7 +158,7 @@ function isOver(answered: BilledAnswer | null): boolean {
 }
 
 function isEmpty(answered: BilledAnswer | null): boolean {
-  return answered?.complete === true && answered.usage.empty;
+  return answered?.complete === true && answered.usage.bytes === 0;
 }
 
 /**

@@ -35,8 +35,8 @@ export interface SeenUsage {
   readonly final: boolean;
   /** The least tokens of the content seen: one per event, or a quarter of its characters if that is more. */
   readonly seenTokens: number;
-  /** Not a single byte has come. */
-  readonly empty: boolean;
+  /** Bytes of the answer that have come. */
+  readonly bytes: number;
 }
 
 const BYTE_ORDER_MARK: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf]);
@@ -77,7 +77,7 @@ export class UsageScan {
       upToDate,
       final: upToDate && (progress.ended || whole),
       seenTokens: this.#content ? seenTokens(progress) : 0,
-      empty: this.#bytes === 0,
+      bytes: this.#bytes,
     };
   }
 

@@ -84,7 +84,7 @@ describe("a budget object that answers anything", () => {
           return answerTo(answers[calls % answers.length], message) as never;
         };
         const { gateway, verdicts } = budgetGatewayOf({
-          budgetOf: () => ({ lease: reply, report: reply, level: async () => null }),
+          budgetOf: () => ({ lease: reply, report: reply, level: async () => null, limitsChanged: async () => [] }),
         });
         const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: AMOUNT_MAX });
         for (const [at, { tokens, expected, waitMs }] of requests.entries()) {
@@ -132,7 +132,7 @@ describe("a budget object that answers anything", () => {
       };
       const report = async (message: BudgetReport): Promise<never> => answerTo("heard", message) as never;
       const { gateway, verdicts, alerts } = budgetGatewayOf({
-        budgetOf: () => ({ lease, report, level: async () => null }),
+        budgetOf: () => ({ lease, report, level: async () => null, limitsChanged: async () => [] }),
       });
       for (let at = 0; at < 100; at += 1) {
         gateway.reserve(budgetRequestOf(`r${at}`, limitsWith({ tokensPerMinute: 100 }), needOf(10)));
@@ -153,7 +153,7 @@ describe("a budget object that answers anything", () => {
     for (const level of levels) {
       const none = async () => await Promise.reject(new Error("beyond reach"));
       const { gateway } = budgetGatewayOf({
-        budgetOf: () => ({ lease: none, report: none, level: async () => level as null }),
+        budgetOf: () => ({ lease: none, report: none, limitsChanged: none, level: async () => level as null }),
       });
       expect(await gateway.level(limitsWith({ tokensPerMinute: 10 }))).toBeNull();
     }

@@ -82,6 +82,25 @@ describe("a Cell's budgets", () => {
     });
   });
 
+  it("hand on the alert of a cap that is lowered, and leave nothing behind, also when nothing answers", async () => {
+    const { budgets, alerts, gateway } = world(true);
+    const request = requestOf("r1", { tenantTokens: 100 });
+    gateway.reserve(request);
+    await vi.advanceTimersByTimeAsync(0);
+    gateway.settle(request, { tokens: 7, nanoUsd: 0 });
+    await vi.advanceTimersByTimeAsync(30_000);
+    const lowered = limitsWith({ tenantTokens: 7, rev: 2 });
+    budgets.reach = "down";
+    await gateway.limitsChanged(lowered);
+    expect(alerts).toEqual([]);
+    budgets.reach = "up";
+    await gateway.limitsChanged(lowered);
+    await vi.advanceTimersByTimeAsync(30_000);
+    await gateway.limitsChanged(lowered);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect({ alerts, timers: vi.getTimerCount() }).toEqual({ alerts: ["term_budget_exhausted:tenant-1"], timers: 0 });
+  });
+
   it("return everything when nothing is used, and forget an idle tenant", async () => {
     const { budgets, gateway } = world(true);
     const requests = [requestOf("r1", CAPS), requestOf("r2", CAPS), requestOf("r3", CAPS)];
@@ -140,7 +159,10 @@ describe("a Cell's budgets", () => {
       await vi.advanceTimersByTimeAsync(0);
       const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
       for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
-      expect({ alerts, unchecked: gateway.unchecked }).toEqual({ alerts: [], unchecked: 0 });
+      expect({ alerts, unchecked: gateway.unchecked }).toEqual({
+        alerts: ["term_budget_exhausted:tenant-1"],
+        unchecked: 0,
+      });
     },
   );
 

@@ -15,7 +15,7 @@ import type { LeaseHolder } from "../../domain/budget/outgoing-reports.ts";
 import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
 import type { MonthOf } from "../../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
-import { isLevel } from "../../domain/budget/validity.ts";
+import { isAlerts, isLevel } from "../../domain/budget/validity.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/verdict.ts";
 import type { BudgetObjectApi } from "../object-ports.ts";
 import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "./admission-entry.ts";
@@ -134,6 +134,20 @@ export class BudgetGateway implements BudgetPort {
     if (known !== undefined) return known;
     const answered = await this.#call(limits.tenant.id, async (object) => await object.level(limits));
     return isLevel(answered) ? answered : null;
+  }
+
+  /**
+   * Tells the budget object of limits that have changed, so that alerts are judged though no request comes. When it does not
+   * answer, the next message about a request brings the limits.
+   */
+  async limitsChanged(limits: BudgetLimits): Promise<void> {
+    const alerts = await this.#call(
+      limits.tenant.id,
+      async (object) => await object.limitsChanged(limits, this.#options.cell),
+    );
+    if (!isAlerts(alerts) || alerts.length === 0) return;
+    const account = this.#accounts.get(limits.tenant.id) ?? this.#account(limits);
+    for (const alert of alerts) void this.#deliver(account, alert);
   }
 
   #account(limits: BudgetLimits): Account {

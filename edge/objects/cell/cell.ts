@@ -11,7 +11,7 @@ import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/in
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Admitted, CacheHit, CacheHitAnswer } from "../../domain/admission/rpc.ts";
-import type { BudgetLimits } from "../../domain/budget/limits.ts";
+import { type BudgetLimits, limitsOf } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { CountedEvent } from "../../domain/cell/event-counters.ts";
 import type { HistorySample } from "../../domain/cell/history.ts";
@@ -118,11 +118,13 @@ export class CellObject extends DurableObject<Bindings> {
 
   /** Resolves when no request can be admitted any more on an older record. */
   async invalidate(changes: readonly Change[]): Promise<void> {
-    const { store, revisions, entries, admission } = this.#parts;
+    const { store, revisions, entries, admission, budget } = this.#parts;
     const nowMs = this.#ports.now();
     store.saveRevisions(revisions.note(changes, nowMs), nowMs);
     const current = revisions.current(changes);
     for (const event of schedulerEvents(current)) admission.apply(event);
+    for (const { budget: subject } of current)
+      if (subject !== undefined) void budget.limitsChanged(limitsOf(subject.key, subject.tenant));
     const sinceMs = entries.oldestArrivalMs(nowMs);
     revisions.prune(sinceMs);
     store.pruneRevisions(sinceMs - REVISION_KEEP_MS);

@@ -4,6 +4,7 @@
  * disk before its answer leaves; other changes are written by the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -62,14 +63,24 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     return answer;
   }
 
+  async limitsChanged(limits: BudgetLimits, cell: string): Promise<readonly BudgetAlert[]> {
+    await this.#check.beforeDeciding(limits);
+    const alerts = this.#core.limitsChanged(limits, cell, this.#ports.now());
+    await this.#arm();
+    return alerts;
+  }
+
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
-    return bucketLevel(this.#core.bucket(limits, this.#ports.now()));
+    const bucket = this.#core.bucket(limits, this.#ports.now());
+    await this.#arm();
+    return bucketLevel(bucket);
   }
 
   async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
     await this.#check.beforeReading(whose, limits);
     const nowMs = this.#ports.now();
     const { limits: newest, account, reserved } = this.#core.read(whose, limits, nowMs);
+    await this.#arm();
     const { term } = newest[whose];
     const zone = newest.tenant.timezone;
     const { monthBounds } = this.#ports;

@@ -45,6 +45,8 @@ export class BudgetSimulation {
   readonly truth = new RealUsage();
   readonly disk = new SimulatedDisk();
   readonly adrift = new Map<string, LostRequest>();
+  /** Hears of every admission and every end. */
+  watch: RequestWatch | null = null;
   /** How much time the authority's clock has shown to pass: only this can refill its bucket. */
   refilledMs = 0;
   #coreSeenMs = this.nowMs;
@@ -123,6 +125,7 @@ export class BudgetSimulation {
     if (live === undefined) return;
     cell.live.delete(id);
     const before = live.charged ?? NOTHING_USED;
+    this.watch?.ended(cell, live, used);
     const reported = live.sameLife === true ? beyondUsed(used, before) : used;
     cell.budget.settle(id, reported, this.clockOf(cell));
     cell.budget.settle(id, reported, this.clockOf(cell));
@@ -132,7 +135,9 @@ export class BudgetSimulation {
 
   /** Usage of which nothing was reserved. */
   charge(cell: SimulatedCell, limits: BudgetLimits, used: ActualUsage): void {
-    const { id } = this.#request(limits, NO_AMOUNTS);
+    const request = this.#request(limits, NO_AMOUNTS);
+    const { id } = request;
+    this.watch?.ended(cell, request, used);
     cell.budget.admitUnchecked(id, limits, this.clockOf(cell));
     cell.budget.settle(id, used, this.clockOf(cell));
     this.truth.ended(NO_AMOUNTS, used, NOTHING_USED);
@@ -285,7 +290,15 @@ export class BudgetSimulation {
     this.verdicts.set(id, verdict);
     if (verdict.kind !== "ok") return;
     cell.live.set(id, waiting);
+    this.watch?.admitted(cell, waiting);
   }
+}
+
+export interface RequestWatch {
+  /** A request has drawn its need. */
+  admitted(cell: SimulatedCell, request: SimulatedRequest): void;
+  /** It ended, and used this much in all. */
+  ended(cell: SimulatedCell, request: SimulatedRequest, used: ActualUsage): void;
 }
 
 export interface Caps {

@@ -44,7 +44,7 @@ export class CellLives {
       budgetOf: (tenantId) =>
         life === this.#alive
           ? this.budgets.budgetOf(tenantId)
-          : { lease: silent, report: silent, level: async () => null },
+          : { lease: silent, report: silent, level: async () => null, limitsChanged: async () => [] },
       late,
       deliverAlert: async () => undefined,
       raise: () => undefined,

@@ -40,7 +40,7 @@ export class TestBudgets {
     return known;
   }
 
-  budgetOf(tenantId: string): Pick<TenantBudgetApi, "lease" | "report" | "level"> {
+  budgetOf(tenantId: string): Pick<TenantBudgetApi, "lease" | "report" | "level" | "limitsChanged"> {
     const core = this.core(tenantId);
     return {
       lease: async (request: LeaseRequest): Promise<LeaseAnswer> => {
@@ -53,6 +53,7 @@ export class TestBudgets {
           core.checkpoint();
           return answer;
         }),
+      limitsChanged: async (limits, cell) => await this.#answer(() => core.limitsChanged(limits, cell, this.#now())),
       level: async (limits: BudgetLimits): Promise<BucketLevel | null> =>
         await this.#answer(() => bucketLevel(core.bucket(limits, this.#now()))),
     };
