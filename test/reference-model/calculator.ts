@@ -1,0 +1,408 @@
+/**
+ * What the ledger must say of a call, worked out from the words of the specification, its decisions and docs/rules alone. This file
+ * imports nothing of the product, and nobody should look there for what a figure ought to be.
+ */
+import { type Call, type Done, type ModelConfig, PIECE, type Route, type Served, type Usage } from "./facts.ts";
+
+/** A field's value; several: each of them is right; a range: everything within. */
+export type Want = string | number | readonly (string | number)[] | { readonly min: number; readonly max: number };
+export type WantedRow = Readonly<Record<string, Want>>;
+
+/** The rows that would be right. `some`: there is one; `maybe`: there may be one; `none`: there must be none. */
+export interface Owed {
+  readonly rows: "one" | "maybe" | "none";
+  readonly options: readonly WantedRow[];
+}
+
+const REQUEST_TYPES: Readonly<Record<Route, string>> = {
+  chat: "chat",
+  completions: "completion",
+  embeddings: "embedding",
+  responses: "responses",
+  messages: "other",
+  rerank: "rerank",
+  moderations: "moderation",
+  speech: "audio",
+  transcriptions: "audio",
+  images: "image",
+  models: "other",
+};
+/** Routes that create no text. */
+const INPUT_ONLY: ReadonlySet<Route> = new Set([
+  "embeddings",
+  "rerank",
+  "moderations",
+  "speech",
+  "transcriptions",
+  "images",
+]);
+const RETRIED: ReadonlySet<number> = new Set([0, 408, 429, 500, 502, 503, 504]);
+const NOBODY = "00000000-0000-0000-0000-000000000000";
+const BELIEVED_TOKENS = 2 ** 31;
+const BELIEVED_FACTOR = 1000;
+const PIECE_TOKENS = PIECE.length / 4;
+
+const textTokens = (text: string): number => (text === "" ? 0 : Math.max(Math.floor([...text].length / 4), 1));
+
+function textsTokens(value: unknown): number {
+  if (typeof value === "string") return textTokens(value);
+  return Array.isArray(value) ? value.reduce((sum: number, each) => sum + textsTokens(each), 0) : 0;
+}
+
+function inputEstimate(route: Route, fields: Readonly<Record<string, unknown>>): number {
+  const messages = (fields["messages"] ?? []) as readonly { readonly content: string }[];
+  if (route === "chat" || route === "messages")
+    return messages.reduce((sum, { content }) => sum + textTokens(content) + 4, 0);
+  if (route === "completions") return textsTokens(fields["prompt"]);
+  if (route === "embeddings" || route === "speech") return textsTokens(fields["input"]);
+  if (route === "responses") return textsTokens(fields["instructions"]) + textsTokens(fields["input"]);
+  return 0;
+}
+
+/** The client's limit; undefined: it has stated none. */
+function statedLimit(fields: Readonly<Record<string, unknown>>): number | undefined {
+  const limits = ["max_tokens", "max_completion_tokens", "max_output_tokens"].map((name) => fields[name]);
+  const stated = limits.filter((limit) => typeof limit === "number");
+  return stated.length === 0 ? undefined : Math.max(...stated);
+}
+
+export interface Estimate {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+}
+
+/** The tokens of a request before it runs. */
+export function estimateOf({ route, fields }: Pick<Call, "route" | "fields">): Estimate {
+  const input = inputEstimate(route, fields ?? {});
+  const limit = statedLimit(fields ?? {});
+  const stated = limit === undefined ? Math.min(Math.max(input, 512), 8192) : Math.min(limit, 8192);
+  const output = INPUT_ONLY.has(route) ? 0 : stated;
+  return { input, output, total: Math.max(input + output, 1) };
+}
+
+const PICO = 1e12;
+const pico = (usd: number): bigint => BigInt(Math.round(usd * PICO));
+
+interface Tokens {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly reasoning: number;
+}
+
+/** USD of an answer. */
+function costOf(
+  call: Call,
+  config: ModelConfig,
+  { input, output, cached, reasoning }: Tokens,
+  seconds: number,
+): number {
+  const fields = call.fields ?? {};
+  const of = (count: number, usd: number): bigint => BigInt(Math.round(count)) * pico(usd);
+  if (call.route === "images") return Number(of(Math.max(Number(fields["n"] ?? 1), 1), config.cost_per_image)) / PICO;
+  if (call.route === "speech") return Number(of([...String(fields["input"])].length, config.cost_per_character)) / PICO;
+  if (call.route === "transcriptions") return Number(of(seconds * 1000, config.input_cost_per_second)) / PICO / 1000;
+  const ofInput =
+    of(input - cached, config.input_cost_per_token) +
+    of(cached, config.cached_input_cost_per_token ?? config.input_cost_per_token);
+  const ofOutput =
+    of(output - reasoning, config.output_cost_per_token) +
+    of(reasoning, config.reasoning_output_cost_per_token ?? config.output_cost_per_token);
+  return Number(ofInput + (call.route === "embeddings" ? 0n : ofOutput)) / PICO;
+}
+
+const hasUsage = (route: Route): boolean => !["speech", "transcriptions", "images"].includes(route);
+
+/** The tokens that an answer owes. Several: the words leave it open which. */
+function owedTokens({ call, got }: Done, served: Served): readonly Tokens[] {
+  const estimate = estimateOf(call);
+  const { usage } = served.plan;
+  const parts = { cached: 0, reasoning: 0 };
+  const seen = served.pieces * PIECE_TOKENS;
+  if (!hasUsage(call.route)) return [{ ...parts, input: estimate.input, output: estimate.output }];
+  const isWhole = served.plan.end === "whole" && !got.left;
+  if (!isWhole) {
+    const full = { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) };
+    // §44.1 owes what was seen of a stream, the pages of docs/rules the estimate at least.
+    return call.stream ? [full, { ...full, output: seen }] : [full];
+  }
+  if (usage === null) {
+    const least = {
+      ...parts,
+      input: estimate.input,
+      output: Math.max(estimate.output, INPUT_ONLY.has(call.route) ? 0 : seen),
+    };
+    return call.stream ? [least] : [least, { ...least, output: estimate.output }];
+  }
+  const reported = partsWithin(call.route, usage);
+  const most = BELIEVED_FACTOR * Math.max(estimate.total, served.text.length);
+  const isBelieved = (count: number): boolean => count <= BELIEVED_TOKENS && count <= most;
+  if (isBelieved(reported.input) && isBelieved(reported.output)) return [reported];
+  return [
+    { ...parts, input: estimate.input, output: estimate.output },
+    {
+      input: isBelieved(reported.input) ? reported.input : estimate.input,
+      output: isBelieved(reported.output) ? reported.output : estimate.output,
+      cached: isBelieved(reported.input) ? reported.cached : 0,
+      reasoning: isBelieved(reported.output) ? reported.reasoning : 0,
+    },
+  ];
+}
+
+/** What a route reports of a usage: embeddings no output, Anthropic no reasoning. */
+function partsWithin(route: Route, { input, output, cached, reasoning }: Usage): Tokens {
+  if (route === "embeddings") return { input, output: 0, cached: 0, reasoning: 0 };
+  return {
+    input,
+    output,
+    cached: Math.min(cached, input),
+    reasoning: route === "messages" ? 0 : Math.min(reasoning, output),
+  };
+}
+
+/** What every row of a call has, whatever became of it. */
+function commonRow({ call, got }: Done): WantedRow {
+  const { key } = call;
+  const derived = derivedSession(call);
+  const session = call.session.header || call.session.body || derived;
+  return {
+    request_type: REQUEST_TYPES[call.route],
+    cell: "local",
+    device_id: "",
+    energy_wh: 0,
+    energy_cost_usd: 0,
+    co2_g: 0,
+    ts_ms: { min: got.startMs - CLOCK_MS, max: got.endMs + CLOCK_MS },
+    tenant_id: key?.tenant.id ?? NOBODY,
+    key_id: key?.id ?? NOBODY,
+    tenant_name: key?.tenant.name ?? "",
+    key_name: key?.name ?? "",
+    key_prefix: key?.prefix ?? "",
+    ...(key === null
+      ? {}
+      : {
+          session_id: session,
+          session_id_source: session === "" ? "none" : session === derived ? "derived" : "client",
+          weight: key.tenant.weight.during(got.startMs, got.endMs),
+        }),
+  };
+}
+
+/** A row is dated by its end, which may be some time after what its client saw of it. */
+const CLOCK_MS = 20_000;
+const NOTHING = {
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  cached_tokens: 0,
+  reasoning_tokens: 0,
+  input_seconds: 0,
+  cost_usd: 0,
+};
+
+/** FNV-1a 64 of the tenant's id and the leading system and first user text, of conversations without a session of their own. */
+function derivedSession({ key, fields, route }: Call): string {
+  const messages = (fields?.["messages"] ?? []) as readonly { readonly role: string; readonly content: string }[];
+  if (key === null || (route !== "chat" && route !== "messages") || messages.length === 0) return "";
+  const first = messages.findIndex(({ role }) => role === "user");
+  const seed = messages.slice(0, first + 1).map(({ content }) => content);
+  const bytes = Buffer.concat([
+    Buffer.from(key.tenant.id.replaceAll("-", ""), "hex"),
+    Buffer.from(seed.join("\u001F")).subarray(0, 8192),
+  ]);
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of bytes) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  return hash.toString(16).padStart(16, "0");
+}
+
+/** What the client must get of a call with this configuration; null: it must be served. */
+function refusalOf(call: Call, config: ModelConfig, isDisabled: boolean, status: string) {
+  const { key, model, wrong } = call;
+  if (key === null) return wrong;
+  if (isDisabled) return { status: 403, code: "api_key_disabled" };
+  if (status !== "active") return { status: 403, code: "tenant_not_active" };
+  if (wrong !== null) return wrong;
+  if (model !== null && !config.enabled) return { status: 403, code: "model_disabled" };
+  if (model !== null && key.tenant.allowed?.includes(model.name) === false)
+    return { status: 403, code: "model_not_permitted" };
+  return null;
+}
+
+/** Refusals by budgets, which budget-laws.ts judges. */
+export const BUDGET_CODES: ReadonlySet<string> = new Set([
+  "token_budget_exceeded",
+  "key_budget_exhausted",
+  "tenant_budget_exhausted",
+]);
+
+export function errorCodeOf({ got }: Done): string {
+  if (got.status === null || got.status < 400) return "";
+  try {
+    return String((JSON.parse(got.text) as { readonly error?: { readonly code?: string } }).error?.code ?? "");
+  } catch {
+    return "";
+  }
+}
+
+function refusedRow(done: Done, { status, code }: { readonly status: number; readonly code: string }): WantedRow {
+  const { call } = done;
+  const isBudget = BUDGET_CODES.has(code);
+  const isBodyRead = !["api_key_disabled", "tenant_not_active"].includes(code);
+  const client = call.session.header || (isBodyRead ? call.session.body : "");
+  return {
+    ...(isBudget ? commonRow(done) : withoutSession(commonRow(done))),
+    ...(isBudget || call.key === null || client === "" ? {} : { session_id: client, session_id_source: "client" }),
+    ...NOTHING,
+    status_code: status,
+    error_code: code,
+    upstream_status: 0,
+    attempts: 0,
+    endpoint: "",
+    admission: "rejected",
+    cache_status: isBudget ? ["off", "miss"] : "off",
+    ttft_ms: 0,
+    // made with the body; whether before the gate that refused is nobody's concern
+    estimated_tokens: isBudget ? estimateOf(call).total : [0, estimateOf(call).total],
+    model: isBodyRead ? (call.model?.name ?? "") : "",
+  };
+}
+
+function withoutSession({ session_id: _id, session_id_source: _source, ...rest }: WantedRow): WantedRow {
+  return rest;
+}
+
+/** How many attempts a call has by its script, and the status of the last one that was answered; 0: none was. */
+function attemptsOf(call: Call, config: ModelConfig): { readonly count: number; readonly status: number } {
+  let [count, left, freshLeft, answered] = [0, 1 + config.max_retries, 1, 0];
+  while (left > 0) {
+    const { status } = call.script[Math.min(count, call.script.length - 1)] ?? { status: 200 };
+    count += 1;
+    if (status !== 0) answered = status;
+    if (!RETRIED.has(status)) break;
+    if (status === 0 && freshLeft > 0) freshLeft -= 1;
+    else left -= 1;
+  }
+  return { count, status: answered };
+}
+
+function answeredRow(done: Done, config: ModelConfig): readonly WantedRow[] {
+  const { call, got, served } = done;
+  const estimate = estimateOf(call);
+  const { count, status } = attemptsOf(call, config);
+  const base: WantedRow = {
+    ...commonRow(done),
+    ...NOTHING,
+    model: call.model?.name ?? "",
+    admission: ["fast", "queued"],
+    estimated_tokens: estimate.total,
+    endpoint: "",
+    attempts: count,
+    upstream_status: status,
+    cache_status: config.cache_enabled && call.route !== "transcriptions" ? "miss" : "off",
+  };
+  const last = served.at(-1);
+  const held = call.script.at(-1)?.end === "hold" && !call.stream;
+  if (config.request_timeout_secs !== null && held && !got.left)
+    return [{ ...base, status_code: 504, upstream_status: 0, error_code: "upstream_timeout", attempts: served.length }];
+  if (status === 0) return [{ ...base, status_code: 502, error_code: "upstream_failed" }];
+  if (status !== 200) return [{ ...base, status_code: status >= 500 ? 502 : status, error_code: "" }];
+  if (last === undefined) return [{ ...base, status_code: 200, attempts: -1 }];
+  const isBroken = last.plan.end === "break";
+  const seconds = call.route === "transcriptions" ? last.plan.seconds : 0;
+  return owedTokens(done, last).map((tokens) => ({
+    ...base,
+    ...tokenFields(tokens),
+    input_seconds: seconds,
+    status_code: got.left ? 499 : 200,
+    error_code: got.left ? "client_gone" : isBroken ? "upstream_stream_error" : "",
+    ...(got.left && served.at(-1)?.plan.end === "hold" && !call.stream ? { upstream_status: 0 } : {}),
+    cost_usd: costOf(call, config, tokens, seconds),
+  }));
+}
+
+const tokenFields = ({ input, output, cached, reasoning }: Tokens): WantedRow => ({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: input + output,
+  cached_tokens: cached,
+  reasoning_tokens: reasoning,
+});
+
+/** The rows of a client that left before it had anything of its answer. */
+function leftRows(done: Done, config: ModelConfig): Owed {
+  const { call, served } = done;
+  const gone = { status_code: 499, error_code: "client_gone", upstream_status: 0 };
+  const unsent = { ...commonRow(done), ...NOTHING, ...gone, attempts: 0, endpoint: "" };
+  const common = withoutSession({ ...unsent, model: ["", call.model?.name ?? ""] });
+  if (call.leave?.when === "half") return { rows: "one", options: [common] };
+  const [sent] = answeredRow({ ...done, got: { ...done.got, left: true } }, config);
+  const rows = call.leave?.when === "after" && served.length === 0 ? "maybe" : "one";
+  return {
+    rows,
+    options: served.length > 0 && sent !== undefined ? [sent] : [common, ...(sent === undefined ? [] : [sent])],
+  };
+}
+
+/** What a hit of the response cache has, from the row of the answer that was stored. */
+function hitRow(done: Done, stored: readonly Tokens[]): readonly WantedRow[] {
+  return stored.map(({ input, output }) => ({
+    ...commonRow(done),
+    ...NOTHING,
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: input + output,
+    model: done.call.model?.name ?? "",
+    admission: "fast",
+    status_code: 200,
+    error_code: "",
+    upstream_status: 0,
+    attempts: 0,
+    endpoint: "",
+    cache_status: "hit",
+    estimated_tokens: estimateOf(done.call).total,
+    queue_wait_ms: 0,
+  }));
+}
+
+/** What the ledger must have of a call. `sameBody`: the calls of its tenant whose stored answer it may have got. */
+export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
+  const { call, got } = done;
+  if (call.route === "models") return { rows: "none", options: [] };
+  const [from, until] = [got.startMs, got.endMs];
+  if (call.wrong?.code === "unknown_endpoint") return { rows: "none", options: [] };
+  if (got.headers["x-gateway-cache"] === "hit") {
+    const stored = sameBody.flatMap((each) => each.served.slice(-1).flatMap((served) => owedTokens(each, served)));
+    return { rows: "one", options: hitRow(done, stored) };
+  }
+  const code = errorCodeOf(done);
+  if (BUDGET_CODES.has(code)) return { rows: "one", options: [refusedRow(done, { status: got.status ?? 0, code })] };
+  const owed: Owed[] = [];
+  for (const config of call.model?.config.during(from, until) ?? [NO_MODEL])
+    for (const isDisabled of call.key?.disabled.during(from, until) ?? [false])
+      for (const status of call.key?.tenant.status.during(from, until) ?? ["active"]) {
+        const refusal = refusalOf(call, config, isDisabled, status);
+        if (refusal !== null) owed.push({ rows: "one", options: [refusedRow(done, refusal)] });
+        else if (got.left && got.status === null) owed.push(leftRows(done, config));
+        else owed.push({ rows: "one", options: answeredRow(done, config) });
+      }
+  return {
+    rows: owed.every(({ rows }) => rows === "one") ? "one" : "maybe",
+    options: owed.flatMap(({ options }) => options),
+  };
+}
+
+const NO_MODEL: ModelConfig = {
+  enabled: true,
+  upstream_model: "",
+  cache_enabled: false,
+  max_retries: 0,
+  request_timeout_secs: null,
+  input_cost_per_token: 0,
+  output_cost_per_token: 0,
+  cached_input_cost_per_token: null,
+  reasoning_output_cost_per_token: null,
+  cost_per_image: 0,
+  cost_per_character: 0,
+  input_cost_per_second: 0,
+};

@@ -1,0 +1,171 @@
+/** Compares the ledger's rows with the calls, one by one, and the answers of clients with what the upstream served. */
+import { errorCodeOf, estimateOf, type Owed, owedOf, type Want, type WantedRow } from "./calculator.ts";
+import type { Difference } from "./differences.ts";
+import { type Done, requestIdOf } from "./facts.ts";
+import { withheld } from "./wire.ts";
+
+export type Row = Readonly<Record<string, string | number | boolean>>;
+
+const USD_ROUNDING = 1e-9;
+
+function isRight(want: Want, found: unknown): boolean {
+  if (Array.isArray(want)) return want.some((each: string | number) => isRight(each, found));
+  if (typeof want === "object" && "min" in want) return Number(found) >= want.min && Number(found) <= want.max;
+  if (typeof want === "number") return Math.abs(Number(found) - want) <= (Number.isInteger(want) ? 0 : USD_ROUNDING);
+  return want === found;
+}
+
+const wrongFields = (want: WantedRow, row: Row): readonly string[] =>
+  Object.entries(want).flatMap(([field, value]) => (isRight(value, row[field]) ? [] : [field]));
+
+/** The fields that are wrong, of the wanted row that is nearest. */
+function nearest(
+  options: readonly WantedRow[],
+  row: Row,
+): { readonly want: WantedRow; readonly wrong: readonly string[] } {
+  const all = options.map((want) => ({ want, wrong: wrongFields(want, row) }));
+  return all.toSorted((one, two) => one.wrong.length - two.wrong.length)[0] ?? { want: {}, wrong: ["row"] };
+}
+
+/** Fields that belong together in any row. */
+function odd(row: Row): readonly string[] {
+  const number = (field: string): number => Number(row[field]);
+  return [
+    ...(number("input_tokens") + number("output_tokens") === number("total_tokens")
+      ? []
+      : ["total is not input + output"]),
+    ...(row["admission"] === "fast" && number("queue_wait_ms") > 0 ? ["fast, and waited"] : []),
+    ...(number("queue_wait_ms") + number("ttft_ms") <= number("total_ms")
+      ? []
+      : ["parts of the time exceed the whole"]),
+  ];
+}
+
+export interface Matched {
+  /** Null: it has none. */
+  readonly row: Row | null;
+  readonly done: Done;
+  /** What budgets owe for it; of a lost request what its row says. */
+  readonly tokens: number;
+  readonly costUsd: number;
+}
+
+export interface RowsFound {
+  readonly matched: readonly Matched[];
+  readonly differences: readonly Difference[];
+}
+
+/** Gives each call its row: by the id that its client got, else by its session. */
+function matchRows(calls: readonly Done[], rows: readonly Row[]) {
+  const byId = Map.groupBy(rows, (row) => String(row["request_id"]));
+  const bySession = Map.groupBy(rows, (row) => String(row["session_id"]));
+  const taken = new Set<Row>();
+  const matched = calls.map((done) => {
+    const { header, body } = done.call.session;
+    const id = requestIdOf(done);
+    const found = id === "" ? bySession.get(header || body || "none") : byId.get(id);
+    const row = found?.find((each) => !taken.has(each)) ?? null;
+    if (row !== null) taken.add(row);
+    return { row, done };
+  });
+  return { matched, left: rows.filter((row) => !taken.has(row)) };
+}
+
+export function compareRows(calls: readonly Done[], rows: readonly Row[]): RowsFound {
+  const { matched, left } = matchRows(calls, rows);
+  const stored = Map.groupBy(
+    calls.filter(
+      ({ got, served }) => got.status === 200 && got.headers["x-gateway-cache"] === "miss" && served.length > 0,
+    ),
+    bodyKey,
+  );
+  const owed = matched.map(({ row, done }) => ({ row, done, owed: owedOf(done, stored.get(bodyKey(done)) ?? []) }));
+  const differences = owed.flatMap((each) => ofCall(each.done, each.row, each.owed));
+  const unowned = left.filter((row) => !isOfLostCall(row, calls));
+  const extra = unowned.map((row) => ({
+    what: "row: nobody made this call, or it has another row",
+    expected: null,
+    found: row,
+  }));
+  return {
+    matched: owed.map((each) => ({ row: each.row, done: each.done, ...chargeOf(each.done, each.row, each.owed) })),
+    differences: [...differences, ...extra],
+  };
+}
+
+function chargeOf(done: Done, row: Row | null, owed: Owed): { readonly tokens: number; readonly costUsd: number } {
+  const wanted =
+    row === null
+      ? owed.rows === "one" && !done.isDisturbed
+        ? owed.options[0]
+        : undefined
+      : nearest(owed.options, row).want;
+  const right = done.isDisturbed ? (row ?? {}) : (wanted ?? {});
+  if (right["cache_status"] === "hit") return { tokens: 0, costUsd: 0 };
+  return { tokens: Number(right["total_tokens"] ?? 0), costUsd: Number(right["cost_usd"] ?? 0) };
+}
+
+const bodyKey = ({ call }: Done): string => `${call.key?.tenant.id} ${call.path} ${call.body.toString()}`;
+
+/** The row of a call whose client cannot know its id: it left early, or a part was killed. */
+const isOfLostCall = (row: Row, calls: readonly Done[]): boolean =>
+  calls.some(
+    (done) =>
+      requestIdOf(done) === "" &&
+      row["tenant_id"] === done.call.key?.tenant.id &&
+      Number(row["ts_ms"]) >= done.got.startMs &&
+      row["session_id"] === "",
+  );
+
+function ofCall(done: Done, row: Row | null, owed: Owed): readonly Difference[] {
+  const { isDisturbed } = done;
+  if (row === null) {
+    if (owed.rows !== "one" || isDisturbed) return [];
+    return [{ what: "row: missing", expected: owed.options[0], found: null, done }];
+  }
+  if (owed.rows === "none") return [{ what: "row: there must be none", expected: null, found: row, done }];
+  const { want, wrong } = nearest(owed.options, row);
+  if (isDisturbed && (wrong.length === 0 || isLostRow(done, row))) return [];
+  const oddities = odd(row).map((what) => ({ what: `row: ${what}`, expected: "", found: row, done }));
+  if (wrong.length === 0) return oddities;
+  const pick = (from: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(wrong.map((field) => [field, from[field]]));
+  return [
+    ...oddities,
+    {
+      what: `row: ${wrong.join(", ")}`,
+      expected: pick(want),
+      found: pick(row),
+      done,
+      more: `row: ${JSON.stringify(row)}`,
+    },
+  ];
+}
+
+/** A request that was lost with its process: at the estimate, or with nothing; or one that was refused while a part was away. */
+function isLostRow({ call, got }: Done, row: Row): boolean {
+  const status = Number(row["status_code"]);
+  if (status >= 500 || row["admission"] === "rejected")
+    return row["total_tokens"] === 0 && (got.status === null || got.status === status);
+  const estimate = estimateOf(call);
+  return status === 499 && (Number(row["total_tokens"]) === 0 || Number(row["input_tokens"]) === estimate.input);
+}
+
+/** Whether clients got what the upstream served, and the refusals that they had to get. */
+export function compareAnswers(calls: readonly Done[]): readonly Difference[] {
+  return calls.flatMap((done): readonly Difference[] => {
+    const { call, got, served, isDisturbed } = done;
+    const last = served.at(-1);
+    if (isDisturbed || got.left) return [];
+    if (!got.whole && last?.plan.end !== "break")
+      return [{ what: "answer: cut off", expected: "whole", found: got.status, done }];
+    if (got.headers["x-gateway-request-id"] === undefined)
+      return [{ what: "answer: no request id", expected: "an id", found: null, done }];
+    if (errorCodeOf(done) !== "" || last === undefined) return [];
+    const asked =
+      (call.fields?.["stream_options"] as { readonly include_usage?: boolean } | undefined)?.include_usage === true;
+    const due = call.stream && !asked ? withheld(last.text) : last.text;
+    const isSame = last.plan.end === "whole" ? got.text === due : got.text.startsWith(due);
+    return isSame ? [] : [{ what: "answer: not the upstream's bytes", expected: due, found: got.text, done }];
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * `npm run test:area -- model [--seed 42 --minutes 10 --faults]`: random calls against a whole stack, whose rows, budgets, alerts,
+ * reads and metrics are then compared with what calculator.ts makes of the same calls. README.md says how to read a difference.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startGuard } from "../../infra/local/process/child.ts";
+import { startStack } from "../../infra/local/stack.ts";
+import { makeTemplate } from "../harness/database-template.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
+import { startClickhouse } from "../harness/shared-stores.ts";
+import { reportOf } from "./differences.ts";
+import { run } from "./run.ts";
+import { startModelUpstream } from "./upstream.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: process.env["MODEL_SEED"] ?? String(Math.floor(Math.random() * 1e6)) },
+    minutes: { type: "string", default: process.env["MODEL_MINUTES"] ?? "1" },
+    faults: { type: "boolean", default: false },
+    workers: { type: "string", default: "2" },
+  },
+});
+const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
+if (!Number.isSafeInteger(seed) || !(minutes > 0)) {
+  console.error("usage: npm run test:area -- model [--seed 42] [--minutes 1] [--faults] [--workers 2]");
+  process.exit(2);
+}
+const repeat = `npm run test:area -- model --seed ${seed} --minutes ${minutes}${values.faults ? " --faults" : ""}`;
+console.log(repeat);
+
+const PASSWORD = "password-of-the-model";
+const folder = mkdtempSync(join(tmpdir(), "gateway-model-"));
+const guard = startGuard();
+await makeTemplate();
+const [store, clickhouse, upstream] = await Promise.all([
+  startKillableStore(),
+  startClickhouse(folder, PASSWORD, guard),
+  startModelUpstream(),
+]);
+const clickhouseUrl = String((await clickhouse.ready)["url"]);
+const env = stackEnv(folder, {
+  GATEWAY_WORKERS: values.workers,
+  GATEWAY_REDIS_URL: store.url,
+  GATEWAY_REDIS_TOKEN: STORE_TOKEN,
+  GATEWAY_CLICKHOUSE_URL: clickhouseUrl,
+  GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
+});
+const stack = await startStack({ env });
+try {
+  const differences = await run({
+    parts: { stack, store, gateway: new Gateway(stack) },
+    upstream,
+    clickhouse: { url: clickhouseUrl, password: PASSWORD },
+    seed,
+    minutes,
+    faults: values.faults,
+    say: (line) => console.log(line),
+  });
+  if (differences.length > 0) console.log(reportOf(differences, repeat));
+  process.exitCode = differences.length === 0 ? 0 : 1;
+} finally {
+  await stack.stop();
+  await upstream.close();
+  await store.stop();
+  await clickhouse.stop(2_000);
+  guard.close();
+  rmSync(folder, { recursive: true, force: true });
+}

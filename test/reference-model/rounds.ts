@@ -1,0 +1,150 @@
+/** Rounds of random calls. Each round makes tenants, keys and models of its own, and follows from the seed. */
+import type { Bench } from "./bench.ts";
+import type { Dice } from "./dice.ts";
+import type { Budget, Call, Key, Model, Owner } from "./facts.ts";
+import { attempt, planCall, randomUsage } from "./plan.ts";
+import { randomPrices, type World } from "./world.ts";
+
+export interface Round {
+  readonly name: string;
+  readonly dice: Dice;
+  readonly bench: Bench;
+  readonly world: World;
+}
+
+const CLIENTS = 6;
+
+/** Calls on every route, good and bad ones, while prices, weights, keys, tenants and models change; meanwhile something may happen. */
+export async function mixedRound({ name, dice, bench, world }: Round, meanwhile?: () => Promise<void>): Promise<void> {
+  const models = [
+    await world.model(randomPrices(dice)),
+    await world.model({ ...randomPrices(dice), cache_enabled: true }),
+    await world.model({ ...randomPrices(dice), max_retries: dice.between(1, 2) }),
+    await world.model({ ...randomPrices(dice), request_timeout_secs: 1 }),
+  ];
+  const tenants = [
+    await world.tenant({ weight: dice.between(1, 300) }),
+    await world.tenant(),
+    await world.tenant({ allowed: models.slice(0, 2).map((model) => model.name) }),
+  ];
+  const keys: Key[] = [];
+  for (const tenant of [...tenants, ...tenants]) keys.push(await world.key(tenant));
+  const [changed, cached] = models as [Model, Model];
+  const plans = dice.fork(1);
+  const callOf = (at: number): Call => {
+    const options = { mayBeWrong: true };
+    const id = `${name}/${at}`;
+    const isRepeated = plans.once(4);
+    if (!isRepeated) return planCall(plans, id, plans.pick(keys), plans.pick(models), options);
+    const route = plans.pick(["chat", "embeddings", "responses"] as const);
+    return planCall(plans, id, keys[0] as Key, cached, { route, repeated: `${name} again ${plans.between(1, 2)}` });
+  };
+  const calls = Array.from({ length: 80 }, (_, at) => callOf(at));
+  let isOver = false;
+  const changes = dice.fork(2);
+  const change = async (): Promise<void> => {
+    const key = keys[4] as Key;
+    while (!isOver) {
+      const what = changes.between(1, 5);
+      if (what === 1) await world.changeModel(changed, randomPrices(changes));
+      if (what === 2) await world.changeModel(changed, { enabled: !changed.config.now.enabled });
+      if (what === 3) await world.changeWeight(key.tenant, changes.between(1, 500));
+      if (what === 4) await world.changeDisabled(key, !key.disabled.now);
+      if (what === 5) await world.changeStatus(key.tenant, key.tenant.status.now === "active" ? "suspended" : "active");
+    }
+  };
+  // While a part is away, writes may wait for it: then nothing changes.
+  const changing = meanwhile === undefined ? change() : meanwhile();
+  await bench.each(calls, CLIENTS);
+  isOver = true;
+  await changing;
+}
+
+/** Clients that leave at every moment of a call. */
+export async function leaversRound({ name, dice, bench, world }: Round): Promise<void> {
+  const model = await world.model(randomPrices(dice));
+  const keys = [await world.key(await world.tenant()), await world.key(await world.tenant())];
+  const calls = Array.from({ length: 24 }, (_, at) => {
+    const pieces = dice.between(1, 30);
+    const leave = dice.pick([
+      { when: "half" },
+      { when: "sent" },
+      { when: "after", ms: dice.between(0, 22) },
+      { when: "pieces", pieces },
+    ] as const);
+    const stream = leave.when === "pieces";
+    const route = stream ? dice.pick(["chat", "completions", "responses", "messages"] as const) : "chat";
+    const limits = dice.pick([{}, { max_tokens: dice.between(1, 2000) }]);
+    const script = [attempt({ pieces, end: "hold" })];
+    return planCall(dice, `${name}/${at}`, dice.pick(keys), model, {
+      route,
+      stream,
+      leave,
+      script,
+      ...(route === "responses" ? {} : { limits }),
+    });
+  });
+  await bench.each(calls, CLIENTS);
+}
+
+const TOKENS = [20_000, 8_000, 60_000];
+const USD = [0.05, 0.02];
+const HITS = 13;
+
+/**
+ * Tenants and keys with caps, each with one client that sends one call after another to an upstream that uses more than was
+ * estimated. Caps are raised and lowered between calls.
+ */
+export async function cappedRound({ name, dice, bench, world }: Round): Promise<void> {
+  const model = await world.model({ input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 });
+  await Promise.all(
+    Array.from({ length: 5 }, async (_, at) => {
+      const own = dice.fork(at);
+      const tenant = await world.tenant({ tokensPerMinute: at === 4 ? own.pick(TOKENS) : 0 });
+      const key = await world.key(tenant);
+      const owner: Owner = at % 2 === 0 ? tenant : key;
+      if (at < 4) await world.changeBudget(owner, randomBudget(own));
+      for (let call = 0; call < 30; call += 1) {
+        if (at < 4 && call % 10 === 9) await changeCap(own, world, bench, owner, tenant.id);
+        const usage = randomUsage(own, 4, own.pick(["far", "far", "right"]));
+        const script = [attempt({ usage })];
+        const limits = { max_tokens: own.between(1, 20) };
+        await bench.call(planCall(own, `${name}/${at}-${call}`, key, model, { route: "chat", script, limits }));
+      }
+    }),
+  );
+}
+
+function randomBudget(dice: Dice): Budget {
+  return dice.once(2) ? { tokens: dice.pick(TOKENS), costUsd: null } : { tokens: null, costUsd: dice.pick(USD) };
+}
+
+/** Sets the cap below, near or far above what is used, or starts a new period. */
+async function changeCap(dice: Dice, world: World, bench: Bench, owner: Owner, tenantId: string): Promise<void> {
+  const used = bench
+    .done()
+    .filter(({ call }) => call.key?.tenant.id === tenantId)
+    .reduce(
+      (sum, { served }) => sum + (served.at(-1)?.plan.usage?.output ?? 0) + (served.at(-1)?.plan.usage?.input ?? 0),
+      0,
+    );
+  const tokens = Math.max(1, Math.round(used * dice.pick([0.5, 1.1, 3])));
+  await world.changeBudget(owner, { tokens, costUsd: null }, dice.once(4));
+}
+
+/**
+ * One tenant that fills its cache, hits it again and again, and uses little beside: hits count nowhere. Returns the call that must
+ * be served whenever its use is counted anew.
+ */
+export async function cachedRound({ name, dice, bench, world }: Round): Promise<Call> {
+  const model = await world.model({ ...randomPrices(dice), cache_enabled: true });
+  const tenant = await world.tenant();
+  const key = await world.key(tenant);
+  await world.changeBudget(tenant, { tokens: 1000, costUsd: null });
+  const script = [attempt({ usage: { input: 40, output: 60, cached: 0, reasoning: 0 } })];
+  const plan = (at: number, repeated: string): Call =>
+    planCall(dice, `${name}/${at}`, key, model, { route: "chat", repeated: `${name} ${repeated}`, script });
+  for (let at = 0; at < HITS; at += 1) await bench.call(plan(at, "same"));
+  await bench.call(plan(HITS, "other"));
+  return plan(HITS + 1, "after all");
+}
