@@ -72,14 +72,17 @@ export interface Estimate {
   readonly total: number;
 }
 
-/** The tokens of a request before it runs. */
-export function estimateOf({ route, fields }: Pick<Call, "route" | "fields">): Estimate {
+/** The tokens of a request before it runs. Of routes that create no text §18 estimates an output and §44.1 does not. */
+export function estimatesOf({ route, fields }: Pick<Call, "route" | "fields">): readonly Estimate[] {
   const input = inputEstimate(route, fields ?? {});
   const limit = statedLimit(fields ?? {});
   const stated = limit === undefined ? Math.min(Math.max(input, 512), 8192) : Math.min(limit, 8192);
-  const output = INPUT_ONLY.has(route) ? 0 : stated;
-  return { input, output, total: Math.max(input + output, 1) };
+  const outputs = route === "rerank" || route === "moderations" ? [0, stated] : [INPUT_ONLY.has(route) ? 0 : stated];
+  return outputs.map((output) => ({ input, output, total: Math.max(input + output, 1) }));
 }
+
+/** The estimate of a route with one only. */
+export const estimateOf = (call: Pick<Call, "route" | "fields">): Estimate => estimatesOf(call)[0] as Estimate;
 
 const PICO = 1e12;
 const pico = (usd: number): bigint => BigInt(Math.round(usd * PICO));
@@ -115,8 +118,7 @@ function costOf(
 const hasUsage = (route: Route): boolean => !["speech", "transcriptions", "images"].includes(route);
 
 /** The tokens that an answer owes. Several: the words leave it open which. */
-function owedTokens({ call, got }: Done, served: Served): readonly Tokens[] {
-  const estimate = estimateOf(call);
+function owedTokens({ call, got }: Done, served: Served, estimate: Estimate): readonly Tokens[] {
   const { usage } = served.plan;
   const parts = { cached: 0, reasoning: 0 };
   const seen = served.pieces * PIECE_TOKENS;
@@ -165,7 +167,7 @@ function partsWithin(route: Route, { input, output, cached, reasoning }: Usage):
 function commonRow({ call, got }: Done): WantedRow {
   const { key } = call;
   const derived = derivedSession(call);
-  const session = call.session.header || call.session.body || derived;
+  const session = sessionOf(call);
   return {
     request_type: REQUEST_TYPES[call.route],
     cell: "local",
@@ -191,6 +193,10 @@ function commonRow({ call, got }: Done): WantedRow {
 
 /** A row is dated by its end, which may be some time after what its client saw of it. */
 const CLOCK_MS = 20_000;
+
+/** The session of a call, by which its row is found when its client was given no id. */
+export const sessionOf = (call: Call): string => call.session.header || call.session.body || derivedSession(call);
+
 const NOTHING = {
   input_tokens: 0,
   output_tokens: 0,
@@ -245,11 +251,16 @@ export function errorCodeOf({ got }: Done): string {
   }
 }
 
+/** Codes of refusals that may come before the body was read, and also when a request that waited is judged again. */
+const BEFORE_BODY: ReadonlySet<string> = new Set(["api_key_disabled", "tenant_not_active"]);
+
 function refusedRow(done: Done, { status, code }: { readonly status: number; readonly code: string }): WantedRow {
   const { call } = done;
   const isBudget = BUDGET_CODES.has(code);
-  const isBodyRead = !["api_key_disabled", "tenant_not_active"].includes(code);
-  const client = call.session.header || (isBodyRead ? call.session.body : "");
+  const isUnread = BEFORE_BODY.has(code);
+  const client = call.session.header || (isUnread ? "" : call.session.body);
+  const name = call.model?.name ?? "";
+  const estimates = estimatesOf(call).map(({ total }) => total);
   return {
     ...(isBudget ? commonRow(done) : withoutSession(commonRow(done))),
     ...(isBudget || call.key === null || client === "" ? {} : { session_id: client, session_id_source: "client" }),
@@ -260,11 +271,11 @@ function refusedRow(done: Done, { status, code }: { readonly status: number; rea
     attempts: 0,
     endpoint: "",
     admission: "rejected",
-    cache_status: isBudget ? ["off", "miss"] : "off",
+    cache_status: ["off", "miss"],
     ttft_ms: 0,
     // made with the body; whether before the gate that refused is nobody's concern
-    estimated_tokens: isBudget ? estimateOf(call).total : [0, estimateOf(call).total],
-    model: isBodyRead ? (call.model?.name ?? "") : "",
+    estimated_tokens: isBudget ? estimates : [0, ...estimates],
+    model: isUnread ? ["", name] : name,
   };
 }
 
@@ -286,9 +297,11 @@ function attemptsOf(call: Call, config: ModelConfig): { readonly count: number; 
   return { count, status: answered };
 }
 
-function answeredRow(done: Done, config: ModelConfig): readonly WantedRow[] {
+const answeredRows = (done: Done, config: ModelConfig): readonly WantedRow[] =>
+  estimatesOf(done.call).flatMap((estimate) => answeredRow(done, config, estimate));
+
+function answeredRow(done: Done, config: ModelConfig, estimate: Estimate): readonly WantedRow[] {
   const { call, got, served } = done;
-  const estimate = estimateOf(call);
   const { count, status } = attemptsOf(call, config);
   const base: WantedRow = {
     ...commonRow(done),
@@ -310,7 +323,7 @@ function answeredRow(done: Done, config: ModelConfig): readonly WantedRow[] {
   if (last === undefined) return [{ ...base, status_code: 200, attempts: -1 }];
   const isBroken = last.plan.end === "break";
   const seconds = call.route === "transcriptions" ? last.plan.seconds : 0;
-  return owedTokens(done, last).map((tokens) => ({
+  return owedTokens(done, last, estimate).map((tokens) => ({
     ...base,
     ...tokenFields(tokens),
     input_seconds: seconds,
@@ -336,7 +349,7 @@ function leftRows(done: Done, config: ModelConfig): Owed {
   const unsent = { ...commonRow(done), ...NOTHING, ...gone, attempts: 0, endpoint: "" };
   const common = withoutSession({ ...unsent, model: ["", call.model?.name ?? ""] });
   if (call.leave?.when === "half") return { rows: "one", options: [common] };
-  const [sent] = answeredRow({ ...done, got: { ...done.got, left: true } }, config);
+  const [sent] = answeredRows({ ...done, got: { ...done.got, left: true } }, config);
   const rows = call.leave?.when === "after" && served.length === 0 ? "maybe" : "one";
   return {
     rows,
@@ -368,11 +381,15 @@ function hitRow(done: Done, stored: readonly Tokens[]): readonly WantedRow[] {
 /** What the ledger must have of a call. `sameBody`: the calls of its tenant whose stored answer it may have got. */
 export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
   const { call, got } = done;
-  if (call.route === "models") return { rows: "none", options: [] };
+  if (call.route === "models" && got.status === 200) return { rows: "none", options: [] };
   const [from, until] = [got.startMs, got.endMs];
   if (call.wrong?.code === "unknown_endpoint") return { rows: "none", options: [] };
   if (got.headers["x-gateway-cache"] === "hit") {
-    const stored = sameBody.flatMap((each) => each.served.slice(-1).flatMap((served) => owedTokens(each, served)));
+    const stored = sameBody.flatMap((each) =>
+      each.served
+        .slice(-1)
+        .flatMap((served) => estimatesOf(each.call).flatMap((estimate) => owedTokens(each, served, estimate))),
+    );
     return { rows: "one", options: hitRow(done, stored) };
   }
   const code = errorCodeOf(done);
@@ -384,7 +401,7 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
         const refusal = refusalOf(call, config, isDisabled, status);
         if (refusal !== null) owed.push({ rows: "one", options: [refusedRow(done, refusal)] });
         else if (got.left && got.status === null) owed.push(leftRows(done, config));
-        else owed.push({ rows: "one", options: answeredRow(done, config) });
+        else owed.push({ rows: "one", options: answeredRows(done, config) });
       }
   return {
     rows: owed.every(({ rows }) => rows === "one") ? "one" : "maybe",

@@ -66,9 +66,9 @@ async function connected(host: string, port: number): Promise<Socket> {
   return socket;
 }
 
-async function answered(proxyUrl: string, { headers }: Call): Promise<void> {
+async function answered(proxyUrl: string, { key }: Call): Promise<void> {
   try {
-    await (await fetch(`${proxyUrl}/v1/models`, { headers: { authorization: headers["authorization"] ?? "" } })).text();
+    await (await fetch(`${proxyUrl}/v1/models`, { headers: { authorization: `Bearer ${key?.secret}` } })).text();
   } catch {
     // The gateway was killed meanwhile.
   }

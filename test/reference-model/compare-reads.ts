@@ -9,6 +9,9 @@ type Groups = ReadonlyMap<string, Figures>;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 const BUCKET_MS = 60_000;
 const USD_ROUNDING = 1e-8;
+/** Sums beyond what a number holds exactly depend on their order. */
+const roundingOf = (value: number): number =>
+  Number.isSafeInteger(value) ? 0 : Number.isInteger(value) ? value * 1e-12 : USD_ROUNDING;
 
 const number = (row: Row, field: string): number => Number(row[field] ?? 0);
 const isSuccess = (row: Row): boolean => number(row, "status_code") < 400;
@@ -48,9 +51,7 @@ const groupsOf = (rows: readonly Row[], by: (row: Row) => string): Groups =>
 /** The figures of an answer that differ from the expected ones of the same name. */
 function wrongOf(expected: Figures, found: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(expected).flatMap(([name, value]) =>
-    found[name] === undefined || Math.abs(Number(found[name]) - value) <= (Number.isInteger(value) ? 0 : USD_ROUNDING)
-      ? []
-      : [name],
+    found[name] === undefined || Math.abs(Number(found[name]) - value) <= roundingOf(value) ? [] : [name],
   );
 }
 
@@ -94,12 +95,10 @@ export function readsOf(rows: readonly Row[], sinceMs: number): readonly Read[] 
     "session_id",
   ].flatMap((field) => {
     const values = [...new Set(rows.map((row) => row[field]))].filter((value) => value !== "" && value !== NOBODY);
-    return values
-      .slice(0, 3)
-      .map((value) => ({
-        path: `/usage/logs/totals?${since}&${field}=${encodeURIComponent(String(value))}`,
-        rows: where(field, value),
-      }));
+    return values.slice(0, 3).map((value) => ({
+      path: `/usage/logs/totals?${since}&${field}=${encodeURIComponent(String(value))}`,
+      rows: where(field, value),
+    }));
   });
   return [
     { path: `/usage/logs/totals?${since}`, rows },

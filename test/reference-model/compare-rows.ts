@@ -1,5 +1,5 @@
 /** Compares the ledger's rows with the calls, one by one, and the answers of clients with what the upstream served. */
-import { errorCodeOf, estimateOf, type Owed, owedOf, type Want, type WantedRow } from "./calculator.ts";
+import { errorCodeOf, estimatesOf, type Owed, owedOf, sessionOf, type Want, type WantedRow } from "./calculator.ts";
 import type { Difference } from "./differences.ts";
 import { type Done, requestIdOf } from "./facts.ts";
 import { withheld } from "./wire.ts";
@@ -55,21 +55,29 @@ export interface RowsFound {
   readonly differences: readonly Difference[];
 }
 
-/** Gives each call its row: by the id that its client got, else by its session. */
+/** Gives each call its row: by the id that its client got, else by its session, else a row of a client that left and gave none. */
 function matchRows(calls: readonly Done[], rows: readonly Row[]) {
   const byId = Map.groupBy(rows, (row) => String(row["request_id"]));
   const bySession = Map.groupBy(rows, (row) => String(row["session_id"]));
   const taken = new Set<Row>();
-  const matched = calls.map((done) => {
-    const { header, body } = done.call.session;
-    const id = requestIdOf(done);
-    const found = id === "" ? bySession.get(header || body || "none") : byId.get(id);
-    const row = found?.find((each) => !taken.has(each)) ?? null;
+  const take = (found: readonly Row[] | undefined, holds: (row: Row) => boolean = () => true): Row | null => {
+    const row = found?.find((each) => !taken.has(each) && holds(each)) ?? null;
     if (row !== null) taken.add(row);
-    return { row, done };
+    return row;
+  };
+  const first = calls.map((done) => {
+    const id = requestIdOf(done);
+    return { done, row: id === "" ? take(bySession.get(sessionOf(done.call))) : take(byId.get(id)) };
   });
+  const matched = first.map(({ done, row }) => ({
+    done,
+    row: row ?? (requestIdOf(done) === "" ? take(bySession.get(""), (each) => isNear(each, done)) : null),
+  }));
   return { matched, left: rows.filter((row) => !taken.has(row)) };
 }
+
+const isNear = (row: Row, { call, got }: Done): boolean =>
+  row["key_id"] === call.key?.id && row["status_code"] === 499 && Number(row["ts_ms"]) >= got.startMs;
 
 export function compareRows(calls: readonly Done[], rows: readonly Row[]): RowsFound {
   const { matched, left } = matchRows(calls, rows);
@@ -81,8 +89,7 @@ export function compareRows(calls: readonly Done[], rows: readonly Row[]): RowsF
   );
   const owed = matched.map(({ row, done }) => ({ row, done, owed: owedOf(done, stored.get(bodyKey(done)) ?? []) }));
   const differences = owed.flatMap((each) => ofCall(each.done, each.row, each.owed));
-  const unowned = left.filter((row) => !isOfLostCall(row, calls));
-  const extra = unowned.map((row) => ({
+  const extra = left.map((row) => ({
     what: "row: nobody made this call, or it has another row",
     expected: null,
     found: row,
@@ -106,16 +113,6 @@ function chargeOf(done: Done, row: Row | null, owed: Owed): { readonly tokens: n
 }
 
 const bodyKey = ({ call }: Done): string => `${call.key?.tenant.id} ${call.path} ${call.body.toString()}`;
-
-/** The row of a call whose client cannot know its id: it left early, or a part was killed. */
-const isOfLostCall = (row: Row, calls: readonly Done[]): boolean =>
-  calls.some(
-    (done) =>
-      requestIdOf(done) === "" &&
-      row["tenant_id"] === done.call.key?.tenant.id &&
-      Number(row["ts_ms"]) >= done.got.startMs &&
-      row["session_id"] === "",
-  );
 
 function ofCall(done: Done, row: Row | null, owed: Owed): readonly Difference[] {
   const { isDisturbed } = done;
@@ -147,8 +144,8 @@ function isLostRow({ call, got }: Done, row: Row): boolean {
   const status = Number(row["status_code"]);
   if (status >= 500 || row["admission"] === "rejected")
     return row["total_tokens"] === 0 && (got.status === null || got.status === status);
-  const estimate = estimateOf(call);
-  return status === 499 && (Number(row["total_tokens"]) === 0 || Number(row["input_tokens"]) === estimate.input);
+  const isEstimate = estimatesOf(call).some(({ input }) => row["input_tokens"] === input);
+  return status === 499 && (row["total_tokens"] === 0 || isEstimate);
 }
 
 /** Whether clients got what the upstream served, and the refusals that they had to get. */

@@ -60,6 +60,9 @@ export function randomUsage(
   return right;
 }
 
+/** Routes that create no text report no output. */
+const TEXTLESS: ReadonlySet<Route> = new Set(["rerank", "moderations"]);
+
 export const attempt = (has: Partial<Attempt>): Attempt => ({
   status: 200,
   delayMs: 0,
@@ -71,13 +74,14 @@ export const attempt = (has: Partial<Attempt>): Attempt => ({
   ...has,
 });
 
-function randomScript(dice: Dice, stream: boolean, model: Model | null): readonly Attempt[] {
+function randomScript(dice: Dice, route: Route, stream: boolean, model: Model | null): readonly Attempt[] {
   const pieces = dice.between(1, 20);
+  const usage = randomUsage(dice, pieces);
   const good = attempt({
     pieces,
     delayMs: dice.pick([0, 0, 20, 80]),
     paceMs: stream ? dice.pick([0, 0, 5]) : 0,
-    usage: randomUsage(dice, pieces),
+    usage: TEXTLESS.has(route) && usage !== null ? { ...usage, output: 0, reasoning: 0 } : usage,
     seconds: dice.pick([0.5, 7, 61.25]),
     end: stream && dice.once(8) ? "break" : "whole",
   });
@@ -101,15 +105,11 @@ interface Session {
 }
 
 /** Where a client says which session it is; some say it nowhere. */
-function randomSession(dice: Dice, id: string, route: Route, isRepeated: boolean): Session {
+function randomSession(dice: Dice, id: string, route: Route, isInHeader: boolean): Session {
   const session = `session-${id}`;
-  const canDerive = (route === "chat" || route === "messages") && !isRepeated;
+  const canDerive = (route === "chat" || route === "messages") && !isInHeader;
   const none = { header: "", body: "", headers: {}, fields: {} };
-  const places = [
-    "x-gateway-session-id",
-    "x-session-id",
-    ...(isRepeated || route === "transcriptions" ? [] : ["session_id", "metadata", "user"]),
-  ];
+  const places = ["x-gateway-session-id", "x-session-id", ...(isInHeader ? [] : ["session_id", "metadata", "user"])];
   const place = canDerive && dice.once(4) ? "" : dice.pick(places);
   if (place === "") return none;
   if (place.startsWith("x-")) return { ...none, header: session, headers: { [place]: session } };
@@ -188,7 +188,9 @@ export function planCall(dice: Dice, id: string, key: Key, model: Model, options
   const isRepeated = options.repeated !== undefined;
   const stream = STREAMED.has(route) && (options.stream ?? (!isRepeated && dice.once(2)));
   const wrong = options.mayBeWrong === true && route === "chat" && dice.once(4) ? dice.pick(WRONG) : undefined;
-  const session = randomSession(dice, id, route, isRepeated);
+  // A client that leaves can be found by its head only, and what is sent again must be the same byte for byte.
+  const isInHeader = isRepeated || options.leave !== undefined || route === "transcriptions" || route === "models";
+  const session = randomSession(dice, id, route, isInHeader);
   const content = fieldsOf(isRepeated ? diceFor(dice) : dice, route, options.repeated ?? id);
   const fields: Readonly<Record<string, unknown>> = {
     model: model.name,
@@ -227,7 +229,7 @@ export function planCall(dice: Dice, id: string, key: Key, model: Model, options
     stream,
     key: isKnown ? key : null,
     model: isKnown && named ? model : null,
-    script: options.script ?? randomScript(dice, stream, model),
+    script: options.script ?? randomScript(dice, route, stream, model),
     leave: options.leave ?? null,
     session: wrong?.body === undefined ? session : { ...session, body: "" },
     wrong: wrong ?? null,
