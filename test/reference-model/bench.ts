@@ -1,4 +1,5 @@
 /** Runs calls against a gateway and keeps what became of them, and of the parts that were stopped or killed meanwhile. */
+import { setTimeout as pause } from "node:timers/promises";
 import { send } from "./client.ts";
 import type { Call, Done, Got } from "./facts.ts";
 import type { ModelUpstream } from "./upstream.ts";
@@ -48,6 +49,16 @@ export class Bench {
       for (let call = left.shift(); call !== undefined; call = left.shift()) await this.call(call);
     };
     await Promise.all(Array.from({ length: clients }, client));
+  }
+
+  /** Sends calls one `gapMs` after another, whatever became of those before. */
+  async arriving(calls: readonly Call[], gapMs: number): Promise<void> {
+    const running: Promise<Done>[] = [];
+    for (const call of calls) {
+      running.push(this.call(call));
+      await pause(gapMs);
+    }
+    await Promise.all(running);
   }
 
   async during(name: string, cost: Cost, away: () => Promise<void>): Promise<void> {

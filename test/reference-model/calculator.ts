@@ -118,13 +118,12 @@ function costOf(
 const hasUsage = (route: Route): boolean => !["speech", "transcriptions", "images"].includes(route);
 
 /** The tokens that an answer owes. Several: the words leave it open which. */
-function owedTokens({ call, got }: Done, served: Served, estimate: Estimate): readonly Tokens[] {
+function owedTokens({ call, got }: Done, served: Served, estimate: Estimate, isBroken: boolean): readonly Tokens[] {
   const { usage } = served.plan;
   const parts = { cached: 0, reasoning: 0 };
   const seen = served.pieces * PIECE_TOKENS;
   if (!hasUsage(call.route)) return [{ ...parts, input: estimate.input, output: estimate.output }];
-  const isWhole = served.plan.end === "whole" && !got.left;
-  if (!isWhole) {
+  if (isBroken || got.left) {
     const full = { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) };
     // §44.1 owes what was seen of a stream, the pages of docs/rules the estimate at least.
     return call.stream ? [full, { ...full, output: seen }] : [full];
@@ -222,17 +221,27 @@ function derivedSession({ key, fields, route }: Call): string {
   return hash.toString(16).padStart(16, "0");
 }
 
-/** What the client must get of a call with this configuration; null: it must be served. */
-function refusalOf(call: Call, config: ModelConfig, isDisabled: boolean, status: string) {
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+}
+
+/**
+ * What refuses a call with this configuration; nothing: it must be served. The first should be the answer; but who is refused by
+ * one of the later ones rests on a copy of the caller that nobody had to compare.
+ */
+function refusalsOf(call: Call, config: ModelConfig, isDisabled: boolean, status: string): readonly Refusal[] {
   const { key, model, wrong } = call;
-  if (key === null) return wrong;
-  if (isDisabled) return { status: 403, code: "api_key_disabled" };
-  if (status !== "active") return { status: 403, code: "tenant_not_active" };
-  if (wrong !== null) return wrong;
-  if (model !== null && !config.enabled) return { status: 403, code: "model_disabled" };
-  if (model !== null && key.tenant.allowed?.includes(model.name) === false)
-    return { status: 403, code: "model_not_permitted" };
-  return null;
+  if (key === null) return wrong === null ? [] : [wrong];
+  const refusals: (Refusal | false | null)[] = [
+    isDisabled && { status: 403, code: "api_key_disabled" },
+    status !== "active" && { status: 403, code: "tenant_not_active" },
+    wrong,
+    model !== null && !config.enabled && { status: 403, code: "model_disabled" },
+    model !== null &&
+      key.tenant.allowed?.includes(model.name) === false && { status: 403, code: "model_not_permitted" },
+  ];
+  return refusals.filter((each) => each !== false && each !== null);
 }
 
 /** Refusals by budgets, which budget-laws.ts judges. */
@@ -252,9 +261,9 @@ export function errorCodeOf({ got }: Done): string {
 }
 
 /** Codes of refusals that may come before the body was read, and also when a request that waited is judged again. */
-const BEFORE_BODY: ReadonlySet<string> = new Set(["api_key_disabled", "tenant_not_active"]);
+const BEFORE_BODY: ReadonlySet<string> = new Set(["api_key_disabled", "tenant_not_active", "key_store_unavailable"]);
 
-function refusedRow(done: Done, { status, code }: { readonly status: number; readonly code: string }): WantedRow {
+function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
   const { call } = done;
   const isBudget = BUDGET_CODES.has(code);
   const isUnread = BEFORE_BODY.has(code);
@@ -275,7 +284,8 @@ function refusedRow(done: Done, { status, code }: { readonly status: number; rea
     ttft_ms: 0,
     // made with the body; whether before the gate that refused is nobody's concern
     estimated_tokens: isBudget ? estimates : [0, ...estimates],
-    model: isUnread ? ["", name] : name,
+    // what is wrong with a body may be seen before its model is looked up
+    model: isUnread || code === "validation_failed" ? ["", name] : name,
   };
 }
 
@@ -315,15 +325,16 @@ function answeredRow(done: Done, config: ModelConfig, estimate: Estimate): reado
     cache_status: config.cache_enabled && call.route !== "transcriptions" ? "miss" : "off",
   };
   const last = served.at(-1);
-  const held = call.script.at(-1)?.end === "hold" && !call.stream;
-  if (config.request_timeout_secs !== null && held && !got.left)
+  const tookMs = got.endMs - got.startMs;
+  const isTimedOut = config.request_timeout_secs !== null && tookMs >= 1000 * config.request_timeout_secs;
+  if (isTimedOut && got.status === 504)
     return [{ ...base, status_code: 504, upstream_status: 0, error_code: "upstream_timeout", attempts: served.length }];
   if (status === 0) return [{ ...base, status_code: 502, error_code: "upstream_failed" }];
   if (status !== 200) return [{ ...base, status_code: status >= 500 ? 502 : status, error_code: "" }];
   if (last === undefined) return [{ ...base, status_code: 200, attempts: -1 }];
-  const isBroken = last.plan.end === "break";
+  const isBroken = last.plan.end === "break" || (isTimedOut && got.text.includes('"upstream_stream_error"'));
   const seconds = call.route === "transcriptions" ? last.plan.seconds : 0;
-  return owedTokens(done, last, estimate).map((tokens) => ({
+  return owedTokens(done, last, estimate, isBroken).map((tokens) => ({
     ...base,
     ...tokenFields(tokens),
     input_seconds: seconds,
@@ -388,18 +399,24 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
     const stored = sameBody.flatMap((each) =>
       each.served
         .slice(-1)
-        .flatMap((served) => estimatesOf(each.call).flatMap((estimate) => owedTokens(each, served, estimate))),
+        .flatMap((served) => estimatesOf(each.call).flatMap((estimate) => owedTokens(each, served, estimate, false))),
     );
     return { rows: "one", options: hitRow(done, stored) };
   }
   const code = errorCodeOf(done);
   if (BUDGET_CODES.has(code)) return { rows: "one", options: [refusedRow(done, { status: got.status ?? 0, code })] };
   const owed: Owed[] = [];
+  const versions = [call.model?.config, call.key?.disabled, call.key?.tenant.status].map(
+    (each) => each?.during(from, until).length ?? 1,
+  );
+  // a record that changes again while it is read again
+  if (code === "key_store_unavailable" && versions.some((count) => count > 1))
+    return { rows: "one", options: [refusedRow(done, { status: 503, code })] };
   for (const config of call.model?.config.during(from, until) ?? [NO_MODEL])
     for (const isDisabled of call.key?.disabled.during(from, until) ?? [false])
       for (const status of call.key?.tenant.status.during(from, until) ?? ["active"]) {
-        const refusal = refusalOf(call, config, isDisabled, status);
-        if (refusal !== null) owed.push({ rows: "one", options: [refusedRow(done, refusal)] });
+        const refusals = refusalsOf(call, config, isDisabled, status);
+        if (refusals.length > 0) owed.push({ rows: "one", options: refusals.map((each) => refusedRow(done, each)) });
         else if (got.left && got.status === null) owed.push(leftRows(done, config));
         else owed.push({ rows: "one", options: answeredRows(done, config) });
       }

@@ -4,7 +4,7 @@ import type { Stack } from "../../infra/local/stack.ts";
 import type { Gateway } from "../harness/gateway.ts";
 import type { KillableStore } from "../harness/killable-store.ts";
 import { startedAgain } from "../harness/started-again.ts";
-import type { Bench } from "./bench.ts";
+import type { Bench, Cost } from "./bench.ts";
 import type { Dice } from "./dice.ts";
 
 export interface Parts {
@@ -14,7 +14,7 @@ export interface Parts {
 }
 
 /** Calls run before a part goes away. */
-const FIRST_MS = 400;
+const FIRST_MS = 600;
 
 async function stop(stack: Stack, part: string, ms: number): Promise<void> {
   const pid = stack.parts.get(part)?.pid ?? 0;
@@ -32,38 +32,45 @@ async function kill(stack: Stack, part: string): Promise<void> {
   await startedAgain(stack.parts.get(part), pid);
 }
 
-/** Something that happens to a part during a round, and then is over. */
+export interface Fault {
+  readonly name: string;
+  /** Resolves when the part is back. */
+  run(): Promise<void>;
+}
+
+/** Something that happens to a part during a round. `objects`: the process with the Durable Objects is killed. */
 export function randomFault(
   dice: Dice,
   { stack, store, gateway }: Parts,
   bench: Bench,
-  kind: "pause" | "kill",
-): { readonly name: string; readonly run: () => Promise<void> } {
-  const processes = [...stack.parts.keys()].filter((name) => name === "workerd" || name.startsWith("worker-"));
-  if (kind === "pause") {
-    const [part, ms] = [dice.pick(processes), dice.between(1000, 3500)];
-    return {
-      name: `pause of ${part} for ${ms} ms`,
-      run: async () => {
-        await pause(FIRST_MS);
-        await bench.during(`pause of ${part}`, "pause", async () => await stop(stack, part, ms));
-      },
-    };
-  }
-  const part = dice.pick([...processes, "control", "key-value store"]);
-  const killed = async (): Promise<void> => {
-    await pause(FIRST_MS);
-    if (part === "key-value store")
-      await bench.during(part, "refusals", async () => {
+  kind: "pause" | "kill" | "objects",
+): Fault {
+  const workers = [...stack.parts.keys()].filter((name) => name.startsWith("worker-"));
+  const part = {
+    pause: dice.pick(["workerd", ...workers]),
+    kill: dice.pick([...workers, "control", "key-value store"]),
+    objects: "workerd",
+  }[kind];
+  const ms = dice.between(1000, 3500);
+  const [cost, happens]: readonly [Cost, () => Promise<void>] = (() => {
+    if (kind === "pause") return ["pause", async () => await stop(stack, part, ms)];
+    if (kind === "objects" || part === "control")
+      return [kind === "objects" ? "refusals" : "pause", async () => await kill(stack, part)];
+    if (part !== "key-value store") return ["rows", async () => await kill(stack, part)];
+    return [
+      "refusals",
+      async () => {
         await store.crash();
         await gateway.must("POST", "/resync");
-      });
-    else
-      await bench.during(
-        part,
-        part === "control" ? "pause" : part === "workerd" ? "refusals" : "rows",
-        async () => await kill(stack, part),
-      );
+      },
+    ];
+  })();
+  const name = kind === "pause" ? `pause of ${part} for ${ms} ms` : `kill of ${part}`;
+  return {
+    name,
+    run: async () => {
+      await pause(FIRST_MS);
+      await bench.during(name, cost, happens);
+    },
   };
-  return { name: `kill of ${part}`, run: killed };
 }

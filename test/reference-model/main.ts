@@ -14,7 +14,7 @@ import { stackEnv } from "../harness/global-setup.ts";
 import { STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
 import { startClickhouse } from "../harness/shared-stores.ts";
 import { reportOf } from "./differences.ts";
-import { run } from "./run.ts";
+import { KINDS, type Kind, run } from "./run.ts";
 import { startModelUpstream } from "./upstream.ts";
 
 const { values } = parseArgs({
@@ -23,14 +23,22 @@ const { values } = parseArgs({
     minutes: { type: "string", default: process.env["MODEL_MINUTES"] ?? "1" },
     faults: { type: "boolean", default: false },
     workers: { type: "string", default: "2" },
+    only: { type: "string", default: KINDS.join() },
   },
 });
 const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
-if (!Number.isSafeInteger(seed) || !(minutes > 0)) {
-  console.error("usage: npm run test:area -- model [--seed 42] [--minutes 1] [--faults] [--workers 2]");
+const only = values.only.split(",").filter((kind): kind is Kind => (KINDS as readonly string[]).includes(kind));
+if (!Number.isSafeInteger(seed) || !(minutes > 0) || only.length === 0) {
+  console.error(
+    "usage: npm run test:area -- model [--seed 42] [--minutes 1] [--faults] [--workers 2] [--only mixed,pause]",
+  );
   process.exit(2);
 }
-const repeat = `npm run test:area -- model --seed ${seed} --minutes ${minutes}${values.faults ? " --faults" : ""}`;
+const repeat = [
+  `npm run test:area -- model --seed ${seed} --minutes ${minutes} --workers ${values.workers}`,
+  ...(values.faults ? ["--faults"] : []),
+  ...(only.length < KINDS.length ? [`--only ${only.join()}`] : []),
+].join(" ");
 console.log(repeat);
 
 const PASSWORD = "password-of-the-model";
@@ -59,6 +67,7 @@ try {
     seed,
     minutes,
     faults: values.faults,
+    only,
     say: (line) => console.log(line),
   });
   if (differences.length > 0) console.log(reportOf(differences, repeat));

@@ -74,12 +74,18 @@ export const attempt = (has: Partial<Attempt>): Attempt => ({
   ...has,
 });
 
-function randomScript(dice: Dice, route: Route, stream: boolean, model: Model | null): readonly Attempt[] {
+function randomScript(
+  dice: Dice,
+  route: Route,
+  stream: boolean,
+  model: Model | null,
+  delaysMs: readonly number[],
+): readonly Attempt[] {
   const pieces = dice.between(1, 20);
   const usage = randomUsage(dice, pieces);
   const good = attempt({
     pieces,
-    delayMs: dice.pick([0, 0, 20, 80]),
+    delayMs: dice.pick(delaysMs),
     paceMs: stream ? dice.pick([0, 0, 5]) : 0,
     usage: TEXTLESS.has(route) && usage !== null ? { ...usage, output: 0, reasoning: 0 } : usage,
     seconds: dice.pick([0.5, 7, 61.25]),
@@ -180,6 +186,8 @@ export interface CallOptions {
   /** One of the bodies that are sent again and again. */
   readonly repeated?: string;
   readonly mayBeWrong?: boolean;
+  /** How long the upstream may take before it answers. */
+  readonly delaysMs?: readonly number[];
 }
 
 /** A call of a key to a model; what the options leave open is drawn. */
@@ -229,7 +237,7 @@ export function planCall(dice: Dice, id: string, key: Key, model: Model, options
     stream,
     key: isKnown ? key : null,
     model: isKnown && named ? model : null,
-    script: options.script ?? randomScript(dice, route, stream, model),
+    script: options.script ?? randomScript(dice, route, stream, model, options.delaysMs ?? [0, 0, 20, 80]),
     leave: options.leave ?? null,
     session: wrong?.body === undefined ? session : { ...session, body: "" },
     wrong: wrong ?? null,

@@ -1,4 +1,5 @@
 /** Rounds of random calls. Each round makes tenants, keys and models of its own, and follows from the seed. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Bench } from "./bench.ts";
 import type { Dice } from "./dice.ts";
 import type { Budget, Call, Key, Model, Owner } from "./facts.ts";
@@ -13,14 +14,22 @@ export interface Round {
 }
 
 const CLIENTS = 6;
+const CALLS = 80;
+const ARRIVAL_MS = 30;
 
-/** Calls on every route, good and bad ones, while prices, weights, keys, tenants and models change; meanwhile something may happen. */
-export async function mixedRound({ name, dice, bench, world }: Round, meanwhile?: () => Promise<void>): Promise<void> {
+interface Mixed {
+  readonly calls: readonly Call[];
+  /** A model and a key that may be changed. */
+  readonly changed: { readonly model: Model; readonly key: Key };
+}
+
+/** Good and bad calls on every route, of tenants of all kinds to models of all kinds. */
+async function mixedCalls({ name, dice, world }: Round, how: { readonly isFault: boolean }): Promise<Mixed> {
   const models = [
     await world.model(randomPrices(dice)),
     await world.model({ ...randomPrices(dice), cache_enabled: true }),
     await world.model({ ...randomPrices(dice), max_retries: dice.between(1, 2) }),
-    await world.model({ ...randomPrices(dice), request_timeout_secs: 1 }),
+    await world.model({ ...randomPrices(dice), request_timeout_secs: how.isFault ? null : 1 }),
   ];
   const tenants = [
     await world.tenant({ weight: dice.between(1, 300) }),
@@ -29,35 +38,47 @@ export async function mixedRound({ name, dice, bench, world }: Round, meanwhile?
   ];
   const keys: Key[] = [];
   for (const tenant of [...tenants, ...tenants]) keys.push(await world.key(tenant));
-  const [changed, cached] = models as [Model, Model];
+  const [model, cached] = models as [Model, Model];
   const plans = dice.fork(1);
+  const options = { mayBeWrong: true, ...(how.isFault ? { delaysMs: [0, 50, 300, 900] } : {}) };
   const callOf = (at: number): Call => {
-    const options = { mayBeWrong: true };
     const id = `${name}/${at}`;
-    const isRepeated = plans.once(4);
-    if (!isRepeated) return planCall(plans, id, plans.pick(keys), plans.pick(models), options);
+    if (!plans.once(4)) return planCall(plans, id, plans.pick(keys), plans.pick(models), options);
     const route = plans.pick(["chat", "embeddings", "responses"] as const);
     return planCall(plans, id, keys[0] as Key, cached, { route, repeated: `${name} again ${plans.between(1, 2)}` });
   };
-  const calls = Array.from({ length: 80 }, (_, at) => callOf(at));
+  const calls = Array.from({ length: CALLS }, (_, at) => callOf(at));
+  return { calls, changed: { model, key: keys[4] as Key } };
+}
+
+/** Calls while prices, weights, keys, tenants and models change. */
+export async function mixedRound(round: Round): Promise<void> {
+  const { dice, bench, world } = round;
+  const { calls, changed } = await mixedCalls(round, { isFault: false });
+  const { model, key } = changed;
   let isOver = false;
   const changes = dice.fork(2);
   const change = async (): Promise<void> => {
-    const key = keys[4] as Key;
     while (!isOver) {
+      await pause(changes.between(20, 200));
       const what = changes.between(1, 5);
-      if (what === 1) await world.changeModel(changed, randomPrices(changes));
-      if (what === 2) await world.changeModel(changed, { enabled: !changed.config.now.enabled });
+      if (what === 1) await world.changeModel(model, randomPrices(changes));
+      if (what === 2) await world.changeModel(model, { enabled: !model.config.now.enabled });
       if (what === 3) await world.changeWeight(key.tenant, changes.between(1, 500));
       if (what === 4) await world.changeDisabled(key, !key.disabled.now);
       if (what === 5) await world.changeStatus(key.tenant, key.tenant.status.now === "active" ? "suspended" : "active");
     }
   };
-  // While a part is away, writes may wait for it: then nothing changes.
-  const changing = meanwhile === undefined ? change() : meanwhile();
+  const changing = change();
   await bench.each(calls, CLIENTS);
   isOver = true;
   await changing;
+}
+
+/** Calls that arrive one after another, while a part is away. */
+export async function faultRound(round: Round, fault: () => Promise<void>): Promise<void> {
+  const { calls } = await mixedCalls(round, { isFault: true });
+  await Promise.all([round.bench.arriving(calls, ARRIVAL_MS), fault()]);
 }
 
 /** Clients that leave at every moment of a call. */

@@ -12,7 +12,7 @@ import type { Difference } from "./differences.ts";
 import type { Call, Owner } from "./facts.ts";
 import { type Parts, randomFault } from "./faults.ts";
 import { type Clickhouse, compareRetention } from "./retention.ts";
-import { cachedRound, cappedRound, leaversRound, mixedRound } from "./rounds.ts";
+import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound } from "./rounds.ts";
 import type { ModelUpstream } from "./upstream.ts";
 import { World } from "./world.ts";
 
@@ -23,10 +23,18 @@ export interface RunOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly faults: boolean;
+  /** The kinds of rounds. */
+  readonly only: readonly Kind[];
   readonly say: (line: string) => void;
 }
 
-const ROUNDS = ["cached", "mixed", "capped", "leavers", "pause", "kill"] as const;
+/** The kinds of rounds, in their order. Counters start anew with the objects' process, so that is killed when they were compared. */
+const CALM = ["cached", "mixed", "capped", "leavers"] as const;
+const FAULTS = ["pause", "kill"] as const;
+export const KINDS = [...CALM, ...FAULTS, "objects"] as const;
+export type Kind = (typeof KINDS)[number];
+const COUNTED_PART = 0.7;
+
 const ALERTS_WITHIN_MS = 20_000;
 const ROWS_WITHIN_MS = 60_000;
 /** Rows of the last 20 s are left out of a check against the ledger (docs/rules/budgets.md#check-against-the-ledger). */
@@ -41,28 +49,37 @@ export async function run(options: RunOptions): Promise<readonly Difference[]> {
   const alerts = new AlertLog();
   const worlds: World[] = [];
   const later: Call[] = [];
-  const kinds = ROUNDS.filter((kind) => faults || (kind !== "pause" && kind !== "kill"));
-  const untilMs = Date.now() + minutes * 60_000;
-  for (let at = 0; at < kinds.length || Date.now() < untilMs; at += 1) {
-    const kind = kinds[at % kinds.length] as (typeof ROUNDS)[number];
-    const name = `${seed}-${at}`;
-    const dice = diceOf(seed).fork(at);
-    const world = new World(gateway, upstream.url, `model ${name}`);
-    worlds.push(world);
-    const round = { name, dice, bench, world };
-    const before = bench.calls;
-    let what: string = kind;
-    if (kind === "pause" || kind === "kill") {
-      const fault = randomFault(dice.fork(3), parts, bench, kind);
-      what = fault.name;
-      await mixedRound(round, fault.run);
-    } else if (kind === "mixed") await mixedRound(round);
-    else if (kind === "leavers") await leaversRound(round);
-    else if (kind === "capped") await cappedRound(round);
-    else later.push(await cachedRound(round));
-    await alerts.collect(gateway);
-    say(`round ${name}: ${what}, ${bench.calls - before} calls`);
-  }
+  let count = 0;
+  const rounds = async (kinds: readonly Kind[], untilMs: number): Promise<void> => {
+    for (let at = 0; at < kinds.length || (kinds.length > 0 && Date.now() < untilMs); at += 1, count += 1) {
+      const kind = kinds[at % kinds.length] as Kind;
+      const name = `${seed}-${count}`;
+      const dice = diceOf(seed).fork(count);
+      const world = new World(gateway, upstream.url, `model ${name}`);
+      worlds.push(world);
+      const round = { name, dice, bench, world };
+      const before = bench.calls;
+      let what: string = kind;
+      if (kind === "mixed") await mixedRound(round);
+      else if (kind === "leavers") await leaversRound(round);
+      else if (kind === "capped") await cappedRound(round);
+      else if (kind === "cached") later.push(await cachedRound(round));
+      else {
+        const fault = randomFault(dice.fork(3), parts, bench, kind);
+        what = fault.name;
+        await faultRound(round, fault.run);
+      }
+      await alerts.collect(gateway);
+      say(`round ${name}: ${what}, ${bench.calls - before} calls`);
+    }
+  };
+  const fromMs = Date.now();
+  const chosen = (kinds: readonly Kind[]): readonly Kind[] => kinds.filter((kind) => options.only.includes(kind));
+  const runMs = minutes * 60_000;
+  await rounds(chosen(faults ? [...CALM, ...FAULTS] : CALM), fromMs + (faults ? COUNTED_PART : 1) * runMs);
+  await settledRows(options, bench, sinceMs);
+  const counters = await compareMetrics(stack.metricsUrl, await readRows(gateway, sinceMs));
+  if (faults) await rounds(chosen(["objects", "mixed", "capped"]), fromMs + runMs);
 
   const found = await settledRows(options, bench, sinceMs);
   const tenants = worlds.flatMap((world) => world.tenants);
@@ -78,7 +95,7 @@ export async function run(options: RunOptions): Promise<readonly Difference[]> {
     ...compareBuckets(tenants, found.matched),
     ...ofAlerts,
     ...(await compareReads(gateway, await readRows(gateway, sinceMs), sinceMs)),
-    ...(await compareMetrics(stack.metricsUrl, await readRows(gateway, sinceMs))),
+    ...counters,
   ];
   say(`${bench.calls} calls, ${found.matched.filter(({ row }) => row !== null).length} rows compared`);
   return [...differences, ...(await afterResync(options, bench, later, sinceMs)), ...(await retained(options))];
