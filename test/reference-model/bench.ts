@@ -5,10 +5,10 @@ import type { Call, Done, Got } from "./facts.ts";
 import type { ModelUpstream } from "./upstream.ts";
 
 /**
- * What a part that was away may have cost. `pause`: nothing at all. `refusals`: answers are true, but some calls are refused or cut
- * off. `rows`: calls that ran, or ended shortly before, are lost requests.
+ * What a part that was away may have cost. `refusals`: answers are true, but some calls are refused or cut off. `rows`: calls that
+ * ran, or ended shortly before, are lost requests.
  */
-export type Cost = "pause" | "refusals" | "rows";
+export type Cost = "nothing" | "refusals" | "rows";
 
 interface Fault {
   readonly name: string;
@@ -74,15 +74,11 @@ export class Bench {
   }
 
   #done(call: Call, got: Got): Done {
-    const hit = (cost: Cost): boolean =>
-      this.faults.some(
-        (each) =>
-          each.cost === cost &&
-          got.startMs <= each.untilMs + PROMISED_AFTER_MS &&
-          got.endMs >= each.fromMs - PROMISED_AFTER_MS,
-      );
+    const near = this.faults.filter(
+      ({ fromMs, untilMs }) => got.startMs <= untilMs + PROMISED_AFTER_MS && got.endMs >= fromMs - PROMISED_AFTER_MS,
+    );
     const isAnswered = got.whole && got.status !== null && got.status < 400;
-    const isDisturbed = hit("rows") || (hit("refusals") && !isAnswered);
-    return { call, got, served: this.#upstream.served(call.id), isDisturbed };
+    const isDisturbed = near.some(({ cost }) => cost === "rows" || (cost === "refusals" && !isAnswered));
+    return { call, got, served: this.#upstream.served(call.id), isNearFault: near.length > 0, isDisturbed };
   }
 }

@@ -121,7 +121,7 @@ const hasUsage = (route: Route): boolean => !["speech", "transcriptions", "image
 function owedTokens({ call, got }: Done, served: Served, estimate: Estimate, isBroken: boolean): readonly Tokens[] {
   const { usage } = served.plan;
   const parts = { cached: 0, reasoning: 0 };
-  const seen = served.pieces * PIECE_TOKENS;
+  const seen = (call.stream ? served.pieces : served.plan.pieces) * PIECE_TOKENS;
   if (!hasUsage(call.route)) return [{ ...parts, input: estimate.input, output: estimate.output }];
   if (isBroken || got.left) {
     const full = { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) };
@@ -295,7 +295,9 @@ function withoutSession({ session_id: _id, session_id_source: _source, ...rest }
 
 /** How many attempts a call has by its script, and the status of the last one that was answered; 0: none was. */
 function attemptsOf(call: Call, config: ModelConfig): { readonly count: number; readonly status: number } {
-  let [count, left, freshLeft, answered] = [0, 1 + config.max_retries, 1, 0];
+  // the file of a form may be gone
+  const retries = call.route === "transcriptions" ? 0 : config.max_retries;
+  let [count, left, freshLeft, answered] = [0, 1 + retries, 1, 0];
   while (left > 0) {
     const { status } = call.script[Math.min(count, call.script.length - 1)] ?? { status: 200 };
     count += 1;

@@ -121,7 +121,8 @@ function ofCall(done: Done, row: Row | null, owed: Owed): readonly Difference[] 
     return [{ what: "row: missing", expected: owed.options[0], found: null, done }];
   }
   if (owed.rows === "none") return [{ what: "row: there must be none", expected: null, found: row, done }];
-  const { want, wrong } = nearest(owed.options, row);
+  const { want, wrong: all } = nearest(owed.options, row);
+  const wrong = all.filter((field) => !(field === "attempts" && done.isNearFault));
   if (isDisturbed && (wrong.length === 0 || isLostRow(done, row))) return [];
   const oddities = odd(row).map((what) => ({ what: `row: ${what}`, expected: "", found: row, done }));
   if (wrong.length === 0) return oddities;

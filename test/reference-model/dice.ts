@@ -9,9 +9,13 @@ export interface Dice extends Random {
   fork(name: number): Dice;
 }
 
+const SKIPPED = 8;
+
 /** The choices of a seed. */
 export function diceOf(seed: number): Dice {
   const random = seededRandom(seed);
+  // the first numbers of neighbouring seeds are alike
+  for (let drawn = 0; drawn < SKIPPED; drawn += 1) random.next();
   return {
     ...random,
     once: (inTimes) => random.next() < 1 / inTimes,

@@ -175,7 +175,9 @@ export interface Done {
   readonly call: Call;
   readonly got: Got;
   readonly served: readonly Served[];
-  /** A part was killed so that this call may be lost, refused or cut off. */
+  /** Some part was away while it ran: its connections may have failed once more than the upstream knows. */
+  readonly isNearFault: boolean;
+  /** A part was away so that this call may be lost, refused or cut off. */
   readonly isDisturbed: boolean;
 }
 

@@ -13,8 +13,10 @@ export interface Parts {
   readonly gateway: Gateway;
 }
 
-/** Calls run before a part goes away. */
-const FIRST_MS = 600;
+/** Calls run before a part goes away, for as long that some have what lives for seconds in the gateway. */
+const FIRST_MS = { least: 500, most: 4000 };
+const RUNS_MS = 5;
+const RESTS_MS = 95;
 
 async function stop(stack: Stack, part: string, ms: number): Promise<void> {
   const pid = stack.parts.get(part)?.pid ?? 0;
@@ -24,6 +26,11 @@ async function stop(stack: Stack, part: string, ms: number): Promise<void> {
   } finally {
     process.kill(pid, "SIGCONT");
   }
+}
+
+/** Lets it have a twentieth of a core. */
+async function slow(stack: Stack, part: string, ms: number): Promise<void> {
+  for (const untilMs = Date.now() + ms; Date.now() < untilMs; await pause(RUNS_MS)) await stop(stack, part, RESTS_MS);
 }
 
 async function kill(stack: Stack, part: string): Promise<void> {
@@ -51,11 +58,13 @@ export function randomFault(
     kill: dice.pick([...workers, "control", "key-value store"]),
     objects: "workerd",
   }[kind];
-  const ms = dice.between(1000, 3500);
+  const firstMs = dice.between(FIRST_MS.least, FIRST_MS.most);
+  const [ms, isSlow] = [dice.between(1000, 3500), dice.once(3)];
   const [cost, happens]: readonly [Cost, () => Promise<void>] = (() => {
-    if (kind === "pause") return ["pause", async () => await stop(stack, part, ms)];
-    if (kind === "objects" || part === "control")
-      return [kind === "objects" ? "refusals" : "pause", async () => await kill(stack, part)];
+    if (kind === "pause") return ["refusals", async () => await (isSlow ? slow : stop)(stack, part, ms)];
+    if (part === "control") return ["nothing", async () => await kill(stack, part)];
+    // the process of the objects alone: the Worker processes hand in what they served
+    if (kind === "objects" && workers.length > 0) return ["refusals", async () => await kill(stack, part)];
     if (part !== "key-value store") return ["rows", async () => await kill(stack, part)];
     return [
       "refusals",
@@ -65,11 +74,11 @@ export function randomFault(
       },
     ];
   })();
-  const name = kind === "pause" ? `pause of ${part} for ${ms} ms` : `kill of ${part}`;
+  const name = kind === "pause" ? `${isSlow ? "slowness" : "pause"} of ${part} for ${ms} ms` : `kill of ${part}`;
   return {
     name,
     run: async () => {
-      await pause(FIRST_MS);
+      await pause(firstMs);
       await bench.during(name, cost, happens);
     },
   };

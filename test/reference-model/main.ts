@@ -1,5 +1,5 @@
 /**
- * `npm run test:area -- model [--seed 42 --minutes 10 --faults]`: random calls against a whole stack, whose rows, budgets, alerts,
+ * `npm run test:area -- model [--seed 42 --minutes 1]`: random calls against a whole stack, whose rows, budgets, alerts,
  * reads and metrics are then compared with what calculator.ts makes of the same calls. README.md says how to read a difference.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,20 +22,21 @@ const { values } = parseArgs({
     seed: { type: "string", default: process.env["MODEL_SEED"] ?? String(Math.floor(Math.random() * 1e6)) },
     minutes: { type: "string", default: process.env["MODEL_MINUTES"] ?? "1" },
     faults: { type: "boolean", default: false },
-    workers: { type: "string", default: "2" },
+    workers: { type: "string" },
     only: { type: "string", default: KINDS.join() },
   },
 });
 const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
+const workers = values.workers ?? String(1 + (seed % 2));
 const only = values.only.split(",").filter((kind): kind is Kind => (KINDS as readonly string[]).includes(kind));
 if (!Number.isSafeInteger(seed) || !(minutes > 0) || only.length === 0) {
   console.error(
-    "usage: npm run test:area -- model [--seed 42] [--minutes 1] [--faults] [--workers 2] [--only mixed,pause]",
+    "usage: node infra/launch.mjs test/reference-model/main.ts [--seed 42] [--minutes 1] [--faults] [--workers 2] [--only mixed,pause]",
   );
   process.exit(2);
 }
 const repeat = [
-  `npm run test:area -- model --seed ${seed} --minutes ${minutes} --workers ${values.workers}`,
+  `node infra/launch.mjs test/reference-model/main.ts --seed ${seed} --minutes ${minutes} --workers ${workers}`,
   ...(values.faults ? ["--faults"] : []),
   ...(only.length < KINDS.length ? [`--only ${only.join()}`] : []),
 ].join(" ");
@@ -52,7 +53,7 @@ const [store, clickhouse, upstream] = await Promise.all([
 ]);
 const clickhouseUrl = String((await clickhouse.ready)["url"]);
 const env = stackEnv(folder, {
-  GATEWAY_WORKERS: values.workers,
+  GATEWAY_WORKERS: workers,
   GATEWAY_REDIS_URL: store.url,
   GATEWAY_REDIS_TOKEN: STORE_TOKEN,
   GATEWAY_CLICKHOUSE_URL: clickhouseUrl,

@@ -15,7 +15,8 @@ export interface Round {
 
 const CLIENTS = 6;
 const CALLS = 80;
-const ARRIVAL_MS = 30;
+/** Of rounds in which a part is away. */
+const ARRIVING = { calls: 120, gapMs: 40 };
 
 interface Mixed {
   readonly calls: readonly Call[];
@@ -47,7 +48,7 @@ async function mixedCalls({ name, dice, world }: Round, how: { readonly isFault:
     const route = plans.pick(["chat", "embeddings", "responses"] as const);
     return planCall(plans, id, keys[0] as Key, cached, { route, repeated: `${name} again ${plans.between(1, 2)}` });
   };
-  const calls = Array.from({ length: CALLS }, (_, at) => callOf(at));
+  const calls = Array.from({ length: how.isFault ? ARRIVING.calls : CALLS }, (_, at) => callOf(at));
   return { calls, changed: { model, key: keys[4] as Key } };
 }
 
@@ -78,7 +79,7 @@ export async function mixedRound(round: Round): Promise<void> {
 /** Calls that arrive one after another, while a part is away. */
 export async function faultRound(round: Round, fault: () => Promise<void>): Promise<void> {
   const { calls } = await mixedCalls(round, { isFault: true });
-  await Promise.all([round.bench.arriving(calls, ARRIVAL_MS), fault()]);
+  await Promise.all([round.bench.arriving(calls, ARRIVING.gapMs), fault()]);
 }
 
 /** Clients that leave at every moment of a call. */

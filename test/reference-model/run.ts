@@ -13,6 +13,7 @@ import type { Call, Owner } from "./facts.ts";
 import { type Parts, randomFault } from "./faults.ts";
 import { type Clickhouse, compareRetention } from "./retention.ts";
 import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound } from "./rounds.ts";
+import { sharesRound } from "./shares.ts";
 import type { ModelUpstream } from "./upstream.ts";
 import { World } from "./world.ts";
 
@@ -29,7 +30,7 @@ export interface RunOptions {
 }
 
 /** The kinds of rounds, in their order. Counters start anew with the objects' process, so that is killed when they were compared. */
-const CALM = ["cached", "mixed", "capped", "leavers"] as const;
+const CALM = ["cached", "mixed", "capped", "leavers", "shares"] as const;
 const FAULTS = ["pause", "kill"] as const;
 export const KINDS = [...CALM, ...FAULTS, "objects"] as const;
 export type Kind = (typeof KINDS)[number];
@@ -49,6 +50,7 @@ export async function run(options: RunOptions): Promise<readonly Difference[]> {
   const alerts = new AlertLog();
   const worlds: World[] = [];
   const later: Call[] = [];
+  const ofShares: Difference[] = [];
   let count = 0;
   const rounds = async (kinds: readonly Kind[], untilMs: number): Promise<void> => {
     for (let at = 0; at < kinds.length || (kinds.length > 0 && Date.now() < untilMs); at += 1, count += 1) {
@@ -63,6 +65,7 @@ export async function run(options: RunOptions): Promise<readonly Difference[]> {
       if (kind === "mixed") await mixedRound(round);
       else if (kind === "leavers") await leaversRound(round);
       else if (kind === "capped") await cappedRound(round);
+      else if (kind === "shares") ofShares.push(...(await sharesRound(round, gateway)));
       else if (kind === "cached") later.push(await cachedRound(round));
       else {
         const fault = randomFault(dice.fork(3), parts, bench, kind);
@@ -94,6 +97,7 @@ export async function run(options: RunOptions): Promise<readonly Difference[]> {
     ...compareCaps(capped, found.matched),
     ...compareBuckets(tenants, found.matched),
     ...ofAlerts,
+    ...ofShares,
     ...(await compareReads(gateway, await readRows(gateway, sinceMs), sinceMs)),
     ...counters,
   ];

@@ -8,6 +8,8 @@ import { answerOf } from "./wire.ts";
 /** The header by which a call is known here. The gateway forwards headers that it does not know. */
 export const CALL_HEADER = "x-model-call";
 
+const KEEP_ALIVE_MS = 3_600_000;
+
 export interface ModelUpstream {
   /** An `api_base`. */
   readonly url: string;
@@ -37,6 +39,8 @@ export async function startModelUpstream(): Promise<ModelUpstream> {
       () => response.destroy(),
     );
   });
+  // A connection that is closed when it is idle may fail at its next use, which would be an attempt that nobody sees here.
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   const listening = await listen(server, "127.0.0.1", 0);
   return {
     url: `${listening.url}/v1`,
