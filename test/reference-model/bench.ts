@@ -1,6 +1,6 @@
 /** Runs calls against a gateway and keeps what became of them, and of the parts that were stopped or killed meanwhile. */
 import { setTimeout as pause } from "node:timers/promises";
-import { send } from "./client.ts";
+import { sendCall } from "./client.ts";
 import type { Call, Done, Got } from "./facts.ts";
 import type { ModelUpstream } from "./upstream.ts";
 
@@ -8,11 +8,11 @@ import type { ModelUpstream } from "./upstream.ts";
  * What a part that was away may have cost. `refusals`: answers are true, but some calls are refused or cut off. `rows`: calls that
  * ran, or ended shortly before, are lost requests.
  */
-export type Cost = "nothing" | "refusals" | "rows";
+export type FaultCost = "nothing" | "refusals" | "rows";
 
 interface Fault {
   readonly name: string;
-  readonly cost: Cost;
+  readonly cost: FaultCost;
   readonly fromMs: number;
   untilMs: number;
 }
@@ -37,7 +37,7 @@ export class Bench {
 
   async call(call: Call): Promise<Done> {
     this.#upstream.expect(call);
-    const got = await send(this.#proxyUrl, call);
+    const got = await sendCall(this.#proxyUrl, call);
     this.#ended.push({ call, got });
     return this.#done(call, got);
   }
@@ -61,7 +61,7 @@ export class Bench {
     await Promise.all(running);
   }
 
-  async during(name: string, cost: Cost, away: () => Promise<void>): Promise<void> {
+  async during(name: string, cost: FaultCost, away: () => Promise<void>): Promise<void> {
     const fault = { name, cost, fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
     this.faults.push(fault);
     await away();

@@ -2,7 +2,16 @@
  * What the ledger must say of a call, worked out from the words of the specification, its decisions and docs/rules alone. This file
  * imports nothing of the product, and nobody should look there for what a figure ought to be.
  */
-import { type Call, type Done, type ModelConfig, PIECE, type Route, type Served, type Usage } from "./facts.ts";
+import {
+  type Attempt,
+  type Call,
+  type CallRoute,
+  type Done,
+  type ModelConfig,
+  PIECE,
+  type Served,
+  type Usage,
+} from "./facts.ts";
 
 /** A field's value; several: each of them is right; a range: everything within. */
 export type Want = string | number | readonly (string | number)[] | { readonly min: number; readonly max: number };
@@ -14,7 +23,7 @@ export interface Owed {
   readonly options: readonly WantedRow[];
 }
 
-const REQUEST_TYPES: Readonly<Record<Route, string>> = {
+const REQUEST_TYPES: Readonly<Record<CallRoute, string>> = {
   chat: "chat",
   completions: "completion",
   embeddings: "embedding",
@@ -28,7 +37,7 @@ const REQUEST_TYPES: Readonly<Record<Route, string>> = {
   models: "other",
 };
 /** Routes that create no text. */
-const INPUT_ONLY: ReadonlySet<Route> = new Set([
+const INPUT_ONLY: ReadonlySet<CallRoute> = new Set([
   "embeddings",
   "rerank",
   "moderations",
@@ -49,7 +58,7 @@ function textsTokens(value: unknown): number {
   return Array.isArray(value) ? value.reduce((sum: number, each) => sum + textsTokens(each), 0) : 0;
 }
 
-function inputEstimate(route: Route, fields: Readonly<Record<string, unknown>>): number {
+function inputEstimate(route: CallRoute, fields: Readonly<Record<string, unknown>>): number {
   const messages = (fields["messages"] ?? []) as readonly { readonly content: string }[];
   if (route === "chat" || route === "messages")
     return messages.reduce((sum, { content }) => sum + textTokens(content) + 4, 0);
@@ -66,13 +75,13 @@ function statedLimit(fields: Readonly<Record<string, unknown>>): number | undefi
   return stated.length === 0 ? undefined : Math.max(...stated);
 }
 
-export interface Estimate {
+interface Estimate {
   readonly input: number;
   readonly output: number;
   readonly total: number;
 }
 
-/** The tokens of a request before it runs. Of routes that create no text §18 estimates an output and §44.1 does not. */
+/** The tokens of a request before it runs. Whether routes that create no text are estimated an output, our own texts say differently. */
 export function estimatesOf({ route, fields }: Pick<Call, "route" | "fields">): readonly Estimate[] {
   const input = inputEstimate(route, fields ?? {});
   const limit = statedLimit(fields ?? {});
@@ -115,7 +124,7 @@ function costOf(
   return Number(ofInput + (call.route === "embeddings" ? 0n : ofOutput)) / PICO;
 }
 
-const hasUsage = (route: Route): boolean => !["speech", "transcriptions", "images"].includes(route);
+const hasUsage = (route: CallRoute): boolean => !["speech", "transcriptions", "images"].includes(route);
 
 /** The tokens that an answer owes. Several: the words leave it open which. */
 function owedTokens({ call, got }: Done, served: Served, estimate: Estimate, isBroken: boolean): readonly Tokens[] {
@@ -125,7 +134,7 @@ function owedTokens({ call, got }: Done, served: Served, estimate: Estimate, isB
   if (!hasUsage(call.route)) return [{ ...parts, input: estimate.input, output: estimate.output }];
   if (isBroken || got.left) {
     const full = { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) };
-    // §44.1 owes what was seen of a stream, the pages of docs/rules the estimate at least.
+    // The decisions owe what was seen of a stream, docs/rules/settlement-and-rows.md#what-was-seen the estimate at least.
     return call.stream ? [full, { ...full, output: seen }] : [full];
   }
   if (usage === null) {
@@ -152,7 +161,7 @@ function owedTokens({ call, got }: Done, served: Served, estimate: Estimate, isB
 }
 
 /** What a route reports of a usage: embeddings no output, Anthropic no reasoning. */
-function partsWithin(route: Route, { input, output, cached, reasoning }: Usage): Tokens {
+function partsWithin(route: CallRoute, { input, output, cached, reasoning }: Usage): Tokens {
   if (route === "embeddings") return { input, output: 0, cached: 0, reasoning: 0 };
   return {
     input,
@@ -245,7 +254,7 @@ function refusalsOf(call: Call, config: ModelConfig, isDisabled: boolean, status
 }
 
 /** Refusals by budgets, which budget-laws.ts judges. */
-export const BUDGET_CODES: ReadonlySet<string> = new Set([
+const BUDGET_CODES: ReadonlySet<string> = new Set([
   "token_budget_exceeded",
   "key_budget_exhausted",
   "tenant_budget_exhausted",
@@ -362,7 +371,8 @@ function leftRows(done: Done, config: ModelConfig): Owed {
   const unsent = { ...commonRow(done), ...NOTHING, ...gone, attempts: 0, endpoint: "" };
   const common = withoutSession({ ...unsent, model: ["", call.model?.name ?? ""] });
   if (call.leave?.when === "half") return { rows: "one", options: [common] };
-  const [sent] = answeredRows({ ...done, got: { ...done.got, left: true } }, config);
+  const unseen = { atMs: 0, model: "", plan: call.script[0] as Attempt, pieces: 0, text: "", cutOff: true };
+  const [sent] = answeredRows({ ...done, served: served.length > 0 ? served : [unseen] }, config);
   const rows = call.leave?.when === "after" && served.length === 0 ? "maybe" : "one";
   return {
     rows,
@@ -391,6 +401,9 @@ function hitRow(done: Done, stored: readonly Tokens[]): readonly WantedRow[] {
   }));
 }
 
+/** docs/rules/freshness.md#store-down */
+const STORE_DEADLINE_MS = 250;
+
 /** What the ledger must have of a call. `sameBody`: the calls of its tenant whose stored answer it may have got. */
 export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
   const { call, got } = done;
@@ -411,14 +424,16 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
   const versions = [call.model?.config, call.key?.disabled, call.key?.tenant.status].map(
     (each) => each?.during(from, until).length ?? 1,
   );
-  // a record that changes again while it is read again
-  if (code === "key_store_unavailable" && versions.some((count) => count > 1))
+  // a record that changes again while it is read again, or a store that a busy machine keeps from answering in time
+  if (code === "key_store_unavailable" && (versions.some((count) => count > 1) || until - from >= STORE_DEADLINE_MS))
     return { rows: "one", options: [refusedRow(done, { status: 503, code })] };
   for (const config of call.model?.config.during(from, until) ?? [NO_MODEL])
     for (const isDisabled of call.key?.disabled.during(from, until) ?? [false])
       for (const status of call.key?.tenant.status.during(from, until) ?? ["active"]) {
         const refusals = refusalsOf(call, config, isDisabled, status);
-        if (refusals.length > 0) owed.push({ rows: "one", options: refusals.map((each) => refusedRow(done, each)) });
+        const stale = refusals.length > 0 && CHANGEABLE.has(code) ? [{ status: 403, code }] : [];
+        const options = [...refusals, ...stale].map((each) => refusedRow(done, each));
+        if (refusals.length > 0) owed.push({ rows: "one", options });
         else if (got.left && got.status === null) owed.push(leftRows(done, config));
         else owed.push({ rows: "one", options: answeredRows(done, config) });
       }
@@ -427,6 +442,9 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
     options: owed.flatMap(({ options }) => options),
   };
 }
+
+/** Refusals that a change may have lifted: somebody who is refused anyway may be told of the record before the change. */
+const CHANGEABLE: ReadonlySet<string> = new Set(["api_key_disabled", "tenant_not_active", "model_disabled"]);
 
 const NO_MODEL: ModelConfig = {
   enabled: true,

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Call, Got } from "./facts.ts";
 
 /** Sends a call; resolves when its answer, or its connection, has ended. */
-export async function send(proxyUrl: string, call: Call): Promise<Got> {
+export async function sendCall(proxyUrl: string, call: Call): Promise<Got> {
   const got: Got = { startMs: Date.now(), endMs: 0, status: null, headers: {}, text: "", whole: false, left: false };
   if (call.leave !== null && call.leave.when !== "pieces") await leaveEarly(proxyUrl, call, got);
   else await sendWhole(proxyUrl, call, got);

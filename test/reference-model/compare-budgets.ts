@@ -1,13 +1,13 @@
 /**
  * The laws of budgets over the calls of an owner: what is used, who is served and who is refused, and which alerts come
- * (spec/decisions.md §19, §44.2; docs/rules/budgets.md). Each owner with caps has one client, which sends one call after another.
+ * (docs/rules/budgets.md). Each owner with caps has one client, which sends one call after another.
  */
 import type { Gateway } from "../harness/gateway.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { errorCodeOf, estimateOf } from "./calculator.ts";
 import type { Matched } from "./compare-rows.ts";
 import type { Difference } from "./differences.ts";
-import type { Budget, Owner, Tenant } from "./facts.ts";
+import type { Budget, Owner, TenantFacts } from "./facts.ts";
 
 const WARN = 0.8;
 /** Money is counted in nano-USD, each charge by itself. */
@@ -95,7 +95,7 @@ function eventsOf(owner: Owner, calls: readonly Matched[]): readonly Event[] {
 
 /**
  * Nobody is served when the cap was reached before, and nobody is refused before that. The end of the call just before may still be
- * on its way: it counts as running, as the bound of §44.2 has it.
+ * on its way: it counts as running, and who was running when the cap was reached may pass it.
  */
 export function compareCaps(owners: readonly Owner[], calls: readonly Matched[]): readonly Difference[] {
   return owners.flatMap((owner) => {
@@ -139,7 +139,7 @@ const NONE: Used = { tokens: 0, costUsd: 0 };
 const MINUTE_MS = 60_000;
 
 /** The level of a bucket, as far as clients can know when it was drawn from. */
-export function compareBuckets(tenants: readonly Tenant[], calls: readonly Matched[]): readonly Difference[] {
+export function compareBuckets(tenants: readonly TenantFacts[], calls: readonly Matched[]): readonly Difference[] {
   return tenants.flatMap((tenant) => {
     const cap = tenant.tokensPerMinute;
     if (cap === 0) return [];
@@ -177,7 +177,7 @@ export function compareBuckets(tenants: readonly Tenant[], calls: readonly Match
 }
 
 /** How often each alert of a budget must have been raised, at least and at most. */
-export function owedAlerts(owner: Owner, calls: readonly Matched[]): ReadonlyMap<string, { min: number; max: number }> {
+function owedAlerts(owner: Owner, calls: readonly Matched[]): ReadonlyMap<string, { min: number; max: number }> {
   const prefix = owner.kind === "key" ? "key_term_budget" : "term_budget";
   const [warn, exhausted] = [`${prefix}_warn:${owner.id}`, `${prefix}_exhausted:${owner.id}`];
   const owed = new Map([warn, exhausted].map((key) => [key, { min: 0, max: 0 }]));

@@ -66,7 +66,7 @@ interface Read {
   readonly without?: readonly string[];
 }
 
-export function readsOf(rows: readonly Row[], sinceMs: number): readonly Read[] {
+function readsOf(rows: readonly Row[], sinceMs: number): readonly Read[] {
   const known = rows.filter((row) => row["tenant_id"] !== NOBODY);
   const since = `since_ms=${sinceMs}`;
   const id =

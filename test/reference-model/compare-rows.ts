@@ -163,7 +163,10 @@ export function compareAnswers(calls: readonly Done[]): readonly Difference[] {
     const asked =
       (call.fields?.["stream_options"] as { readonly include_usage?: boolean } | undefined)?.include_usage === true;
     const due = call.stream && !asked ? withheld(last.text) : last.text;
-    const isSame = last.plan.end === "whole" ? got.text === due : got.text.startsWith(due);
+    const [text = ""] = got.text.split('data: {"error"');
+    // a busy machine may not answer within the time that the model is given
+    const isTimed = call.model?.config.now.request_timeout_secs !== null && text !== got.text;
+    const isSame = isTimed ? due.startsWith(text) : text === due;
     return isSame ? [] : [{ what: "answer: not the upstream's bytes", expected: due, found: got.text, done }];
   });
 }

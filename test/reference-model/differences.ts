@@ -20,7 +20,7 @@ const short = (text: string): string =>
 const json = (value: unknown): string => short(JSON.stringify(value) ?? "nothing");
 
 /** A call as a reader needs it: what was sent and got, and what the upstream did. */
-export function callText({ call, got, served }: Done): string {
+function callText({ call, got, served }: Done): string {
   const { id, method, path, leave } = call;
   const headers = Object.fromEntries(Object.entries(got.headers).filter(([name]) => name.startsWith("x-")));
   return [

@@ -1,6 +1,6 @@
 /** What is planned for a call, what the upstream did for it and what the client got: the model knows nothing else of it. */
 
-export type Route =
+export type CallRoute =
   | "chat"
   | "completions"
   | "embeddings"
@@ -51,7 +51,7 @@ export interface Served {
 }
 
 /** A value that admins change, and when: what was valid at a time, and what may have been while a change was under way. */
-export class Timeline<T> {
+export class Versions<T> {
   readonly #versions: { readonly fromMs: number; untilMs: number; readonly value: T }[];
 
   constructor(value: T) {
@@ -94,7 +94,7 @@ export interface ModelConfig {
 export interface Model {
   readonly id: string;
   readonly name: string;
-  readonly config: Timeline<ModelConfig>;
+  readonly config: Versions<ModelConfig>;
 }
 
 export interface Budget {
@@ -110,10 +110,10 @@ export interface Owner {
   readonly budgets: { readonly atMs: number; readonly budget: Budget; readonly period: number }[];
 }
 
-export interface Tenant extends Owner {
+export interface TenantFacts extends Owner {
   readonly name: string;
-  readonly weight: Timeline<number>;
-  readonly status: Timeline<"active" | "suspended">;
+  readonly weight: Versions<number>;
+  readonly status: Versions<"active" | "suspended">;
   /** 0: no cap. */
   readonly tokensPerMinute: number;
   /** Null: every model. */
@@ -121,11 +121,11 @@ export interface Tenant extends Owner {
 }
 
 export interface Key extends Owner {
-  readonly tenant: Tenant;
+  readonly tenant: TenantFacts;
   readonly name: string;
   readonly prefix: string;
   readonly secret: string;
-  readonly disabled: Timeline<boolean>;
+  readonly disabled: Versions<boolean>;
 }
 
 /** When the client leaves: once the head (and half of the body) was read, at once, or after so many pieces of the answer. */
@@ -137,7 +137,7 @@ export type Leave =
 export interface Call {
   /** Names it for the upstream, and in differences: `<round>/<number>`. */
   readonly id: string;
-  readonly route: Route;
+  readonly route: CallRoute;
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import type { Stack } from "../../infra/local/stack.ts";
 import type { Gateway } from "../harness/gateway.ts";
 import type { KillableStore } from "../harness/killable-store.ts";
 import { startedAgain } from "../harness/started-again.ts";
-import type { Bench, Cost } from "./bench.ts";
+import type { Bench, FaultCost } from "./bench.ts";
 import type { Dice } from "./dice.ts";
 
 export interface Parts {
@@ -39,7 +39,7 @@ async function kill(stack: Stack, part: string): Promise<void> {
   await startedAgain(stack.parts.get(part), pid);
 }
 
-export interface Fault {
+interface Fault {
   readonly name: string;
   /** Resolves when the part is back. */
   run(): Promise<void>;
@@ -60,7 +60,7 @@ export function randomFault(
   }[kind];
   const firstMs = dice.between(FIRST_MS.least, FIRST_MS.most);
   const [ms, isSlow] = [dice.between(1000, 3500), dice.once(3)];
-  const [cost, happens]: readonly [Cost, () => Promise<void>] = (() => {
+  const [cost, happens]: readonly [FaultCost, () => Promise<void>] = (() => {
     if (kind === "pause") return ["refusals", async () => await (isSlow ? slow : stop)(stack, part, ms)];
     if (part === "control") return ["nothing", async () => await kill(stack, part)];
     // the process of the objects alone: the Worker processes hand in what they served

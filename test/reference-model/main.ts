@@ -14,7 +14,7 @@ import { stackEnv } from "../harness/global-setup.ts";
 import { STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
 import { startClickhouse } from "../harness/shared-stores.ts";
 import { reportOf } from "./differences.ts";
-import { KINDS, type Kind, run } from "./run.ts";
+import { KINDS, type RoundKind, runModel } from "./run.ts";
 import { startModelUpstream } from "./upstream.ts";
 
 const { values } = parseArgs({
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 });
 const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
 const workers = values.workers ?? String(1 + (seed % 2));
-const only = values.only.split(",").filter((kind): kind is Kind => (KINDS as readonly string[]).includes(kind));
+const only = values.only.split(",").filter((kind): kind is RoundKind => (KINDS as readonly string[]).includes(kind));
 if (!Number.isSafeInteger(seed) || !(minutes > 0) || only.length === 0) {
   console.error(
     "usage: node infra/launch.mjs test/reference-model/main.ts [--seed 42] [--minutes 1] [--faults] [--workers 2] [--only mixed,pause]",
@@ -61,7 +61,7 @@ const env = stackEnv(folder, {
 });
 const stack = await startStack({ env });
 try {
-  const differences = await run({
+  const differences = await runModel({
     parts: { stack, store, gateway: new Gateway(stack) },
     upstream,
     clickhouse: { url: clickhouseUrl, password: PASSWORD },

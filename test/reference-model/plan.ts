@@ -1,9 +1,9 @@
 /** Random calls: what a client sends, and how the upstream answers it. */
 import type { Dice } from "./dice.ts";
-import type { Attempt, Call, Key, Leave, Model, Route, Usage } from "./facts.ts";
+import type { Attempt, Call, CallRoute, Key, Leave, Model, Usage } from "./facts.ts";
 import { CALL_HEADER } from "./upstream.ts";
 
-const PATHS: Readonly<Record<Route, string>> = {
+const PATHS: Readonly<Record<CallRoute, string>> = {
   chat: "/v1/chat/completions",
   completions: "/v1/completions",
   embeddings: "/v1/embeddings",
@@ -16,7 +16,7 @@ const PATHS: Readonly<Record<Route, string>> = {
   images: "/v1/images/generations",
   models: "/v1/models",
 };
-const ROUTES: readonly Route[] = [
+const ROUTES: readonly CallRoute[] = [
   "chat",
   "chat",
   "chat",
@@ -31,7 +31,7 @@ const ROUTES: readonly Route[] = [
   "images",
   "models",
 ];
-const STREAMED: ReadonlySet<Route> = new Set(["chat", "completions", "responses", "messages"]);
+const STREAMED: ReadonlySet<CallRoute> = new Set(["chat", "completions", "responses", "messages"]);
 /** Statuses of upstreams that are final, and that are worth another attempt. 0: the connection is reset. */
 const FINAL = [404, 413, 451];
 const PASSING = [429, 500, 503, 0];
@@ -65,7 +65,7 @@ export function randomUsage(
 }
 
 /** Routes that create no text report no output. */
-const TEXTLESS: ReadonlySet<Route> = new Set(["rerank", "moderations"]);
+const TEXTLESS: ReadonlySet<CallRoute> = new Set(["rerank", "moderations"]);
 
 export const attempt = (has: Partial<Attempt>): Attempt => ({
   status: 200,
@@ -80,7 +80,7 @@ export const attempt = (has: Partial<Attempt>): Attempt => ({
 
 function randomScript(
   dice: Dice,
-  route: Route,
+  route: CallRoute,
   stream: boolean,
   model: Model | null,
   delaysMs: readonly number[],
@@ -115,7 +115,7 @@ interface Session {
 }
 
 /** Where a client says which session it is; some say it nowhere. */
-function randomSession(dice: Dice, id: string, route: Route, isInHeader: boolean): Session {
+function randomSession(dice: Dice, id: string, route: CallRoute, isInHeader: boolean): Session {
   const session = `session-${id}`;
   const canDerive = (route === "chat" || route === "messages") && !isInHeader;
   const none = { header: "", body: "", headers: {}, fields: {} };
@@ -127,7 +127,7 @@ function randomSession(dice: Dice, id: string, route: Route, isInHeader: boolean
   return { ...none, body: session, fields };
 }
 
-function randomLimits(dice: Dice, route: Route): Readonly<Record<string, unknown>> {
+function randomLimits(dice: Dice, route: CallRoute): Readonly<Record<string, unknown>> {
   if (route === "responses") return dice.pick([{}, { max_output_tokens: dice.between(0, 2000) }]);
   if (route !== "chat" && route !== "completions" && route !== "messages") return {};
   return dice.pick([
@@ -138,7 +138,7 @@ function randomLimits(dice: Dice, route: Route): Readonly<Record<string, unknown
   ]);
 }
 
-function fieldsOf(dice: Dice, route: Route, mark: string): Readonly<Record<string, unknown>> {
+function fieldsOf(dice: Dice, route: CallRoute, mark: string): Readonly<Record<string, unknown>> {
   const words = text(dice, mark);
   switch (route) {
     case "completions":
@@ -181,8 +181,8 @@ const WRONG: readonly Wrong[] = [
   { status: 401, code: "invalid_api_key", credential: `sk_${"0".repeat(48)}` },
 ];
 
-export interface CallOptions {
-  readonly route?: Route;
+interface CallOptions {
+  readonly route?: CallRoute;
   readonly stream?: boolean;
   readonly script?: readonly Attempt[];
   readonly leave?: Leave;

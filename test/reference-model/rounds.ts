@@ -4,13 +4,13 @@ import type { Bench } from "./bench.ts";
 import type { Dice } from "./dice.ts";
 import type { Budget, Call, Key, Model, Owner } from "./facts.ts";
 import { attempt, planCall, randomUsage } from "./plan.ts";
-import { randomPrices, type World } from "./world.ts";
+import { type ModelWorld, randomPrices } from "./world.ts";
 
 export interface Round {
   readonly name: string;
   readonly dice: Dice;
   readonly bench: Bench;
-  readonly world: World;
+  readonly world: ModelWorld;
 }
 
 const CLIENTS = 6;
@@ -142,7 +142,7 @@ function randomBudget(dice: Dice): Budget {
 }
 
 /** Sets the cap below, near or far above what is used, or starts a new period. */
-async function changeCap(dice: Dice, world: World, bench: Bench, owner: Owner, tenantId: string): Promise<void> {
+async function changeCap(dice: Dice, world: ModelWorld, bench: Bench, owner: Owner, tenantId: string): Promise<void> {
   const used = bench
     .done()
     .filter(({ call }) => call.key?.tenant.id === tenantId)

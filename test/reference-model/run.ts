@@ -15,9 +15,9 @@ import { type Clickhouse, compareRetention } from "./retention.ts";
 import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound } from "./rounds.ts";
 import { sharesRound } from "./shares.ts";
 import type { ModelUpstream } from "./upstream.ts";
-import { World } from "./world.ts";
+import { ModelWorld } from "./world.ts";
 
-export interface RunOptions {
+interface RunOptions {
   readonly parts: Parts;
   readonly upstream: ModelUpstream;
   readonly clickhouse: Clickhouse;
@@ -25,7 +25,7 @@ export interface RunOptions {
   readonly minutes: number;
   readonly faults: boolean;
   /** The kinds of rounds. */
-  readonly only: readonly Kind[];
+  readonly only: readonly RoundKind[];
   readonly say: (line: string) => void;
 }
 
@@ -33,7 +33,7 @@ export interface RunOptions {
 const CALM = ["cached", "mixed", "capped", "leavers", "shares"] as const;
 const FAULTS = ["pause", "kill"] as const;
 export const KINDS = [...CALM, ...FAULTS, "objects"] as const;
-export type Kind = (typeof KINDS)[number];
+export type RoundKind = (typeof KINDS)[number];
 const COUNTED_PART = 0.7;
 
 const ALERTS_WITHIN_MS = 20_000;
@@ -41,23 +41,23 @@ const ROWS_WITHIN_MS = 60_000;
 /** Rows of the last 20 s are left out of a check against the ledger (docs/rules/budgets.md#check-against-the-ledger). */
 const CHECKED_AFTER_MS = 21_000;
 
-export async function run(options: RunOptions): Promise<readonly Difference[]> {
+export async function runModel(options: RunOptions): Promise<readonly Difference[]> {
   const { parts, upstream, seed, minutes, faults, say } = options;
   const { gateway, stack } = parts;
   const sinceMs = Date.now() - 1000;
   await gateway.must("PUT", "/settings/alerts", { min_interval_secs: 0 });
   const bench = new Bench(stack.proxyUrl, upstream);
   const alerts = new AlertLog();
-  const worlds: World[] = [];
+  const worlds: ModelWorld[] = [];
   const later: Call[] = [];
   const ofShares: Difference[] = [];
   let count = 0;
-  const rounds = async (kinds: readonly Kind[], untilMs: number): Promise<void> => {
+  const rounds = async (kinds: readonly RoundKind[], untilMs: number): Promise<void> => {
     for (let at = 0; at < kinds.length || (kinds.length > 0 && Date.now() < untilMs); at += 1, count += 1) {
-      const kind = kinds[at % kinds.length] as Kind;
+      const kind = kinds[at % kinds.length] as RoundKind;
       const name = `${seed}-${count}`;
       const dice = diceOf(seed).fork(count);
-      const world = new World(gateway, upstream.url, `model ${name}`);
+      const world = new ModelWorld(gateway, upstream.url, `model ${name}`);
       worlds.push(world);
       const round = { name, dice, bench, world };
       const before = bench.calls;
@@ -77,7 +77,8 @@ export async function run(options: RunOptions): Promise<readonly Difference[]> {
     }
   };
   const fromMs = Date.now();
-  const chosen = (kinds: readonly Kind[]): readonly Kind[] => kinds.filter((kind) => options.only.includes(kind));
+  const chosen = (kinds: readonly RoundKind[]): readonly RoundKind[] =>
+    kinds.filter((kind) => options.only.includes(kind));
   const runMs = minutes * 60_000;
   await rounds(chosen(faults ? [...CALM, ...FAULTS] : CALM), fromMs + (faults ? COUNTED_PART : 1) * runMs);
   await settledRows(options, bench, sinceMs);
@@ -145,7 +146,7 @@ async function afterResync(
 }
 
 async function retained({ parts, upstream, clickhouse, seed }: RunOptions): Promise<readonly Difference[]> {
-  const world = new World(parts.gateway, upstream.url, `model ${seed}-retention`);
+  const world = new ModelWorld(parts.gateway, upstream.url, `model ${seed}-retention`);
   const key = await world.key(await world.tenant());
   return await compareRetention(parts.gateway, clickhouse, key, await world.model());
 }

@@ -1,7 +1,7 @@
 /** Who gets the slots of a full cell: tenants of one group by their weights (docs/rules/fairshare.md#slot-caps). */
 import type { Gateway } from "../harness/gateway.ts";
 import type { Difference } from "./differences.ts";
-import type { Done, Key, Tenant } from "./facts.ts";
+import type { Done, Key, TenantFacts } from "./facts.ts";
 import { attempt, planCall } from "./plan.ts";
 import type { Round } from "./rounds.ts";
 
@@ -46,7 +46,7 @@ export async function sharesRound(
   ]);
   const model = await world.model();
   const script = [attempt({ delayMs: TAKES_MS })];
-  const tenants: { readonly tenant: Tenant; readonly key: Key }[] = [];
+  const tenants: { readonly tenant: TenantFacts; readonly key: Key }[] = [];
   for (const weight of weights) {
     const tenant = await world.tenant({ weight });
     tenants.push({ tenant, key: await world.key(tenant) });

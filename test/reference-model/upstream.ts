@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { listen } from "../../infra/local/http/listen.ts";
-import type { Attempt, Call, Route, Served } from "./facts.ts";
+import type { Attempt, Call, CallRoute, Served } from "./facts.ts";
 import { answerOf } from "./wire.ts";
 
 /** The header by which a call is known here. The gateway forwards headers that it does not know. */
@@ -21,7 +21,7 @@ export interface ModelUpstream {
 }
 
 interface Scripted {
-  readonly route: Route;
+  readonly route: CallRoute;
   readonly script: readonly Attempt[];
   readonly served: Served[];
 }

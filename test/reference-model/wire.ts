@@ -1,5 +1,5 @@
 /** The answers of a model server on each route, as bytes: documents and streams that say what an {@link Attempt} plans. */
-import { type Attempt, PIECE, type Route, type Usage } from "./facts.ts";
+import { type Attempt, type CallRoute, PIECE, type Usage } from "./facts.ts";
 
 interface Answer {
   readonly type: string;
@@ -34,7 +34,7 @@ const anthropicUsage = ({ input, output, cached }: Usage) => ({
 const usageOf = <T>(usage: Usage | null, as: (usage: Usage) => T) => (usage === null ? {} : { usage: as(usage) });
 
 function documentOf(
-  route: Route,
+  route: CallRoute,
   { pieces, usage, seconds }: Attempt,
   asked: Readonly<Record<string, unknown>>,
 ): object {
@@ -79,7 +79,7 @@ function documentOf(
   }
 }
 
-function streamOf(route: Route, { pieces, usage }: Attempt, wantsUsage: boolean): Answer {
+function streamOf(route: CallRoute, { pieces, usage }: Attempt, wantsUsage: boolean): Answer {
   const each = (piece: string): readonly string[] => Array.from({ length: pieces }, () => piece);
   const type = "text/event-stream";
   if (route === "responses")
@@ -122,7 +122,7 @@ function streamOf(route: Route, { pieces, usage }: Attempt, wantsUsage: boolean)
 export const withheld = (text: string): string => text.replaceAll(/data: \{"choices":\[\],"usage":[^\n]*\n\n/g, "");
 
 /** The answer of a route to a request with these fields. */
-export function answerOf(route: Route, plan: Attempt, asked: Readonly<Record<string, unknown>>): Answer {
+export function answerOf(route: CallRoute, plan: Attempt, asked: Readonly<Record<string, unknown>>): Answer {
   if (plan.status !== 200)
     return { type: "application/json", pieces: [], end: [JSON.stringify({ detail: `status ${plan.status}` })] };
   if (route === "speech") return { type: "audio/mpeg", pieces: [], end: [PIECE.repeat(plan.pieces)] };

@@ -1,7 +1,15 @@
 /** The gateway's configuration as the model makes and changes it through the Management API, and what it has made so far. */
 import type { Gateway } from "../harness/gateway.ts";
 import type { Dice } from "./dice.ts";
-import { type Budget, type Key, type Model, type ModelConfig, type Owner, type Tenant, Timeline } from "./facts.ts";
+import {
+  type Budget,
+  type Key,
+  type Model,
+  type ModelConfig,
+  type Owner,
+  type TenantFacts,
+  Versions,
+} from "./facts.ts";
 
 const PRICE_USD = 1e-6;
 
@@ -19,8 +27,8 @@ export function randomPrices(dice: Dice) {
   };
 }
 
-export class World {
-  readonly tenants: Tenant[] = [];
+export class ModelWorld {
+  readonly tenants: TenantFacts[] = [];
   readonly keys: Key[] = [];
   readonly models: Model[] = [];
   readonly #gateway: Gateway;
@@ -47,18 +55,18 @@ export class World {
       readonly allowed?: readonly string[];
       readonly synthetic?: boolean;
     } = {},
-  ): Promise<Tenant> {
+  ): Promise<TenantFacts> {
     const name = `${this.#mark} tenant ${this.#next()}`;
     const { weight = 100, tokensPerMinute = 0, allowed = null } = has;
     const body = { name, weight, tokens_per_minute: tokensPerMinute };
     const { id } = await this.#gateway.must<{ readonly id: string }>("POST", "/tenants", body);
     if (allowed !== null) await this.#gateway.must("PATCH", `/tenants/${id}/allowlist`, { allowed_models: allowed });
-    const tenant: Tenant = {
+    const tenant: TenantFacts = {
       id,
       kind: "tenant",
       name,
-      weight: new Timeline(weight),
-      status: new Timeline<"active" | "suspended">("active"),
+      weight: new Versions(weight),
+      status: new Versions<"active" | "suspended">("active"),
       tokensPerMinute,
       allowed,
       budgets: [],
@@ -67,7 +75,7 @@ export class World {
     return tenant;
   }
 
-  async key(tenant: Tenant): Promise<Key> {
+  async key(tenant: TenantFacts): Promise<Key> {
     const name = `${this.#mark} key ${this.#next()}`;
     const made = await this.#gateway.must<{
       readonly key: { readonly id: string; readonly key_prefix: string };
@@ -80,7 +88,7 @@ export class World {
       name,
       prefix: made.key.key_prefix,
       secret: made.secret,
-      disabled: new Timeline(false),
+      disabled: new Versions(false),
       budgets: [],
     };
     this.keys.push(key);
@@ -113,7 +121,7 @@ export class World {
       ...has,
     };
     const { id } = await this.#gateway.must<{ readonly id: string }>("POST", "/models", body);
-    const model = { id, name, config: new Timeline(config) };
+    const model = { id, name, config: new Versions(config) };
     this.models.push(model);
     return model;
   }
@@ -126,11 +134,11 @@ export class World {
     );
   }
 
-  async changeWeight({ id, weight }: Tenant, next: number): Promise<void> {
+  async changeWeight({ id, weight }: TenantFacts, next: number): Promise<void> {
     await weight.change(next, async () => this.#gateway.must("PATCH", `/tenants/${id}/weight`, { weight: next }));
   }
 
-  async changeStatus({ id, status }: Tenant, next: "active" | "suspended"): Promise<void> {
+  async changeStatus({ id, status }: TenantFacts, next: "active" | "suspended"): Promise<void> {
     await status.change(next, async () => this.#gateway.must("PATCH", `/tenants/${id}/status`, { status: next }));
   }
 
