@@ -4,10 +4,11 @@
  */
 import type { Gateway } from "../harness/gateway.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { errorCodeOf, estimateOf } from "./calculator.ts";
+import { errorCodeOf } from "./calculator.ts";
 import type { Matched } from "./compare-rows.ts";
 import type { Difference } from "./differences.ts";
 import type { Budget, Owner, TenantFacts } from "./facts.ts";
+import { estimateOf } from "./tokens.ts";
 
 const WARN = 0.8;
 /** Money is counted in nano-USD, each charge by itself. */

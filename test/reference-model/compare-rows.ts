@@ -1,7 +1,8 @@
 /** Compares the ledger's rows with the calls, one by one, and the answers of clients with what the upstream served. */
-import { errorCodeOf, estimatesOf, type Owed, owedOf, sessionOf, type Want, type WantedRow } from "./calculator.ts";
+import { errorCodeOf, type Owed, owedOf, sessionOf, type Want, type WantedRow } from "./calculator.ts";
 import type { Difference } from "./differences.ts";
 import { type Done, requestIdOf } from "./facts.ts";
+import { estimatesOf } from "./tokens.ts";
 import { withheld } from "./wire.ts";
 
 export type Row = Readonly<Record<string, string | number | boolean>>;

@@ -44,11 +44,7 @@ const text = (dice: Dice, mark: string): string =>
 export function randomUsage(
   dice: Dice,
   pieces: number,
-  kind = dice.pick(
-    process.env["MODEL_TAME"] === undefined
-      ? ["right", "right", "missing", "far", "absurd"]
-      : ["right", "right", "missing", "far", "right"],
-  ),
+  kind = dice.pick(["right", "right", "missing", "far", "absurd"]),
 ): Usage | null {
   const input = dice.between(3, 60);
   const right = {

@@ -70,7 +70,7 @@ export async function runModel(options: RunOptions): Promise<readonly Difference
       else {
         const fault = randomFault(dice.fork(3), parts, bench, kind);
         what = fault.name;
-        await faultRound(round, fault.run);
+        await faultRound(round, async () => await fault.run());
       }
       await alerts.collect(gateway);
       say(`round ${name}: ${what}, ${bench.calls - before} calls`);
