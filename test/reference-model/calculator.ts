@@ -3,7 +3,7 @@
  * imports nothing of the product, and nobody should look there for what a figure ought to be.
  */
 import type { Attempt, Call, CallRoute, Done, ModelConfig } from "./facts.ts";
-import { costOf, type Estimate, estimateOf, estimatesOf, owedTokens, type Tokens } from "./tokens.ts";
+import { costOf, estimateOf, owedTokens, type Tokens } from "./tokens.ts";
 
 /** A field's value; several: each of them is right; a range: everything within. */
 export type Want = string | number | readonly (string | number)[] | { readonly min: number; readonly max: number };
@@ -138,7 +138,7 @@ function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
   const isUnread = BEFORE_BODY.has(code);
   const client = call.session.header || (isUnread ? "" : call.session.body);
   const name = call.model?.name ?? "";
-  const estimates = estimatesOf(call).map(({ total }) => total);
+  const { total } = estimateOf(call);
   return {
     ...(isBudget ? commonRow(done) : withoutSession(commonRow(done))),
     ...(isBudget || call.key === null || client === "" ? {} : { session_id: client, session_id_source: "client" }),
@@ -152,7 +152,7 @@ function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
     cache_status: ["off", "miss"],
     ttft_ms: 0,
     // made with the body; whether before the gate that refused is nobody's concern
-    estimated_tokens: isBudget ? estimates : [0, ...estimates],
+    estimated_tokens: isBudget ? total : [0, total],
     // what is wrong with a body may be seen before its model is looked up
     model: isUnread || code === "validation_failed" ? ["", name] : name,
   };
@@ -178,11 +178,9 @@ function attemptsOf(call: Call, config: ModelConfig): { readonly count: number; 
   return { count, status: answered };
 }
 
-const answeredRows = (done: Done, config: ModelConfig): readonly WantedRow[] =>
-  estimatesOf(done.call).flatMap((estimate) => answeredRow(done, config, estimate));
-
-function answeredRow(done: Done, config: ModelConfig, estimate: Estimate): readonly WantedRow[] {
+function answeredRows(done: Done, config: ModelConfig): readonly WantedRow[] {
   const { call, got, served } = done;
+  const estimate = estimateOf(call);
   const { count, status } = attemptsOf(call, config);
   const base: WantedRow = {
     ...commonRow(done),
@@ -272,9 +270,7 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
   if (call.wrong?.code === "unknown_endpoint") return { rows: "none", options: [] };
   if (got.headers["x-gateway-cache"] === "hit") {
     const stored = sameBody.flatMap((each) =>
-      each.served
-        .slice(-1)
-        .flatMap((served) => estimatesOf(each.call).flatMap((estimate) => owedTokens(each, served, estimate, false))),
+      each.served.slice(-1).flatMap((served) => owedTokens(each, served, estimateOf(each.call), false)),
     );
     return { rows: "one", options: hitRow(done, stored) };
   }

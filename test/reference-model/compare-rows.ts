@@ -2,7 +2,7 @@
 import { errorCodeOf, type Owed, owedOf, sessionOf, type Want, type WantedRow } from "./calculator.ts";
 import type { Difference } from "./differences.ts";
 import { type Done, requestIdOf } from "./facts.ts";
-import { estimatesOf } from "./tokens.ts";
+import { estimateOf } from "./tokens.ts";
 import { withheld } from "./wire.ts";
 
 export type Row = Readonly<Record<string, string | number | boolean>>;
@@ -146,7 +146,7 @@ function isLostRow({ call, got }: Done, row: Row): boolean {
   const status = Number(row["status_code"]);
   if (status >= 500 || row["admission"] === "rejected")
     return row["total_tokens"] === 0 && (got.status === null || got.status === status);
-  const isEstimate = estimatesOf(call).some(({ input }) => row["input_tokens"] === input);
+  const isEstimate = row["input_tokens"] === estimateOf(call).input;
   return status === 499 && (row["total_tokens"] === 0 || isEstimate);
 }
 

@@ -30,6 +30,8 @@ function inputEstimate(route: CallRoute, fields: Readonly<Record<string, unknown
     return messages.reduce((sum, { content }) => sum + textTokens(content) + 4, 0);
   if (route === "completions") return textsTokens(fields["prompt"]);
   if (route === "embeddings" || route === "speech") return textsTokens(fields["input"]);
+  if (route === "rerank" || route === "moderations")
+    return ["input", "query", "documents"].reduce((sum, name) => sum + textsTokens(fields[name]), 0);
   if (route === "responses") return textsTokens(fields["instructions"]) + textsTokens(fields["input"]);
   return 0;
 }
@@ -41,23 +43,20 @@ function statedLimit(fields: Readonly<Record<string, unknown>>): number | undefi
   return stated.length === 0 ? undefined : Math.max(...stated);
 }
 
-export interface Estimate {
+interface Estimate {
   readonly input: number;
   readonly output: number;
   readonly total: number;
 }
 
-/** The tokens of a request before it runs. Whether routes that create no text are estimated an output, our own texts say differently. */
-export function estimatesOf({ route, fields }: Pick<Call, "route" | "fields">): readonly Estimate[] {
+/** The tokens of a request before it runs. */
+export function estimateOf({ route, fields }: Pick<Call, "route" | "fields">): Estimate {
   const input = inputEstimate(route, fields ?? {});
   const limit = statedLimit(fields ?? {});
   const stated = limit === undefined ? Math.min(Math.max(input, 512), 8192) : Math.min(limit, 8192);
-  const outputs = route === "rerank" || route === "moderations" ? [0, stated] : [INPUT_ONLY.has(route) ? 0 : stated];
-  return outputs.map((output) => ({ input, output, total: Math.max(input + output, 1) }));
+  const output = INPUT_ONLY.has(route) ? 0 : stated;
+  return { input, output, total: Math.max(input + output, 1) };
 }
-
-/** The estimate of a route with one only. */
-export const estimateOf = (call: Pick<Call, "route" | "fields">): Estimate => estimatesOf(call)[0] as Estimate;
 
 const PICO = 1e12;
 const pico = (usd: number): bigint => BigInt(Math.round(usd * PICO));
