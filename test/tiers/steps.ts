@@ -48,6 +48,8 @@ const database = vitest("database", ["postgres", "neon"]);
 const properties = vitest("properties", ["properties"]);
 const saturation = vitest("saturation", ["saturation"]);
 const soak: Step = { name: "soak", run: ["test/soak/main.ts"] };
+const MODEL = "test/reference-model/main.ts";
+const model: Step = { name: "reference model", run: [MODEL, "--minutes", "10", "--faults"] };
 const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts"] };
 const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check"] };
 const long: Phase = [
@@ -72,6 +74,7 @@ const CHECK: readonly Phase[] = [
     ],
     [tagged("check", "specification, faults, rest", ["spec", "faults"]), database],
   ],
+  only({ name: "reference model, a minute", run: [MODEL, "--minutes", "1", "--faults"] }),
   only(vitest("browser, main walks", ["browser"], { ...BROWSER, env: { TEST_TIER: "check" } })),
 ];
 
@@ -84,6 +87,7 @@ const RELEASE: readonly Phase[] = [
   only(wherePossible(containers), wherePossible(compose)),
   only(saturation),
   only(soak),
+  only(model),
 ];
 
 export const TIERS: Readonly<Record<string, readonly Phase[]>> = { test: TEST, check: CHECK, release: RELEASE };
@@ -98,5 +102,6 @@ export const AREAS: Readonly<Record<string, readonly Step[]>> = {
   browser: [browser],
   database: [database],
   soak: [soak],
+  model: [model],
   properties: [properties],
 };

@@ -1,0 +1,245 @@
+/**
+ * The laws of budgets over the calls of an owner: what is used, who is served and who is refused, and which alerts come
+ * (docs/rules/budgets.md). Each owner with caps has one client, which sends one call after another.
+ */
+import type { Gateway } from "../harness/gateway.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { errorCodeOf } from "./calculator.ts";
+import type { Matched } from "./compare-rows.ts";
+import type { Difference } from "./differences.ts";
+import type { Budget, Owner, TenantFacts } from "./facts.ts";
+import { estimateOf } from "./tokens.ts";
+
+const WARN = 0.8;
+/** Money is counted in nano-USD, each charge by itself. */
+const nanoUsd = (calls: number): number => 1e-9 * (1 + calls);
+/** What ended is reported within 10 s; what a dead Cell held is read from the ledger after 35 s and its lease's end. */
+const SETTLED_WITHIN_MS = 90_000;
+
+const isOf = (owner: Owner, { done }: Matched): boolean =>
+  owner.kind === "key" ? done.call.key?.id === owner.id : done.call.key?.tenant.id === owner.id;
+
+const sum = (calls: readonly Matched[], of: (call: Matched) => number): number =>
+  calls.reduce((total, each) => total + of(each), 0);
+const ofPeriod = (owner: Owner, calls: readonly Matched[]): readonly Matched[] => {
+  const current = owner.budgets.findLast(({ period }, at, all) => period !== (all[at - 1]?.period ?? 0));
+  return calls.filter((each) => isOf(owner, each) && each.done.got.startMs >= (current?.atMs ?? 0));
+};
+
+/** The usage that the gateway shows, once it is what the calls owe; else the last that was shown. */
+export async function compareUsed(
+  gateway: Gateway,
+  owners: readonly Owner[],
+  calls: readonly Matched[],
+  deadlineMs = SETTLED_WITHIN_MS,
+): Promise<readonly Difference[]> {
+  const differences: Difference[] = [];
+  const until = Date.now() + deadlineMs;
+  for (const owner of owners) {
+    const own = ofPeriod(owner, calls);
+    const used = { tokens: sum(own, ({ tokens }) => tokens), costUsd: sum(own, ({ costUsd }) => costUsd) };
+    const read = async () =>
+      await gateway.must<Readonly<Record<string, number>>>("GET", `/${owner.kind}s/${owner.id}/budget/usage`);
+    const isRight = (shown: Readonly<Record<string, number>>): boolean =>
+      shown["used_tokens"] === used.tokens &&
+      Math.abs((shown["used_cost_usd"] ?? 0) - used.costUsd) <= nanoUsd(own.length);
+    const shown = await waitFor(read, isRight, Math.max(0, until - Date.now())).catch(read);
+    const what = `budget: used of a ${owner.kind}`;
+    const more = `${owner.kind} ${owner.id}, ${own.length} calls, budgets ${JSON.stringify(owner.budgets)}\n  shown: ${JSON.stringify(shown)}`;
+    if (!isRight(shown))
+      differences.push({
+        what,
+        expected: used,
+        found: { tokens: shown["used_tokens"], costUsd: shown["used_cost_usd"] },
+        done: own.at(-1)?.done,
+        more,
+      });
+    const state = stateOf(owner.budgets.at(-1)?.budget, {
+      tokens: shown["used_tokens"] ?? 0,
+      costUsd: shown["used_cost_usd"] ?? 0,
+    });
+    if (state !== String(shown["state"]))
+      differences.push({ what: `budget: state of a ${owner.kind}`, expected: state, found: shown["state"], more });
+  }
+  return differences;
+}
+
+interface Used {
+  readonly tokens: number;
+  readonly costUsd: number;
+}
+
+/** Null: no cap. A cap of 0 is used up. */
+function ratioOf(budget: Budget | undefined, used: Used): number | null {
+  const of = (cap: number | null | undefined, part: number): readonly number[] =>
+    cap === null || cap === undefined ? [] : [cap === 0 ? 1 : part / cap];
+  const ratios = [...of(budget?.tokens, used.tokens), ...of(budget?.costUsd, used.costUsd)];
+  return ratios.length === 0 ? null : Math.max(...ratios);
+}
+
+function stateOf(budget: Budget | undefined, used: Used): string {
+  const ratio = ratioOf(budget, used);
+  return ratio === null ? "none" : ratio >= 1 ? "exhausted" : ratio >= WARN ? "warned" : "ok";
+}
+
+/** One thing after another that happened to an owner with caps. */
+type Event = { readonly budget: Owner["budgets"][number] } | { readonly call: Matched };
+
+function eventsOf(owner: Owner, calls: readonly Matched[]): readonly Event[] {
+  const own = calls.filter((each) => isOf(owner, each));
+  const events: { readonly atMs: number; readonly event: Event }[] = [
+    ...owner.budgets.map((budget) => ({ atMs: budget.atMs, event: { budget } })),
+    ...own.map((call) => ({ atMs: call.done.got.startMs, event: { call } })),
+  ];
+  return events.toSorted((one, two) => one.atMs - two.atMs).map(({ event }) => event);
+}
+
+/**
+ * Nobody is served when the cap was reached before, and nobody is refused before that. The end of the call just before may still be
+ * on its way: it counts as running, and who was running when the cap was reached may pass it.
+ */
+export function compareCaps(owners: readonly Owner[], calls: readonly Matched[]): readonly Difference[] {
+  return owners.flatMap((owner) => {
+    const differences: Difference[] = [];
+    let [budget, period, used, last]: [Budget | undefined, number, Used, Used] = [undefined, 0, NONE, NONE];
+    for (const event of eventsOf(owner, calls)) {
+      if ("budget" in event) {
+        if (event.budget.period !== period) [used, last] = [NONE, NONE];
+        ({ budget, period } = event.budget);
+        continue;
+      }
+      const { done, tokens, costUsd } = event.call;
+      const isRefused = errorCodeOf(done) === `${owner.kind}_budget_exhausted`;
+      const isServed = done.served.length > 0;
+      const settled = { tokens: used.tokens - last.tokens, costUsd: used.costUsd - last.costUsd };
+      const more = `${owner.kind} ${owner.id}: used ${JSON.stringify(used)} of ${JSON.stringify(budget)} before this call`;
+      if (isServed && (ratioOf(budget, settled) ?? 0) >= 1)
+        differences.push({
+          what: `budget: served beyond the cap of a ${owner.kind}`,
+          expected: 403,
+          found: done.got.status,
+          done,
+          more,
+        });
+      if (isRefused && (ratioOf(budget, used) ?? 0) < 1)
+        differences.push({
+          what: `budget: refused below the cap of a ${owner.kind}`,
+          expected: "served",
+          found: done.got.status,
+          done,
+          more,
+        });
+      if (isServed) last = { tokens, costUsd };
+      used = { tokens: used.tokens + tokens, costUsd: used.costUsd + costUsd };
+    }
+    return differences;
+  });
+}
+
+const NONE: Used = { tokens: 0, costUsd: 0 };
+const MINUTE_MS = 60_000;
+
+/** The level of a bucket, as far as clients can know when it was drawn from. */
+export function compareBuckets(tenants: readonly TenantFacts[], calls: readonly Matched[]): readonly Difference[] {
+  return tenants.flatMap((tenant) => {
+    const cap = tenant.tokensPerMinute;
+    if (cap === 0) return [];
+    const rate = cap / MINUTE_MS;
+    const differences: Difference[] = [];
+    const clamp = (level: number): number => Math.min(cap, Math.max(-cap, level));
+    let [least, most, before, correction]: [number, number, Matched | null, number] = [cap, cap, null, 0];
+    for (const event of eventsOf(tenant, calls)) {
+      if ("budget" in event) continue;
+      const { done, tokens } = event.call;
+      const { startMs, endMs } = done.got;
+      const estimate = estimateOf(done.call).total;
+      most = clamp(most + rate * (endMs - (before?.done.got.startMs ?? startMs)));
+      least = clamp(least + rate * Math.max(0, startMs - (before?.done.got.endMs ?? startMs)));
+      const more = `bucket of ${tenant.id}: between ${least} and ${most} of ${cap}, needs ${estimate}; the call before changed it by ${correction}`;
+      const isServed = done.served.length > 0;
+      if (isServed && most - Math.min(0, correction) < estimate)
+        differences.push({ what: "bucket: served below the level", expected: 429, found: done.got.status, done, more });
+      if (errorCodeOf(done) === "token_budget_exceeded" && least - Math.max(0, correction) >= estimate)
+        differences.push({
+          what: "bucket: refused above the level",
+          expected: "served",
+          found: done.got.status,
+          done,
+          more,
+        });
+      if (isServed) {
+        correction = estimate - tokens;
+        [least, most] = [clamp(least - tokens), clamp(most - tokens)];
+      }
+      before = event.call;
+    }
+    return differences;
+  });
+}
+
+/** How often each alert of a budget must have been raised, at least and at most. */
+function owedAlerts(owner: Owner, calls: readonly Matched[]): ReadonlyMap<string, { min: number; max: number }> {
+  const prefix = owner.kind === "key" ? "key_term_budget" : "term_budget";
+  const [warn, exhausted] = [`${prefix}_warn:${owner.id}`, `${prefix}_exhausted:${owner.id}`];
+  const owed = new Map([warn, exhausted].map((key) => [key, { min: 0, max: 0 }]));
+  const raise = (key: string, min: number): void => {
+    const counted = owed.get(key) as { min: number; max: number };
+    counted.min += min;
+    counted.max += 1;
+  };
+  let [budget, period, used]: [Budget | undefined, number, Used] = [undefined, 0, NONE];
+  let [isWarned, isExhausted] = [false, false];
+  for (const event of eventsOf(owner, calls)) {
+    let isRaised = false;
+    if ("budget" in event) {
+      const next = event.budget;
+      if (next.period !== period) [used, isWarned, isExhausted] = [NONE, false, false];
+      const [was, is] = [ratioOf(budget, used) ?? 0, ratioOf(next.budget, used) ?? 0];
+      isRaised = is < was && is >= WARN;
+      if (is < 1) isExhausted = false;
+      if (is < WARN) isWarned = false;
+      ({ budget, period } = next);
+    } else {
+      const { tokens, costUsd } = event.call;
+      used = { tokens: used.tokens + tokens, costUsd: used.costUsd + costUsd };
+    }
+    const ratio = ratioOf(budget, used) ?? 0;
+    if (ratio >= 1 && !isExhausted) {
+      raise(exhausted, 1);
+      // what goes from below 80 % to the cap at once need not warn first
+      if (!isWarned) raise(warn, 0);
+      [isWarned, isExhausted] = [true, true];
+    } else if (ratio >= WARN && !isWarned) {
+      raise(warn, 1);
+      isWarned = true;
+    } else if (isRaised) raise(warn, 0);
+  }
+  return owed;
+}
+
+/** Compares the alerts of budgets with how often they were raised. */
+export function compareAlerts(
+  owners: readonly Owner[],
+  calls: readonly Matched[],
+  raised: ReadonlyMap<string, number>,
+): readonly Difference[] {
+  return owners.flatMap((owner) =>
+    [...owedAlerts(owner, calls)].flatMap(([key, { min, max }]) => {
+      const times = raised.get(key) ?? 0;
+      if (times >= min && times <= max) return [];
+      const story = eventsOf(owner, calls).map((event) =>
+        "budget" in event
+          ? `cap ${JSON.stringify(event.budget.budget)}${event.budget.period > 0 ? ` of period ${event.budget.period}` : ""}`
+          : event.call.tokens,
+      );
+      return [
+        {
+          what: `alert: ${key.split(":")[0]}`,
+          expected: min === max ? min : { min, max },
+          found: times,
+          more: `${key}: ${story.join(", ")}`,
+        },
+      ];
+    }),
+  );
+}

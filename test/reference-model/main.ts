@@ -1,0 +1,83 @@
+/**
+ * `npm run test:area -- model [--seed 42 --minutes 1]`: random calls against a whole stack, whose rows, budgets, alerts,
+ * reads and metrics are then compared with what calculator.ts makes of the same calls. README.md says how to read a difference.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startGuard } from "../../infra/local/process/child.ts";
+import { startStack } from "../../infra/local/stack.ts";
+import { makeTemplate } from "../harness/database-template.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
+import { startClickhouse } from "../harness/shared-stores.ts";
+import { reportOf } from "./differences.ts";
+import { KINDS, type RoundKind, runModel } from "./run.ts";
+import { startModelUpstream } from "./upstream.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: process.env["MODEL_SEED"] ?? String(Math.floor(Math.random() * 1e6)) },
+    minutes: { type: "string", default: process.env["MODEL_MINUTES"] ?? "1" },
+    faults: { type: "boolean", default: false },
+    workers: { type: "string" },
+    only: { type: "string", default: KINDS.join() },
+  },
+});
+const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
+const workers = values.workers ?? String(1 + (seed % 2));
+const only = values.only.split(",").filter((kind): kind is RoundKind => (KINDS as readonly string[]).includes(kind));
+if (!Number.isSafeInteger(seed) || !(minutes > 0) || only.length === 0) {
+  console.error(
+    "usage: node infra/launch.mjs test/reference-model/main.ts [--seed 42] [--minutes 1] [--faults] [--workers 2] [--only mixed,pause]",
+  );
+  process.exit(2);
+}
+const repeat = [
+  `node infra/launch.mjs test/reference-model/main.ts --seed ${seed} --minutes ${minutes} --workers ${workers}`,
+  ...(values.faults ? ["--faults"] : []),
+  ...(only.length < KINDS.length ? [`--only ${only.join()}`] : []),
+].join(" ");
+console.log(repeat);
+
+const PASSWORD = "password-of-the-model";
+const folder = mkdtempSync(join(tmpdir(), "gateway-model-"));
+const guard = startGuard();
+await makeTemplate();
+const [store, clickhouse, upstream] = await Promise.all([
+  startKillableStore(),
+  startClickhouse(folder, PASSWORD, guard),
+  startModelUpstream(),
+]);
+const clickhouseUrl = String((await clickhouse.ready)["url"]);
+const env = stackEnv(folder, {
+  GATEWAY_WORKERS: workers,
+  GATEWAY_REDIS_URL: store.url,
+  GATEWAY_REDIS_TOKEN: STORE_TOKEN,
+  GATEWAY_CLICKHOUSE_URL: clickhouseUrl,
+  GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
+});
+const stack = await startStack({ env });
+try {
+  const differences = await runModel({
+    parts: { stack, store, gateway: new Gateway(stack) },
+    upstream,
+    clickhouse: { url: clickhouseUrl, password: PASSWORD },
+    seed,
+    minutes,
+    faults: values.faults,
+    only,
+    say: (line) => console.log(line),
+  });
+  if (differences.length > 0) console.log(reportOf(differences, repeat));
+  process.exitCode = differences.length === 0 ? 0 : 1;
+} finally {
+  await stack.stop();
+  await upstream.close();
+  await store.stop();
+  await clickhouse.stop(2_000);
+  guard.close();
+  rmSync(folder, { recursive: true, force: true });
+}
