@@ -107,7 +107,12 @@ export interface Owner {
   readonly id: string;
   readonly kind: "tenant" | "key";
   /** Each change with the calls of the owner that had ended before it; it was changed while no call ran. */
-  readonly budgets: { readonly atMs: number; readonly budget: Budget; readonly period: number }[];
+  readonly budgets: {
+    readonly atMs: number;
+    readonly budget: Budget;
+    readonly period: number;
+    readonly startsMs: number;
+  }[];
 }
 
 export interface TenantFacts extends Owner {

@@ -148,7 +148,10 @@ export class ModelWorld {
 
   /** Sets caps. No call of the owner may be under way. A new period begins at 0. */
   async changeBudget(owner: Owner, budget: Budget, isNewPeriod = false): Promise<void> {
-    const started = isNewPeriod ? { budget_started_at: new Date().toISOString() } : {};
+    // Periods differ by the second in which they begin (docs/rules/budgets.md#term-budgets).
+    const lastMs = owner.budgets.reduce((last, { startsMs }) => Math.max(last, startsMs), 0);
+    const startsMs = isNewPeriod ? Math.max(Math.ceil(Date.now() / 1000) * 1000, lastMs + 1000) : lastMs;
+    const started = isNewPeriod ? { budget_started_at: new Date(startsMs).toISOString() } : {};
     const body = {
       budget_tokens: budget.tokens,
       budget_cost_usd: budget.costUsd,
@@ -159,6 +162,6 @@ export class ModelWorld {
     if (owner.kind === "tenant") await this.#gateway.must("PATCH", `/tenants/${owner.id}/budget`, body);
     else await this.#gateway.must("PUT", `/keys/${owner.id}`, body);
     const period = owner.budgets.at(-1)?.period ?? 0;
-    owner.budgets.push({ atMs, budget, period: isNewPeriod ? period + 1 : period });
+    owner.budgets.push({ atMs, budget, period: isNewPeriod ? period + 1 : period, startsMs });
   }
 }

@@ -22,7 +22,7 @@ const REPORTS: Readonly<Record<string, object>> = {
   },
   anthropic: { content: [], usage: { input_tokens: 200, cache_read_input_tokens: 800, output_tokens: 100 } },
   boastful: {
-    usage: { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 1e9 }, completion_tokens: 0 },
+    usage: { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 1e3 }, completion_tokens: 0 },
   },
   "x.wav": { text: "hello", usage: { type: "duration", seconds: 90 } },
 };

@@ -74,7 +74,6 @@ const CHECK: readonly Phase[] = [
     ],
     [tagged("check", "specification, faults, rest", ["spec", "faults"]), database],
   ],
-  only({ name: "reference model, a minute", run: [MODEL, "--minutes", "1", "--faults"] }),
   only(vitest("browser, main walks", ["browser"], { ...BROWSER, env: { TEST_TIER: "check" } })),
 ];
 
