@@ -81,12 +81,13 @@ async function chatWith(gateway: Gateway, minted: Minted): Promise<Answered> {
 }
 
 /** One tenant with a budget of its own, and another of which only a key has a budget; one request uses 33 tokens. */
-async function capped({ gateway, upstream }: Scene): Promise<{ readonly tenant: Minted; readonly key: Minted }> {
-  const tenant = await gateway.mint(upstream.url);
+async function capped({ gateway, upstream, dataDir }: Scene) {
+  const [tenant, key] = [await gateway.mint(upstream.url), await gateway.mint(upstream.url)];
+  // A cap is told to its budget as well.
+  const [tenantBlock, keyBlock] = [tenant, key].map((of) => blockObject(dataDir, "TenantBudget", of.tenant.id));
   await gateway.must("PATCH", `/tenants/${tenant.tenant.id}/budget`, { budget_tokens: 30 });
-  const key = await gateway.mint(upstream.url);
   await gateway.must("PUT", `/keys/${key.key.id}`, { budget_tokens: 30 });
-  return { tenant, key };
+  return { tenant, key, tenantBlock, keyBlock };
 }
 
 /** Sends requests until a disabled key is refused for good; returns how many. */
@@ -113,9 +114,6 @@ describe("a budget that does not answer", () => {
     const world = await scene({});
     const { gateway } = world;
     const minted = await capped(world);
-    const [one, two] = [minted.tenant, minted.key].map((of) =>
-      blockObject(world.dataDir, "TenantBudget", of.tenant.id),
-    );
     for (const of of [minted.tenant, minted.key]) {
       const { status, requestId } = await chatWith(gateway, of);
       expect(status).toBe(200);
@@ -127,8 +125,8 @@ describe("a budget that does not answer", () => {
       detail: expect.stringMatching(/; request admitted \(fail-open\)$/),
     });
     await world.alert("redis_key_budget_reserve_failed_open");
-    one?.restore();
-    two?.restore();
+    minted.tenantBlock?.restore();
+    minted.keyBlock?.restore();
     for (const [of, message] of [
       [minted.tenant, "tenant term budget exhausted"],
       [minted.key, "api key term budget exhausted"],
@@ -147,11 +145,10 @@ describe("a budget that does not answer", () => {
     const world = await scene({ GATEWAY_FAIL_OPEN: "false" });
     const { gateway, upstream } = world;
     const minted = await capped(world);
-    for (const [of, message, key] of [
-      [minted.tenant, "budget check failed", "redis_budget_reserve_failed_closed"],
-      [minted.key, "key budget check failed", "redis_key_budget_reserve_failed_closed"],
+    for (const [of, block, message, key] of [
+      [minted.tenant, minted.tenantBlock, "budget check failed", "redis_budget_reserve_failed_closed"],
+      [minted.key, minted.keyBlock, "key budget check failed", "redis_key_budget_reserve_failed_closed"],
     ] as const) {
-      const block = blockObject(world.dataDir, "TenantBudget", of.tenant.id);
       const refused = await chatWith(gateway, of);
       expect(refused).toMatchObject({ status: 503, message });
       expect(upstream.seen(of.mark)).toHaveLength(0);
@@ -164,7 +161,7 @@ describe("a budget that does not answer", () => {
         detail: expect.stringMatching(/; request rejected \(fail-closed\)$/),
       });
       expect(await gateway.stats()).toMatchObject({ in_flight: 0, queued: 0 });
-      block.restore();
+      block?.restore();
       expect(await chatWith(gateway, of)).toMatchObject({ status: 200 });
     }
   });

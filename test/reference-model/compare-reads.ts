@@ -139,6 +139,9 @@ function readsOf(rows: readonly Row[], sinceMs: number): readonly Read[] {
   ];
 }
 
+/** A read lists at most so many groups. */
+const LISTED_MAX = 1000;
+
 async function compareRead(gateway: Gateway, { path, rows, by, list }: Read): Promise<readonly Difference[]> {
   const answer = await gateway.must<Readonly<Record<string, unknown>>>("GET", path);
   const what = `read: ${path.replace(/\?.*/, "")}`;
@@ -150,6 +153,7 @@ async function compareRead(gateway: Gateway, { path, rows, by, list }: Read): Pr
   const expected = groupsOf(rows, by);
   const found = new Map(listed.map((each) => [by(each), each]));
   return [...new Set([...expected.keys(), ...found.keys()])].flatMap((group) => {
+    if (!found.has(group) && listed.length === LISTED_MAX) return [];
     const [one = {}, other = {}] = [expected.get(group), found.get(group)];
     if (!expected.has(group) || !found.has(group))
       return [{ what, expected: one, found: other, more: `GET ${path}, group ${group}` }];

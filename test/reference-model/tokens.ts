@@ -15,6 +15,8 @@ const INPUT_ONLY: ReadonlySet<CallRoute> = new Set([
 ]);
 const BELIEVED_TOKENS = 2 ** 31;
 const BELIEVED_FACTOR = 1000;
+/** Output of a whole answer that its client leaves. */
+const LEFT_OUTPUT_MAX = 2048;
 const PIECE_TOKENS = PIECE.length / 4;
 
 const textTokens = (text: string): number => (text === "" ? 0 : Math.max(Math.floor(Array.from(text).length / 4), 1));
@@ -106,7 +108,9 @@ export function owedTokens(
   if (isBroken || got.left) {
     const full = { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) };
     // The decisions owe what was seen of a stream, docs/rules/settlement-and-rows.md#what-was-seen the estimate at least.
-    return call.stream ? [full, { ...full, output: seen }] : [full];
+    if (call.stream) return [full, { ...full, output: seen }];
+    // What was written of a whole answer when it broke off is not known here; before its first byte it is nothing.
+    return [full, { ...full, output: Math.min(estimate.output, LEFT_OUTPUT_MAX) }];
   }
   if (usage === null) {
     const least = {
@@ -122,6 +126,7 @@ export function owedTokens(
   if (isBelieved(reported.input) && isBelieved(reported.output)) return [reported];
   return [
     { ...parts, input: estimate.input, output: estimate.output },
+    { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) },
     {
       input: isBelieved(reported.input) ? reported.input : estimate.input,
       output: isBelieved(reported.output) ? reported.output : estimate.output,

@@ -100,10 +100,10 @@ async function savedSecrets(): Promise<void> {
 /** A request that is served while its usage cannot be settled; the alert comes after 30 s. */
 async function unsettled(): Promise<void> {
   const minted = await gateway.mint(upstream.url);
+  blockObject(folder, "TenantBudget", minted.tenant.id);
   await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1_000_000 });
   await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 1_000_000 });
   await gateway.must("PUT", `/keys/${minted.key.id}`, { budget_tokens: 1_000_000 });
-  blockObject(folder, "TenantBudget", minted.tenant.id);
   expect((await read(gateway.chat(minted))).status).toBe(200);
 }
 
