@@ -9,7 +9,7 @@ import { MERGED_TOKENS_PER_SEC, mergedPercentile } from "./quarter-rollup.ts";
 export interface Figures {
   readonly requests: string;
   readonly errors: string;
-  /** What became of the requests, by which a cost of nothing is told from one that is not known. */
+  /** How the requests ended: shows whether a cost of 0 means that nothing was owed, or that no price was known. */
   readonly outcomes: string;
   readonly cacheHits: string;
   readonly cacheMisses: string;

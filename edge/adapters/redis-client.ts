@@ -1,6 +1,6 @@
 /**
- * The data plane's client of the key-value store: a deadline and a circuit breaker, because a
- * slow store is worse than an unavailable one (docs/rules/freshness.md#store-down). Every failure is a StoreDown; a
+ * The data plane's client of the key-value store: a deadline and a circuit breaker, because a slow store is worse than an
+ * unavailable one (docs/rules/freshness.md#store-down). Every failure is a StoreDown; a
  * failure is never taken for absence of a record.
  */
 import { Redis } from "@upstash/redis/cloudflare";

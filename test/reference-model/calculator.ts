@@ -230,11 +230,11 @@ function leftRows(done: Done, config: ModelConfig): Owed {
   const common = withoutSession({ ...unsent, model: ["", call.model?.name ?? ""] });
   if (call.leave?.when === "half") return { rows: "one", options: [common] };
   const unseen = { atMs: 0, model: "", plan: call.script[0] as Attempt, pieces: 0, text: "", cutOff: true };
-  const [sent] = answeredRows({ ...done, served: served.length > 0 ? served : [unseen] }, config);
+  const sent = answeredRows({ ...done, served: served.length > 0 ? served : [unseen] }, config);
   const rows = call.leave?.when === "after" && served.length === 0 ? "maybe" : "one";
   return {
     rows,
-    options: served.length > 0 && sent !== undefined ? [sent] : [common, ...(sent === undefined ? [] : [sent])],
+    options: served.length > 0 && sent.length > 0 ? sent : [common, ...sent],
   };
 }
 

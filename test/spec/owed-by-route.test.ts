@@ -69,7 +69,7 @@ mainRows(1)([
   }
 });
 
-it("a stream that its client leaves after 10 tokens owes these, and not the limit that it stated", async () => {
+it("a stream that is left after 10 tokens owes these, not the stated limit", async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=10000,pace=10");
   const leaving = new AbortController();
   const response = await fixture.gateway.chat(minted, {

@@ -59,7 +59,7 @@ afterAll(async () => {
   for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
 });
 
-it("restores lost records, removes forged ones, and counts the usage in the ledger but for hits", async () => {
+it("restores lost records, removes forged ones, and counts the ledger's usage without hits", async () => {
   const minted = await gateway.mint(upstream.url);
   const path = `/tenants/${minted.tenant.id}`;
   const minuteAgo = Date.now() - 60_000;

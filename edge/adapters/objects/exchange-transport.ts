@@ -46,7 +46,7 @@ const ANSWER_MAX_MS = 5_000;
 /** The transport records that it is alive at least this often. */
 const BEAT_MS = 100;
 /**
- * A session that takes no more admission requests goes on for this many beats; its open requests end by then, or have permits of
+ * How many beats a session lasts once it takes no more admission requests. By then its open requests have ended or have permits of
  * their own. Beats count only time in which the isolate runs.
  */
 const DRAIN_BEATS = 50;

@@ -227,7 +227,7 @@ describe("the authority after a crash", () => {
     expect(world.core.read("tenant", limitsWith(caps), world.coreMs).reserved).toEqual(NO_AMOUNTS);
   });
 
-  it("asks the ledger 15 minutes after the last message about requests that a silent cell has running", () => {
+  it("asks the ledger about the running requests of a cell that was silent for 15 minutes", () => {
     const world = new BudgetSimulation(1);
     const caps = { tenantTokens: 100_000 };
     const { id } = tryRequest(world, caps, 60);

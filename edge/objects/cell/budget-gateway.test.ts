@@ -82,7 +82,7 @@ describe("a Cell's budgets", () => {
     });
   });
 
-  it("hand on the alert of a cap that is lowered, and leave nothing behind, also when nothing answers", async () => {
+  it("hand on the alert of a lowered cap, and leave nothing behind when nothing answers", async () => {
     const { budgets, alerts, gateway } = world(true);
     const request = requestOf("r1", { tenantTokens: 100 });
     gateway.reserve(request);
