@@ -15,10 +15,10 @@ import { loadKeySet } from "./adapters/key-set-http.ts";
 import { type AdmissionStubs, CellAdmission, PATIENT_LEDGER_PAUSES_MS } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
 import { CellLifeWatch } from "./adapters/objects/cell-life-watch.ts";
-import { ExchangeAdmission } from "./adapters/objects/exchange-admission.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/objects/ledger-spans.ts";
 import { LostRows } from "./adapters/objects/lost-rows.ts";
+import { MemberAdmission } from "./adapters/objects/member-admission.ts";
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
@@ -100,23 +100,22 @@ function compose(bindings: Bindings): Isolate | EnvError {
     });
     const isPatient = env.admissionPatienceMs > 0;
     const pausesMs = isPatient ? PATIENT_LEDGER_PAUSES_MS : undefined;
-    const watched = (cell: string): AdmissionStubs => {
-      const holder = uuid();
+    const watched = (cell: string, member: string): AdmissionStubs => {
       const leaseMs = holderLeaseMs(env.admissionPatienceMs);
-      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(holder, leaseMs), clock, leaseMs);
+      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(member, leaseMs), clock, leaseMs);
       return {
-        holder,
         leases: lives,
         cell: (name) => lives.watched(stubs.cell(name)),
         ledger: (name) => lives.watched(stubs.ledger(name)),
       };
     };
-    const admissionOf = (cell: string) => {
-      const objects = isPatient ? watched(cell) : stubs;
+    const admissionOf = (cell: string, member: string) => {
+      const objects = isPatient ? watched(cell, member) : stubs;
       const lost = new LostRows({ ledger: () => objects.ledger(`${cell}:0`), clock, keepAlive: waitUntil });
       return new CellAdmission(objects, cell, env.ledgerShards, alerts, consoleLog, pausesMs, lost);
     };
-    const own = admissionOf(env.cell);
+    const ownMember = uuid();
+    const own = admissionOf(env.cell, ownMember);
     const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
       clock,
@@ -196,8 +195,9 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const of = (name: string): Deps => {
       const met = known.get(name);
       if (met !== undefined) return met;
-      const cell = name === env.cell ? own : admissionOf(name);
-      const admission = new ExchangeAdmission({ direct: cell, clock, keepAlive: waitUntil, log: consoleLog });
+      const member = name === env.cell ? ownMember : uuid();
+      const cell = name === env.cell ? own : admissionOf(name, member);
+      const admission = new MemberAdmission({ member, direct: cell, clock, keepAlive: waitUntil, log: consoleLog });
       const deps: Deps = {
         env,
         ports: { ...shared, admission },

@@ -7,7 +7,7 @@ import type { Issue } from "../shared/alerts.ts";
 import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
-import type { AdmissionRequest, Admitted, CacheHit, PermitHandle } from "./domain/admission/rpc.ts";
+import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "./domain/admission/rpc.ts";
 import type { Identity } from "./domain/auth/identity.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
@@ -66,15 +66,23 @@ export interface LookupOptions {
 }
 
 /**
- * The Cell's answer to an admission request. `sessionLost` returns a promise that resolves when the isolate's session
- * with the Cell, which holds the request's slot, is lost. The request has to `adopt` a permit of its own then, or when
- * it has run for long. Null: the request has one already.
+ * What a request has of its Cell: a slot, a place in the queue, or a refusal whose row is to come. It lasts until one of its methods
+ * ends it, or the request's code.
  */
-export type AdmissionOutcome = Admitted<PermitHandle> & {
-  readonly sessionLost?: () => Promise<void> | null;
-  /** The request may have had a place, and a row, before: its next admission request must say that it has waited. */
-  readonly placeLost?: boolean;
-};
+export interface Permit {
+  /**
+   * Of a request that waits: resolves when it is granted, refused, or to be judged again. Throws GatewayError
+   * `scheduler_unavailable` when the Cell has been away for too long.
+   */
+  decision(): Promise<Decision | Stale>;
+  /** Ends the request. Resolves when its row is durable, or was given up after every attempt. Never rejects. */
+  settle(settlement: Settlement): Promise<void>;
+  /** Gives it up without an end: the Cell settles it, at the estimate when it ran. */
+  leave(): void;
+}
+
+/** The Cell's answer to an admission request; it comes at once, also when the request has to wait. A stale one has no permit. */
+export type AdmissionOutcome = ((Decision | { readonly verdict: "waiting" }) & { readonly permit: Permit }) | Stale;
 
 /**
  * The lease under which one request holds a slot of a Cell in a cluster, or a place in its queue
@@ -115,17 +123,10 @@ export interface CacheHitVerdict {
  */
 export interface Admission {
   readonly cell: string;
-  /** The name of this isolate in admission requests; undefined: it needs none. */
-  readonly holder?: string | undefined;
   /** Undefined: slots need no lease. */
   readonly leases?: SlotLeases | undefined;
-  /** `again`: this request has found the Cell away before, which is reported once. */
+  /** `again`: this request has found the Cell away before, which is reported once. A sub-call gets no slot, and waits for none. */
   admit(request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome>;
-  /**
-   * A permit of its own for a slot that is in use: its session or its Cell was lost, or the request has run for long.
-   * `again` as in `admit`.
-   */
-  adopt(request: AdmissionRequest, again?: boolean): Promise<PermitHandle>;
   /** Takes the row of a request without permit. Uses the Ledger when the Cell is unreachable; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
@@ -133,10 +134,7 @@ export interface Admission {
    * outdated. `again`: an earlier call for this hit has failed, and may have arrived.
    */
   confirmHit(hit: CacheHit, again?: boolean): Promise<CacheHitVerdict>;
-  /**
-   * Takes the row of a request whose permit failed to settle. Tries again on a fresh stub, then hands the row to the
-   * Ledger.
-   */
+  /** Takes the row of a request of which the Cell may know; never throws. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /**

@@ -48,15 +48,13 @@ export async function serveAdmitted(
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
-    // Boons may take longer than the isolate's session holds a slot.
-    if (request.boons !== null) settler.watchSlot();
     const boosted = await runBoons(call, request, boons);
     request = boosted.request;
     const served = request;
     const stages = [...boosted.stages, ...lastStages(call, served)];
     const sent = stages.length === 0 ? served : { ...served, model: withTimeForWholeAnswer(call, served.model) };
     try {
-      forwarded = await forward(call, sent, served.upstream, () => settler.upstreamCalled());
+      forwarded = await forward(call, sent, served.upstream, () => undefined);
     } finally {
       served.guarded?.beside?.();
     }

@@ -1,5 +1,5 @@
 /**
- * Admission over the Cell object (docs/rules/admission.md#exchanges). A failed call is tried once more on a fresh stub
+ * Calls to the Cell object in the context of one request: sessions, rows that no session takes, and questions. A failed call is tried once more on a fresh stub
  * when that can help; when it fails again, the answer is 503 `scheduler unavailable`
  * (docs/rules/admission.md#unavailable). A row that its Cell cannot take goes to the Ledger directly, and is sent again
  * while the Ledger is unreachable too: the Ledger recognises a row by its request id.
@@ -9,21 +9,14 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import { sleep } from "../../../shared/sleep.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { ExchangeApi, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
-import type {
-  AdmissionRequest,
-  Admitted,
-  CacheHit,
-  CellApi,
-  LedgerApi,
-  PermitHandle,
-  ReceiptHandle,
-} from "../../domain/admission/rpc.ts";
+import type { ExchangeApi } from "../../domain/admission/exchange-messages.ts";
+import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Admission, Alerts, CacheHitVerdict, Log, SlotLeases } from "../../ports.ts";
+import type { Alerts, Log, SlotLeases } from "../../ports.ts";
+import { isOverloaded, isRetryable } from "./call-errors.ts";
 import type { LostRows } from "./lost-rows.ts";
 
 /**
@@ -39,16 +32,13 @@ const HELD_MAX = 1000;
 /** Finds a Cell and its Ledgers; each call returns a fresh stub. */
 export interface AdmissionStubs {
   /** See Admission. */
-  readonly holder?: string;
-  /** See Admission. */
   readonly leases?: SlotLeases;
   cell(name: string): CellApi & ExchangeApi;
   ledger(name: string): LedgerApi;
 }
 
-export class CellAdmission implements Admission {
+export class CellAdmission {
   readonly cell: string;
-  readonly holder: string | undefined;
   readonly leases: SlotLeases | undefined;
   readonly #stubs: AdmissionStubs;
   readonly #shards: number;
@@ -73,28 +63,12 @@ export class CellAdmission implements Admission {
   ) {
     this.#stubs = stubs;
     this.cell = cell;
-    this.holder = stubs.holder;
     this.leases = stubs.leases;
     this.#shards = shards;
     this.#alerts = alerts;
     this.#log = log;
     this.#pausesMs = pausesMs;
     this.#lost = lost;
-  }
-
-  async admit(request: AdmissionRequest, again = false): Promise<Admitted<PermitHandle>> {
-    const work = async (cell: CellApi) => await cell.admit(request);
-    return await this.#call(work, work, again);
-  }
-
-  /** A permit for a request that was sent in an exchange; null: the request has no place, or none any more. */
-  async hold(requestId: string): Promise<PermitHandle | null> {
-    return (await this.#call(async (cell) => await cell.hold(requestId)))?.permit ?? null;
-  }
-
-  async adopt(request: AdmissionRequest, again = false): Promise<PermitHandle> {
-    const work = async (cell: CellApi) => await cell.adopt(request);
-    return (await this.#call(work, work, again)).permit;
   }
 
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
@@ -105,14 +79,6 @@ export class CellAdmission implements Admission {
     } catch {
       await this.#toLedger(row, upstream);
     }
-  }
-
-  /** `shown`: an earlier call for this hit may have arrived. */
-  async confirmHit(hit: CacheHit, shown = false): Promise<CacheHitVerdict> {
-    const again = async (cell: CellApi) => await cell.hit(hit, true);
-    const answer = await this.#call(async (cell) => await cell.hit(hit, shown), again, shown);
-    if (answer.verdict === "stale") return { newer: answer.items, level: null, recorded: Promise.resolve() };
-    return { newer: [], level: answer.level, recorded: this.#durable(answer.receipt, hit.row) };
   }
 
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
@@ -139,9 +105,9 @@ export class CellAdmission implements Admission {
     return new Map(await this.#call(async (cell) => await cell.inFlightByModel()));
   }
 
-  /** Opens a session of exchanges. Throws what the call throws; the caller then calls {@link admit}. */
-  async openSession(message: ExchangeMessage): ReturnType<ExchangeApi["openSession"]> {
-    const opened = await this.#stub().openSession(message);
+  /** Opens a session. Throws what the call throws. */
+  async openSession(...given: Parameters<ExchangeApi["openSession"]>): ReturnType<ExchangeApi["openSession"]> {
+    const opened = await this.#stub().openSession(...given);
     this.#lost?.tell();
     return opened;
   }
@@ -151,45 +117,11 @@ export class CellAdmission implements Admission {
     return await this.#call(work);
   }
 
-  /** Hands the row to the Ledger unless the Cell confirms that the row is durable. Never rejects. */
-  async #durable(receipt: ReceiptHandle, row: UsageRow): Promise<void> {
-    try {
-      await receipt.durable();
-    } catch {
-      await this.settleOrphan(row);
-    } finally {
-      receipt[Symbol.dispose]();
-    }
-  }
-
   /**
-   * `again`: the second call; it differs from the first one because the first one may have arrived. `isReported`: the log and
-   * the operator know that the Cell is away, because this request has found it so before.
+   * The failure of a request whose Cell cannot be reached. `isReported`: the log and the operator know that the Cell is away, because
+   * whoever asks has found it so before.
    */
-  async #call<T>(work: (cell: CellApi) => Promise<T>, again = work, isReported = false): Promise<T> {
-    const answer = await this.#answer(work, again, isReported);
-    this.#lost?.tell();
-    return answer;
-  }
-
-  async #answer<T>(work: (cell: CellApi) => Promise<T>, again: typeof work, isReported: boolean): Promise<T> {
-    try {
-      return await work(this.#stub());
-    } catch (first) {
-      if (!mayRetry(first)) throw this.#unavailable(first, isReported);
-      try {
-        return await again(this.#stub());
-      } catch (second) {
-        throw this.#unavailable(second, isReported);
-      }
-    }
-  }
-
-  #stub(): CellApi & ExchangeApi {
-    return this.#stubs.cell(this.cell);
-  }
-
-  #unavailable(error: unknown, isReported: boolean): GatewayError {
+  unavailable(error: unknown, isReported = false): GatewayError {
     if (!isReported) {
       this.#log.event("scheduler_unavailable", {
         cell: this.cell,
@@ -198,6 +130,30 @@ export class CellAdmission implements Admission {
       this.#alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
     }
     return new GatewayError("scheduler_unavailable", { cause: error });
+  }
+
+  /** `again`: the second call; it differs from the first one where the first one may have arrived. */
+  async #call<T>(work: (cell: CellApi) => Promise<T>, again = work): Promise<T> {
+    const answer = await this.#answer(work, again);
+    this.#lost?.tell();
+    return answer;
+  }
+
+  async #answer<T>(work: (cell: CellApi) => Promise<T>, again: typeof work): Promise<T> {
+    try {
+      return await work(this.#stub());
+    } catch (first) {
+      if (!isRetryable(first)) throw this.unavailable(first);
+      try {
+        return await again(this.#stub());
+      } catch (second) {
+        throw this.unavailable(second);
+      }
+    }
+  }
+
+  #stub(): CellApi & ExchangeApi {
+    return this.#stubs.cell(this.cell);
   }
 
   async #toLedger(row: UsageRow, upstream: UpstreamOutcomes): Promise<void> {
@@ -225,14 +181,4 @@ export class CellAdmission implements Admission {
       return false;
     }
   }
-}
-
-/** Whether the caller may try again, by the flags that the platform sets on its errors. */
-function mayRetry(error: unknown): boolean {
-  if (typeof error !== "object" || error === null) return false;
-  return (error as { retryable?: unknown }).retryable === true && !isOverloaded(error);
-}
-
-function isOverloaded(error: unknown): boolean {
-  return typeof error === "object" && error !== null && (error as { overloaded?: unknown }).overloaded === true;
 }

@@ -23,7 +23,7 @@ type Timer = ReturnType<typeof setTimeout>;
 const TIMERS: LeaseTimers<Timer> = { start: (ms, run) => setTimeout(run, ms), cancel: (timer) => clearTimeout(timer) };
 
 /** The parts of an answer that are stubs themselves. */
-const STUBS = ["permit", "session", "receipt"];
+const STUBS = ["session"];
 
 type Methods = Readonly<Record<string | symbol, (...args: readonly unknown[]) => Promise<unknown>>>;
 
@@ -123,7 +123,7 @@ export class CellLifeWatch implements SlotLeases {
       lease.renew();
       look();
     }, LOOK_EVERY_MS);
-    // Also when every call is short: the Cell takes an isolate that does not ask to be gone (silent-holders.ts).
+    // Also when every call is short: the Cell takes an isolate that does not ask to be gone (silent-members.ts).
     look();
     try {
       return await Promise.race([work, lost.promise]);

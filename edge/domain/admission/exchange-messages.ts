@@ -1,7 +1,8 @@
 /**
  * The messages between an isolate and its Cell, one exchange after another (docs/rules/admission.md#exchanges): admission
- * requests, ends with their rows, departures, cache hits and rows without a permit; and the answers. Plain data only. The
- * Cell decides every admission request, in order: nothing is granted anywhere else.
+ * requests, ends with their rows, departures, cache hits and rows of requests that asked for no slot; and the answers. Plain data
+ * only. The Cell decides every admission request, in order: nothing is granted anywhere else. Whatever got no answer is sent again
+ * in the next session, and the Cell knows each request by its id, so no message counts twice.
  */
 import type { RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -15,23 +16,33 @@ export interface RowRecord {
   readonly upstream?: UpstreamOutcomes | undefined;
 }
 
+/** Who opens a session (docs/rules/admission.md#membership). */
+export interface Member {
+  /** The isolate. */
+  readonly member: string;
+  /** How long it keeps slots that it cannot renew, ms; absent where a broken connection shows its end. */
+  readonly leaseMs?: number | undefined;
+  /** Its requests that wait: the Cell tells again what it has decided. */
+  readonly waiting: readonly string[];
+  /** Its requests that hold a slot. */
+  readonly running: readonly string[];
+}
+
 /** What has been collected since the last exchange, each list in its order. */
 export interface ExchangeMessage {
-  /** Ends of requests that were admitted in this session. */
+  /** Ends of requests, and rows that may have been sent before. */
   readonly ends: readonly Settlement[];
-  /** Requests of this session that leave without an end of their own: they are settled like those of a lost permit. */
+  /** Requests whose code is gone without an end. */
   readonly departures: readonly string[];
-  /** Rows of requests that never had a permit. */
+  /** Rows of requests that asked for no slot. */
   readonly records: readonly RowRecord[];
   readonly hits: readonly CacheHit[];
+  /** Requests that hold a slot of which the Cell did not know: it counts them, even above the cap. Sub-calls, which hold none. */
+  readonly returns: readonly AdmissionRequest[];
   readonly asks: readonly AdmissionRequest[];
 }
 
-/**
- * The answer to an admission request. `waiting`: it has a place; the decision follows in a later answer of the session, or
- * by a permit that the request takes for itself (`CellApi.hold`). A grant counts as in use from the answer on that contains
- * it.
- */
+/** The answer to an admission request. `waiting`: it has a place; the decision follows in a later answer. */
 export type AdmissionAnswer = Decision | Stale | { readonly verdict: "waiting" };
 
 /** Whether a stored answer may be sent. */
@@ -39,12 +50,9 @@ export type CacheHitDecision =
   | { readonly verdict: "current"; readonly level: BucketLevel | null }
   | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
 
-/** What was decided or stored of a session since its last answer; all by request id. */
+/** What was decided or stored for a member since the last answer; all by request id. */
 export interface ExchangeAnswer {
-  /**
-   * Admission requests of this exchange, and earlier ones that waited. One of this exchange that is missing was not
-   * received and has no place: it is to be sent in another way.
-   */
+  /** Admission requests of this exchange, and earlier ones that waited. */
   readonly decided: readonly (readonly [requestId: string, answer: AdmissionAnswer])[];
   /** Hits of this exchange and earlier ones. */
   readonly hits: readonly (readonly [requestId: string, verdict: CacheHitDecision])[];
@@ -52,18 +60,19 @@ export interface ExchangeAnswer {
   readonly stored: readonly string[];
   /** Requests whose rows were not taken: the isolate sends them in another way. */
   readonly refused: readonly string[];
+  /** Running requests of the member of which this Cell does not know. */
+  readonly unknown: readonly string[];
 }
 
 /**
- * A session of an isolate with its Cell, as a capability: when the context that holds it ends, the Cell settles the
- * requests that are open in it once, at their estimate where they were granted.
+ * A session of a member with its Cell, as a capability: the wire, and nothing more. When the context that holds it ends, the
+ * runtime tells the Cell, and the member has some time to open another one.
  */
 export interface ExchangeSession extends Disposable {
   /** Answers at once, with every admission request decided. Throws when the session is over. */
   exchange(message: ExchangeMessage): Promise<ExchangeAnswer>;
   /** Answers as soon as there is something more to report. Rejects when the Cell is reset. */
   news(): Promise<ExchangeAnswer>;
-  /** Ends the session; what is still open in it is settled as in a lost session. */
   close(): Promise<void>;
 }
 
@@ -71,6 +80,7 @@ export interface ExchangeSession extends Disposable {
 export interface ExchangeApi {
   /** Opens a session with its first exchange. */
   openSession(
+    member: Member,
     message: ExchangeMessage,
   ): Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
 }

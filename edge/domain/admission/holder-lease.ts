@@ -110,7 +110,7 @@ export class HolderLease<Timer> {
 /** An isolate asks a few times in each second: after so many intervals without a message it may be cut off. */
 const QUIET_INTERVALS = 2;
 
-interface KnownHolder {
+interface HeardMember {
   /** The interval in which it was heard last. */
   heardAt: number;
   /** The longest lease that it has told of, and the Cell's own at least, ms. */
@@ -118,10 +118,10 @@ interface KnownHolder {
 }
 
 /** How long the isolates that a Cell knows have been silent, counted in intervals of the Cell's own timer. */
-export class HolderSilence {
+export class MemberSilence {
   readonly #leaseMs: number;
   readonly #everyMs: number;
-  readonly #known = new Map<string, KnownHolder>();
+  readonly #known = new Map<string, HeardMember>();
   readonly #takenBack = new Map<string, number>();
   #interval = 0;
 
@@ -171,12 +171,12 @@ export class HolderSilence {
   }
 
   /** Intervals since the isolate was heard. */
-  #silentFor(known: KnownHolder | undefined): number {
+  #silentFor(known: HeardMember | undefined): number {
     return known === undefined ? 0 : this.#interval - known.heardAt;
   }
 
   /** Intervals of silence after which its slots are not taken back yet. */
-  #allowedFor({ leaseMs }: KnownHolder): number {
+  #allowedFor({ leaseMs }: HeardMember): number {
     return Math.ceil((leaseMs + REGRANT_MARGIN_MS) / this.#everyMs);
   }
 

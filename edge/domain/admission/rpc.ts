@@ -24,17 +24,15 @@ export interface AdmissionRequest extends Arrival {
   /** When the caller's access ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
   readonly openUntilMs: number | null;
   /**
-   * How long the request has waited before, ms: it has a place in the queue, or lost one to a reset. Null: its first
-   * admission request.
+   * How long the request has waited before, ms: it has a place in the queue, or lost one to a reset, or its row may have been
+   * written. Null: its first admission request.
    */
   readonly waitedMs: number | null;
-  /** The isolate that holds its permit, where one may vanish without a trace (silent-holders.ts); else absent. */
-  readonly holder?: string | undefined;
-  /** How long that isolate keeps slots that it cannot renew, ms; absent without one, or when it is of an earlier version. */
-  readonly leaseMs?: number | undefined;
+  /** It gives back what it has: a grant that came too late, or a refusal that it does not take. */
+  readonly anew?: boolean;
   /**
    * Skeleton of the usage row as it would be if nothing more came from the request: the Cell completes it with status,
-   * tokens and times when a permit is lost unsettled.
+   * tokens and times when the request is lost.
    */
   readonly row: UsageRow;
   /**
@@ -43,7 +41,7 @@ export interface AdmissionRequest extends Arrival {
    */
   readonly limits: BudgetLimits;
   readonly need: Amounts;
-  /** What the row is billed at when the permit is lost after the upstream was called (docs/rules/budgets.md#settlement). */
+  /** What the row is billed at when the request is lost while it runs (docs/rules/budgets.md#settlement). */
   readonly estimate: {
     readonly inputTokens: number;
     readonly outputTokens: number;
@@ -94,45 +92,15 @@ export interface Stale {
   readonly items: readonly RevItem[];
 }
 
-/** The end of a request that held (or waited for) a permit. */
+/** The end of a request that held a slot, waited for one, or was refused. */
 export interface Settlement {
   /** The completed row; its cell, admission and queue_wait_ms are filled in by the Cell from the grant. */
   readonly row: UsageRow;
   /** Tokens to correct the scheduler's charge with: 0 refunds it in full (docs/rules/fairshare.md#served-score). */
   readonly actualTokens: number;
   /** How its attempts at upstreams ended, to be counted with the row. */
-  readonly upstream?: UpstreamOutcomes;
+  readonly upstream?: UpstreamOutcomes | undefined;
 }
-
-/**
- * The slot, or the place in the queue, as a capability: the holder of the stub holds it, and disposing the stub gives it
- * back. Over RPC every method returns a promise.
- */
-export interface PermitHandle extends Disposable {
-  /**
-   * Resolves when the request is granted, refused, or to be judged again (at once when the answer of `admit` was
-   * final).
-   */
-  decision(): Promise<Decision | Stale>;
-  /**
-   * Notifies the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant
-   * that came with the answer to the admission request counts as in use without this call.
-   */
-  inUse(): Promise<void>;
-  /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
-  lost(): Promise<never>;
-  /** Ends the permit. Resolves when the row is durable in the Ledger. Only the first call counts. */
-  settle(settlement: Settlement): Promise<void>;
-}
-
-/**
- * The Cell's answer to an admission request; it comes at once, also when the request has to wait for a slot or for its
- * tokens. The permit of a refused request holds no slot; it is settled like any other.
- */
-export type Admitted<Permit> =
-  | (Decision & { readonly permit: Permit })
-  | { readonly verdict: "waiting"; readonly permit: Permit }
-  | Stale;
 
 /** An answer that needs no slot (a hit in the response cache), as the Cell sees it before it is sent. */
 export interface CacheHit {
@@ -142,19 +110,9 @@ export interface CacheHit {
   readonly limits: BudgetLimits | null;
   /** The complete usage row. */
   readonly row: UsageRow;
+  /** An earlier message with this hit may have arrived. */
+  readonly again?: true;
 }
-
-/** Shows when a row is durable. Disposing it changes nothing: the Cell has the row. */
-export interface ReceiptHandle extends Disposable {
-  /** Resolves when the row is on the disk of its Ledger. Rejects when the Cell could not take it. */
-  durable(): Promise<void>;
-}
-
-/** The Cell's answer to a hit. */
-export type CacheHitAnswer<Receipt> =
-  | { readonly verdict: "current"; readonly level: BucketLevel | null; readonly receipt: Receipt }
-  /** Some record is older than the newest that the Cell knows; the row has not been taken. */
-  | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
 
 /** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
 export interface LedgerBatch {
@@ -169,24 +127,14 @@ export interface LedgerBatch {
 /** RPC surface of the Cell object. */
 export interface CellApi {
   /**
-   * A name for this life of the object: what is kept in memory only is of this life. `holder`: the isolate that calls; for it
+   * A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls; for it
    * another life begins too when what it held was taken back. `leaseMs`: how long it keeps slots that it cannot renew; one of an
    * earlier version does not say.
    */
-  life(holder: string, leaseMs?: number): Promise<string>;
-  admit(request: AdmissionRequest): Promise<Admitted<PermitHandle>>;
-  /** The permit of a request that was admitted in an exchange; null: the request has no place (any more). */
-  hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;
-  /** Counts a slot that is already in use, even above the cap, or takes a sub-call, which has none; its earlier permit, or its session's hold, becomes void. */
-  adopt(request: AdmissionRequest): Promise<{ readonly permit: PermitHandle }>;
-  /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
+  life(member: string, leaseMs?: number): Promise<string>;
+  /** A row of a request that never asked for a slot. Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
-  /**
-   * Compares and records in one call: the row is taken unless a record is outdated. Answers at once, before the row is
-   * durable. `again`: an earlier call for the same hit may have arrived.
-   */
-  hit(hit: CacheHit, again?: boolean): Promise<CacheHitAnswer<ReceiptHandle>>;
-  /** For a request whose permit cannot be reached: same effect as record, deduplicated by request id. */
+  /** The row of a request whose session cannot take it: its end, deduplicated by request id. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The items for which the Cell knows a newer one (for routes that need no admission). */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;

@@ -6,6 +6,7 @@
  * are reported and its timer is set anew. The gateway returns the decisions, and never calls admission.
  */
 import { type Issue, issues } from "../../../shared/alerts.ts";
+import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "../../domain/admission/budget-port.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
@@ -18,7 +19,6 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { isAlerts, isLevel } from "../../domain/budget/validity.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/verdict.ts";
 import type { BudgetObjectApi } from "../object-ports.ts";
-import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "./admission-entry.ts";
 import { callWithRetry } from "./call-with-retry.ts";
 
 /** A call to the budget object, its retry included, is given up after this long (docs/rules/budgets.md#unreachable). */

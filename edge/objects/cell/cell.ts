@@ -1,16 +1,14 @@
 /**
  * The Cell object: one admission domain (docs/rules/configuration.md#cells). This file has its RPC calls; the parts are
- * made in compose-cell.ts. Isolates send admission requests in exchanges, each in a session that holds what was granted
- * in it; or by `admit`, which answers at once with a permit that holds the slot or the place in the queue
- * (docs/rules/admission.md#exchanges). Admission state is in memory only; capacity override, revisions, counters,
+ * made in compose-cell.ts. Isolates are its members, and send admission requests in exchanges (docs/rules/admission.md#exchanges). Admission state is in memory only; capacity override, revisions, counters,
  * history and busy mark are in the object's storage.
  */
 import { DurableObject } from "cloudflare:workers";
 import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
-import type { AdmissionRequest, Admitted, CacheHit, CacheHitAnswer } from "../../domain/admission/rpc.ts";
+import type { ExchangeAnswer, ExchangeMessage, Member } from "../../domain/admission/exchange-messages.ts";
+import { chargedTokens } from "../../domain/admission/request-end.ts";
 import { type BudgetLimits, limitsOf } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { CountedEvent } from "../../domain/cell/event-counters.ts";
@@ -22,13 +20,9 @@ import type { LiveSnapshot } from "../../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Bindings } from "../../env.ts";
 import type { CellPorts } from "../object-ports.ts";
-import type { AdmissionEntry } from "./admission-entry.ts";
 import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { type CellParts, type CellSettings, composeCell } from "./compose-cell.ts";
-import type { ExchangeSessionState } from "./exchange-controller.ts";
 import { SessionTarget } from "./exchange-session.ts";
-import { Permit } from "./permit.ts";
-import { Receipt } from "./receipt.ts";
 
 export class CellObject extends DurableObject<Bindings> {
   readonly #settings: CellSettings;
@@ -45,67 +39,32 @@ export class CellObject extends DurableObject<Bindings> {
     this.#parts = composeCell(state.storage, settings, ports);
   }
 
-  async life(holder: string, leaseMs?: number): Promise<string> {
-    const { holders } = this.#parts;
-    holders.heard(holder, leaseMs);
-    return holders.lifeFor(holder, this.#life);
+  async life(member: string, leaseMs?: number): Promise<string> {
+    const { silent } = this.#parts;
+    silent.heard(member, leaseMs);
+    return silent.lifeFor(member, this.#life);
   }
 
-  /** Answers at once: stale, granted, refused, or waiting with a place that the permit holds. */
-  async admit(request: AdmissionRequest): Promise<Admitted<Permit<AdmissionEntry>>> {
-    const { revisions, admission } = this.#parts;
-    const items = revisions.staleAmong(request.revs);
-    if (items.length > 0) return { verdict: "stale", items };
-    const entry = admission.arrive(request);
-    const permit = new Permit(admission, entry);
-    const { decision } = entry;
-    return decision === null || decision.verdict === "stale" ? { verdict: "waiting", permit } : { ...decision, permit };
-  }
-
-  /**
-   * Opens a session: one exchange after another with an isolate, for as long as the isolate holds the session
-   * (docs/rules/admission.md#exchanges).
-   */
+  /** Opens a session of a member: one exchange after another, for as long as the isolate keeps it. */
   async openSession(
+    member: Member,
     message: ExchangeMessage,
-  ): Promise<{ session: SessionTarget<ExchangeSessionState>; answer: ExchangeAnswer }> {
-    const { exchanges } = this.#parts;
-    const { session, answer } = exchanges.open(message);
-    return { session: new SessionTarget(exchanges, session), answer };
-  }
-
-  /** A permit for a request that came in an exchange. */
-  async hold(requestId: string): Promise<{ permit: Permit<AdmissionEntry> } | null> {
-    const { admission } = this.#parts;
-    const entry = admission.hold(requestId);
-    return entry === null ? null : { permit: new Permit(admission, entry) };
-  }
-
-  /** Counts the slot of a request that outlived an earlier Cell, even above the cap. */
-  async adopt(request: AdmissionRequest): Promise<{ permit: Permit<AdmissionEntry> }> {
-    const { admission } = this.#parts;
-    return { permit: new Permit(admission, admission.adopt(request)) };
+  ): Promise<{ session: SessionTarget; answer: ExchangeAnswer }> {
+    const { members } = this.#parts;
+    const { session, answer } = members.open(member, message);
+    return { session: new SessionTarget(members, session), answer };
   }
 
   /**
-   * Takes the row of a request that never held a permit. Unauthenticated refusals above their limit are only counted.
+   * Takes the row of a request that asked for no slot. Unauthenticated refusals above their limit are only counted.
    */
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     await this.#parts.rows.record({ row, upstream });
   }
 
-  /** Judges an answer that needs no slot: takes its row unless a record that it rests on is outdated. */
-  async hit({ revs, limits, row }: CacheHit, again = false): Promise<CacheHitAnswer<Receipt>> {
-    const { revisions, rows, budget } = this.#parts;
-    const items = revisions.staleAmong(revs);
-    if (items.length > 0) return { verdict: "stale", items };
-    const receipt = new Receipt(rows.complete({ ...row, cell: this.#settings.cell }, again));
-    return { verdict: "current", level: limits === null ? null : await budget.level(limits), receipt };
-  }
-
-  /** Takes a row whose permit could not be settled; the end of the permit may have written the row before. */
+  /** Takes the row of a request that has ended, and whose session could not take it. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
-    await this.#parts.admission.settleOrphan({ row, upstream });
+    await this.#parts.admission.end({ row, actualTokens: chargedTokens(row), upstream });
   }
 
   async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
@@ -118,14 +77,14 @@ export class CellObject extends DurableObject<Bindings> {
 
   /** Resolves when no request can be admitted any more on an older record. */
   async invalidate(changes: readonly Change[]): Promise<void> {
-    const { store, revisions, entries, admission, budget } = this.#parts;
+    const { store, revisions, admission, budget } = this.#parts;
     const nowMs = this.#ports.now();
     store.saveRevisions(revisions.note(changes, nowMs), nowMs);
     const current = revisions.current(changes);
     for (const event of schedulerEvents(current)) admission.apply(event);
     for (const { budget: subject } of current)
       if (subject !== undefined) void budget.limitsChanged(limitsOf(subject.key, subject.tenant));
-    const sinceMs = entries.oldestArrivalMs(nowMs);
+    const sinceMs = admission.oldestArrivalMs(nowMs);
     revisions.prune(sinceMs);
     store.pruneRevisions(sinceMs - REVISION_KEEP_MS);
   }
@@ -146,9 +105,9 @@ export class CellObject extends DurableObject<Bindings> {
    * (docs/rules/fairshare.md#live-view).
    */
   async fairshareLive(): Promise<LiveSnapshot> {
-    const { scheduler, history, entries } = this.#parts;
+    const { scheduler, history, admission } = this.#parts;
     const nowMs = this.#ports.now();
-    const waiting = mergedWaiting([scheduler.waiting(nowMs), entries.awaitingBudget(nowMs)]);
+    const waiting = mergedWaiting([scheduler.waiting(nowMs), admission.awaitingBudget(nowMs)]);
     return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting };
   }
 

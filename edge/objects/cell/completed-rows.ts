@@ -8,7 +8,6 @@ import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { RefusalRateLimit } from "../../domain/cell/refusal-rate-limit.ts";
 import type { RequestCounters } from "../../domain/cell/request-counters.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { RowCompletion } from "./admission-entry.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 
@@ -21,7 +20,7 @@ interface CompletedRowsOptions {
   readonly now: () => number;
 }
 
-export class CompletedRows implements RowCompletion {
+export class CompletedRows {
   readonly #options: CompletedRowsOptions;
   readonly #refusals = new RefusalRateLimit();
 
@@ -29,6 +28,10 @@ export class CompletedRows implements RowCompletion {
     this.#options = options;
   }
 
+  /**
+   * Resolves when the row is durable. `orphan`: another row of the request may have been written before, by its Worker or by an
+   * earlier life of the Cell; the first one counts.
+   */
   async complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
     const { writer, counters, heartbeat } = this.#options;
     if (!(await writer.write(row, orphan))) return;
@@ -36,13 +39,13 @@ export class CompletedRows implements RowCompletion {
     heartbeat.wake();
   }
 
-  /** Takes the row of a request that never held a permit. */
-  async record({ row, upstream }: RowRecord): Promise<void> {
+  /** Takes the row of a request that asked for no slot. `again`: it may have come before. */
+  async record({ row, upstream }: RowRecord, again = false): Promise<void> {
     const { cell, counters, now } = this.#options;
-    if (row.tenant_id === NIL_UUID && !this.#refusals.allow(now())) {
+    if (row.tenant_id === NIL_UUID && !again && !this.#refusals.allow(now())) {
       counters.count(row);
       return;
     }
-    await this.complete({ ...row, cell }, false, upstream);
+    await this.complete({ ...row, cell }, again, upstream);
   }
 }

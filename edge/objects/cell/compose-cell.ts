@@ -1,8 +1,10 @@
 /**
  * The composition of a Cell: its parts are made only here, each from parts that were made before it. No part knows one
- * that is made after it: the scheduler and the budgets return decisions, which the admission controller applies; later
- * decisions of the budgets go through LateDecisions.
+ * that is made after it: the scheduler and the budgets return decisions, which admission applies; later decisions of the budgets go
+ * through LateDecisions.
  */
+import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
+import { LateDecisions } from "../../domain/admission/budget-port.ts";
 import { holderLeaseMs } from "../../domain/admission/holder-lease.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
 import { History, SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
@@ -12,23 +14,20 @@ import { createScheduler } from "../../domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../domain/fairshare/types.ts";
 import type { Env } from "../../env.ts";
 import type { CellPorts } from "../object-ports.ts";
-import { AdmissionController } from "./admission-controller.ts";
-import { AdmissionEntries } from "./admission-entries.ts";
-import { LateDecisions } from "./admission-entry.ts";
 import { AlertForwarder } from "./alert-forwarder.ts";
 import { BudgetGateway } from "./budget-gateway.ts";
 import { CellStore } from "./cell-store.ts";
 import { CompletedRows } from "./completed-rows.ts";
-import { ExchangeController } from "./exchange-controller.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
-import { SilentHolders } from "./silent-holders.ts";
+import { Members } from "./members.ts";
+import { SilentMembers } from "./silent-members.ts";
 
 /**
- * After a reset under load nothing is granted for this long, so that adoptions come first
- * (docs/rules/admission.md#reset-and-adoption).
+ * After a reset under load nothing is granted for this long, so that members come back first
+ * (docs/rules/admission.md#reset).
  */
-const ADOPTION_HOLD_MS = 500;
+const RETURN_HOLD_MS = 500;
 
 /** The configuration of a Cell; `cell`: its name. */
 export type CellSettings = Pick<
@@ -53,10 +52,9 @@ export interface CellParts {
   readonly heartbeat: Heartbeat;
   readonly rows: CompletedRows;
   readonly budget: BudgetGateway;
-  readonly entries: AdmissionEntries;
-  readonly admission: AdmissionController;
-  readonly exchanges: ExchangeController;
-  readonly holders: SilentHolders;
+  readonly admission: AdmissionMachine;
+  readonly members: Members;
+  readonly silent: SilentMembers;
 }
 
 /**
@@ -77,23 +75,13 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const eventCounters = new EventCounters();
   eventCounters.restore(store.eventCounts);
 
-  const entries = new AdmissionEntries(revisions, now, {
-    heard: (holder, leaseMs) => holders.heard(holder, leaseMs),
-    isQuiet: (holder) => holders.isQuiet(holder),
-  });
-  const scheduler = createScheduler({
-    algorithm: settings.fairshareAlgorithm,
-    maxInFlight: store.capacity ?? settings.globalMaxInFlight,
-    grantCheck: entries,
-  });
-
   const heartbeat = new Heartbeat({
     later,
     sample: () => {
       const nowMs = now();
       history.add(scheduler.snapshot(nowMs), nowMs);
     },
-    passed: () => holders.sweep(),
+    passed: () => silent.sweep(),
     report: async () => {
       const { inFlight, queued, maxInFlight } = scheduler;
       const state = { in_flight: inFlight, queued, max_in_flight: maxInFlight, last_seen_ms: now() };
@@ -105,21 +93,13 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       if (counts.length > 0) store.eventCounts = counts;
       history.save(false);
     },
-    entryCount: () => entries.size + admission.awaitedCount,
+    entryCount: () => admission.size,
     rest: () => {
       history.save(true);
       store.busy = false;
     },
     failed: (error) => log.event("cell_save_failed", { cell, reason: nameOf(error) }),
   });
-  const activity = {
-    changed: () => {
-      if (entries.size === 0) return;
-      store.busy = true;
-      heartbeat.wake();
-    },
-  };
-
   const writer = new LedgerWriter(cell, ledgerShards, ports.ledger);
   const rows = new CompletedRows({ cell, counters, writer, heartbeat, now });
 
@@ -137,44 +117,56 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     raise: (issue) => alerts.raise(issue),
   });
 
-  const { maxQueuedPerTenant } = settings;
-  const admission = new AdmissionController({
-    cell,
-    entries,
-    scheduler,
-    budget,
-    revisions,
-    rows,
-    maxQueuedPerTenant,
-    now,
-    later,
-    activity,
-  });
-  const holders = new SilentHolders({
+  let scheduler!: Scheduler;
+  const admission: AdmissionMachine = new AdmissionMachine(
+    {
+      cell,
+      budget,
+      revisions,
+      rows,
+      maxQueuedPerTenant: settings.maxQueuedPerTenant,
+      now,
+      later,
+      changed: () => {
+        if (admission.size === 0) return;
+        store.busy = true;
+        heartbeat.wake();
+      },
+      decided: (entry, answer) => members.decided(entry, answer),
+      isQuiet: (member) => members.isQuiet(member) || silent.isQuiet(member),
+    },
+    (grantCheck) => {
+      scheduler = createScheduler({
+        algorithm: settings.fairshareAlgorithm,
+        maxInFlight: store.capacity ?? settings.globalMaxInFlight,
+        grantCheck,
+      });
+      return scheduler;
+    },
+  );
+  const silent = new SilentMembers({
     leaseMs: holderLeaseMs(settings.admissionPatienceMs),
     everyMs: SAMPLE_EVERY_MS,
-    entries,
-    takeBack: (entry) => admission.takeBack(entry),
-    isBack: (holder) => admission.isBack(holder),
-    unheard: (entry) => admission.unheard(entry),
+    admission,
+    later,
   });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 
-  const exchanges = new ExchangeController({
+  const members: Members = new Members({
     admission,
     revisions,
-    rows: {
-      record: async (record) => await rows.record(record),
-      settleOrphan: async (record) => await admission.settleOrphan(record),
-    },
+    record: async (record, again) => await rows.record(record, again),
     level: async (limits) => await budget.level(limits),
     later,
+    heard: (member, leaseMs) => {
+      if (leaseMs !== undefined) silent.heard(member, leaseMs);
+    },
     failed: (error) => log.event("ask_failed", { cell, reason: nameOf(error) }),
   });
 
   if (store.busy) {
     admission.apply({ type: "hold", on: true });
-    later(ADOPTION_HOLD_MS, () => admission.apply({ type: "hold", on: false }));
+    later(RETURN_HOLD_MS, () => admission.apply({ type: "hold", on: false }));
   }
   return {
     store,
@@ -187,9 +179,8 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     rows,
     budget,
     admission,
-    entries,
-    exchanges,
-    holders,
+    members,
+    silent,
   };
 }
 

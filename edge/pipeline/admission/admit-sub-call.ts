@@ -3,6 +3,7 @@
  * refuses it, nothing is reserved for it and nobody else waits because of it. It makes the Cell an owner of the call's
  * row: what the call used is charged once, at its end, even if that makes a debt, and even if its Worker dies.
  */
+import { GatewayError } from "../../../shared/errors.ts";
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
 import type { Call } from "../call/context.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
@@ -15,8 +16,9 @@ export async function admitSubCall(call: Call, request: Prepared): Promise<Admit
   const message = { ...admissionMessage(call, request), need: NO_AMOUNTS, row };
   call.slotHold.begin();
   try {
-    const permit = await call.ports.admission.adopt(message);
-    return { ...request, message, permit, admission: "boon", atOnce: true, sessionLost: null };
+    const admitted = await call.ports.admission.admit(message);
+    if (admitted.verdict !== "granted") throw new GatewayError("key_store_unavailable");
+    return { ...request, message, permit: admitted.permit, admission: "boon" };
   } catch (error) {
     call.slotHold.release();
     // The Cell may have the sub-call all the same.

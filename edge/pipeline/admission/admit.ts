@@ -1,5 +1,5 @@
 /**
- * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (docs/rules/admission.md#permits,
+ * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (docs/rules/admission.md#membership,
  * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that has to
  * wait waits on its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is
  * built again once. One that waited keeps its place meanwhile, and is refused when the new records refuse it
@@ -9,11 +9,11 @@ import { issues } from "../../../shared/alerts.ts";
 import { servedUntilMs } from "../../../shared/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
-import type { AdmissionRequest, Decision, Grant, PermitHandle, Stale } from "../../domain/admission/rpc.ts";
+import type { AdmissionRequest, Decision, Grant, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
 import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
-import type { AdmissionOutcome } from "../../ports.ts";
+import type { AdmissionOutcome, Permit } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
@@ -25,31 +25,23 @@ import { usageRowOf } from "../report/usage-row.ts";
 import { giveBack } from "./late-answer.ts";
 import { isAway, Patience } from "./patience.ts";
 
-/** How often a request may lose its place in the queue to a reset of its Cell. Resets come a few times a week. */
-const REQUEUES_MAX = 10;
+/** How often a grant of a request may come too late, because its isolate was cut off meanwhile. */
+const LATE_MAX = 10;
 
 /** After step 6: a request with a slot, which has to be settled exactly once. */
 export interface AdmittedRequest extends Prepared {
   /** The admission request with which the Cell admitted it. */
   readonly message: AdmissionRequest;
-  readonly permit: PermitHandle;
+  readonly permit: Permit;
   /** The admission class for its row; `boon`: a sub-call, which does not wait. */
   readonly admission: Grant["admission"] | "boon";
-  /** The grant came in the Cell's answer to the admission request, so the Cell takes it to be in use. */
-  readonly atOnce: boolean;
-  /** Resolves when the isolate's session that holds the slot is lost; null: the request has a permit of its own. */
-  readonly sessionLost: Promise<void> | null;
 }
 
 /**
  * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
  * 503, or AlreadySettled with the budgets' 429, 403 or 503, or when the client leaves.
  */
-export async function admit(
-  call: Call,
-  request: Prepared,
-  reload: (request: Prepared) => Promise<Prepared>,
-): Promise<AdmittedRequest> {
+export async function admit(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
   return await withSpan(call, "admission", async (span) => {
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
     const admitted = await seekSlot(call, request, reload).catch((error: unknown) => {
@@ -66,107 +58,72 @@ export async function admit(
 interface Waiting {
   /** Since when the request waits, epoch ms; null: it does not. */
   sinceMs: number | null;
-  /**
-   * Keeps the place until the next admission request takes it over: the request is judged again, or the call that
-   * waited has failed.
-   */
-  permit: PermitHandle | null;
+  /** Its place, from the first answer on. */
+  permit: Permit | null;
+  /** It gives its place back, and asks for another one. */
+  anew: boolean;
 }
 
-const NOT_WAITING: Waiting = { sinceMs: null, permit: null };
+type Reload = (request: Prepared) => Promise<Prepared>;
 
-async function seekSlot(
-  call: Call,
-  request: Prepared,
-  reload: (request: Prepared) => Promise<Prepared>,
-): Promise<AdmittedRequest> {
-  const waiting: Waiting = { sinceMs: null, permit: null };
+async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
+  const waiting: Waiting = { sinceMs: null, permit: null, anew: false };
   const patience = new Patience(call);
+  const again = async (items: readonly RevItem[], before: Prepared): Promise<Prepared> =>
+    await judgedAgain(call, items, before, waiting, reload);
   let current = request;
-  for (let resets = 0; resets < REQUEUES_MAX; ) {
-    let message = admissionMessage(call, current, waiting);
-    const first = await requestAdmission(call, current, message, patience).catch(
+  let wasStale = false;
+  for (let late = 0; late < LATE_MAX; ) {
+    const message = admissionMessage(call, current, waiting);
+    const answer = await requestAdmission(call, current, message, patience).catch(
       async (error: unknown) => await betweenOwners(call, StageFailure.of(error, current), waiting, patience),
     );
-    if (first === null) {
-      current = { ...current, queueEntryUnknown: true };
-      current = await judgedAgain(call, [], current, waiting, reload);
+    if (answer === null) {
+      current = await again([], { ...current, queueEntryUnknown: true });
       continue;
     }
-    if (first.verdict !== "refused") patience.answered();
-    let answer = first;
+    if (answer.verdict !== "refused") patience.answered();
+    waiting.anew = false;
     if (answer.verdict === "stale") {
-      if (answer.placeLost === true) {
-        waiting.sinceMs ??= call.ports.clock();
-        current = { ...current, queueEntryUnknown: true };
+      if (wasStale) {
+        const failure = new StageFailure(new GatewayError("key_store_unavailable"), current);
+        throw refusedInPlace(call, failure, current, waiting);
       }
-      current = await judgedAgain(call, answer.items, current, waiting, reload);
-      message = admissionMessage(call, current, waiting);
-      answer = await requestAdmission(call, current, message, patience);
-      if (answer.verdict !== "refused") patience.answered();
-    }
-    if (answer.verdict === "stale")
-      throw refusedInPlace(
-        call,
-        new StageFailure(new GatewayError("key_store_unavailable"), current),
-        current,
-        waiting,
-      );
-    // The new permit has replaced the earlier one at the Cell.
-    waiting.permit?.[Symbol.dispose]();
-    waiting.permit = null;
-    const { permit } = answer;
-    if (answer.verdict === "granted" && !(await call.slotHold.isHeld())) {
-      current = await queuesAgain(call, current, permit, waiting, reload);
-      resets += 1;
+      wasStale = true;
+      current = await again(answer.items, current);
       continue;
     }
-    if (answer.verdict !== "waiting") {
-      if (await budgetsAway(call, current, answer, { permit, waiting, patience })) {
-        current = await judgedAgain(call, [], { ...current, queueEntryUnknown: true }, waiting, reload);
-        continue;
-      }
-      const sessionLost = answer.sessionLost?.() ?? null;
-      return admittedBy(call, current, { message, permit, atOnce: true, sessionLost }, answer);
-    }
-    waiting.sinceMs ??= call.ports.clock();
-    call.slotHold.keepPlace();
-    const decision = await waitForDecision(call, current, permit, waiting);
-    if (decision === null || (decision.verdict === "granted" && !(await call.slotHold.isHeld()))) {
-      current = await queuesAgain(call, current, permit, waiting, reload);
-      resets += 1;
-    } else if (decision.verdict === "stale") {
-      waiting.permit = permit;
-      current = await judgedAgain(call, decision.items, current, waiting, reload);
-    } else if (await budgetsAway(call, current, decision, { permit, waiting, patience })) {
-      current = await judgedAgain(call, [], { ...current, queueEntryUnknown: true }, waiting, reload);
-    } else {
-      current = { ...current, queueWaitMs: waitedMs(call, waiting) ?? 0 };
-      const sessionLost = answer.sessionLost?.() ?? null;
-      return admittedBy(call, current, { message, permit, atOnce: false, sessionLost }, decision);
+    wasStale = false;
+    const { permit } = answer;
+    waiting.permit = permit;
+    const decision = answer.verdict === "waiting" ? await waitForDecision(call, current, permit, waiting) : answer;
+    if (decision.verdict === "stale") current = await again(decision.items, current);
+    else if (decision.verdict === "granted" && !(await call.slotHold.isHeld())) {
+      late += 1;
+      current = await asksAnew(call, current, waiting, again);
+    } else if (await budgetsAway(call, current, decision, waiting, patience))
+      current = await asksAnew(call, current, waiting, again);
+    else {
+      current = { ...current, queueWaitMs: waitedMs(call, waiting) ?? current.queueWaitMs };
+      return admittedBy(call, current, { message, permit }, decision);
     }
   }
-  waiting.permit?.[Symbol.dispose]();
+  waiting.permit?.leave();
   const { alerts, admission } = call.ports;
-  alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again and again while a request waited"));
+  alerts.raise(issues.schedulerUnavailable(admission.cell, "out of reach again and again while a request waited"));
   throw new StageFailure(new GatewayError("scheduler_unavailable"), current);
 }
 
-/**
- * The Cell was reset while the request waited, or its isolate was cut off for too long. A request is not dropped for that, so it
- * queues again. In case only the call failed, the place is kept until it is taken over: giving it up would write a row of a request
- * that goes on. The next life of the Cell knows recent changes, but not since when this request waits.
- */
-async function queuesAgain(
+/** A grant came too late, or a refusal is not taken: the request queues again, at its age. */
+async function asksAnew(
   call: Call,
   request: Prepared,
-  permit: PermitHandle,
   waiting: Waiting,
-  reload: (request: Prepared) => Promise<Prepared>,
+  again: (items: readonly RevItem[], before: Prepared) => Promise<Prepared>,
 ): Promise<Prepared> {
   waiting.sinceMs ??= call.ports.clock();
-  waiting.permit = permit;
-  return await judgedAgain(call, [], { ...request, queueEntryUnknown: true }, waiting, reload);
+  waiting.anew = true;
+  return await again([], { ...request, queueEntryUnknown: true });
 }
 
 /**
@@ -178,33 +135,25 @@ async function betweenOwners(call: Call, failure: StageFailure, waiting: Waiting
   if (!isAway(cause)) throw failure;
   waiting.sinceMs ??= call.ports.clock();
   const mayAsk = await patience.pause().catch((error: unknown) => {
-    waiting.permit?.[Symbol.dispose]();
     throw new StageFailure(error, { ...known, queueWaitMs: waitedMs(call, waiting) ?? 0 });
   });
   if (mayAsk) return null;
-  waiting.permit?.[Symbol.dispose]();
   throw failure;
 }
 
-/**
- * Waits when the request was refused because its budgets could not be asked: they may have no owner, as the Cell may. True: ask
- * again; the next admission request takes over from the refused one, which keeps its permit until then.
- */
+/** Waits when the request was refused because its budgets could not be asked: they may have no owner, as the Cell may. */
 async function budgetsAway(
   call: Call,
   request: Prepared,
   decision: Decision,
-  held: { readonly permit: PermitHandle; readonly waiting: Waiting; readonly patience: Patience },
+  waiting: Waiting,
+  patience: Patience,
 ): Promise<boolean> {
-  const { permit, waiting, patience } = held;
   if (decision.verdict !== "refused" || !decision.refusal.code.endsWith("budget_check_failed")) return false;
   waiting.sinceMs ??= call.ports.clock();
-  waiting.permit = permit;
-  const mayAsk = await patience.pause(true).catch((error: unknown) => {
+  return await patience.pause(true).catch((error: unknown) => {
     throw refusedInPlace(call, new StageFailure(error, request), request, waiting);
   });
-  if (!mayAsk) waiting.permit = null;
-  return mayAsk;
 }
 
 /**
@@ -216,7 +165,7 @@ async function judgedAgain(
   items: readonly RevItem[],
   before: Prepared,
   waiting: Waiting,
-  reload: (request: Prepared) => Promise<Prepared>,
+  reload: Reload,
 ): Promise<Prepared> {
   call.ports.directory.forget(items);
   try {
@@ -253,7 +202,7 @@ function waitedMs(call: Call, { sinceMs }: Waiting): number | null {
 function admittedBy(
   call: Call,
   request: Prepared,
-  held: Pick<AdmittedRequest, "message" | "permit" | "atOnce" | "sessionLost">,
+  held: Pick<AdmittedRequest, "message" | "permit">,
   decision: Decision,
 ): AdmittedRequest {
   if (decision.verdict === "refused") {
@@ -291,16 +240,15 @@ async function requestAdmission(
   }
 }
 
-/**
- * The Cell's decision once it is made; null when the Cell, or the connection to it, is lost. Throws AlreadySettled when
- * the client leaves.
- */
+/** The Cell's decision once it is made. Throws AlreadySettled when the client leaves. */
 async function waitForDecision(
   call: Call,
   request: Prepared,
-  permit: PermitHandle,
+  permit: Permit,
   waiting: Waiting,
-): Promise<Decision | Stale | null> {
+): Promise<Decision | Stale> {
+  waiting.sinceMs ??= call.ports.clock();
+  call.slotHold.keepPlace();
   const gone = Promise.withResolvers<never>();
   const leave = () => gone.reject(new ClientGone());
   if (call.request.signal.aborted) leave();
@@ -310,10 +258,8 @@ async function waitForDecision(
     return await Promise.race([decision, gone.promise]);
   } catch (error) {
     decision.catch(() => undefined);
-    if (!(error instanceof ClientGone)) return null;
-    // The runtime does not report a disposal while a decision is pending and this context lives, and the row has to be
-    // delivered: so the permit is settled.
     const known = { ...request, queueWaitMs: waitedMs(call, waiting) ?? 0 };
+    if (!(error instanceof ClientGone)) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
     settleWithoutSlot(call, known, permit, { statusCode: 499, admission: "queued", failure: error });
     throw new AlreadySettled(error, known);
   } finally {
@@ -331,25 +277,16 @@ interface EndWithoutSlot {
 /**
  * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the
  * answer. The row goes through the permit, so that it is written once whatever happens to this Worker
- * (docs/rules/admission.md#permits); the request holds no slot and no tokens any more.
+ * (docs/rules/admission.md#membership); the request holds no slot and no tokens any more.
  */
-function settleWithoutSlot(call: Call, known: Known, permit: PermitHandle, end: EndWithoutSlot): void {
+function settleWithoutSlot(call: Call, known: Known, permit: Permit, end: EndWithoutSlot): void {
   const row = usageRowOf(call, known, { ...end, admission: end.admission ?? "rejected" });
   reportEnd(call, known, row, end);
-  const deliver = async (): Promise<void> => {
-    try {
-      await permit.settle({ row, actualTokens: 0 });
-    } catch {
-      await call.ports.admission.settleOrphan(row);
-    } finally {
-      permit[Symbol.dispose]();
-    }
-  };
-  call.waitUntil(deliver());
+  call.waitUntil(permit.settle({ row, actualTokens: 0 }));
 }
 
 /** The admission request; `waiting`: the request's place in the queue, which it usually does not have. */
-export function admissionMessage(call: Call, request: Prepared, waiting: Waiting = NOT_WAITING): AdmissionRequest {
+export function admissionMessage(call: Call, request: Prepared, waiting: Waiting | null = null): AdmissionRequest {
   const { principal, model, estimate } = request;
   const { key, tenant } = principal;
   const measure = request.measure();
@@ -365,9 +302,8 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     costTokens: estimate.totalTokens,
     revs: subjectRevs(call, request),
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
-    waitedMs: waitedMs(call, waiting),
-    holder: call.ports.admission.holder,
-    leaseMs: call.ports.admission.leases?.leaseMs,
+    waitedMs: waiting === null ? null : waitedMs(call, waiting),
+    anew: waiting?.anew === true,
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,

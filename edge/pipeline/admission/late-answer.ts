@@ -7,13 +7,8 @@ import { usageRowOf } from "../report/usage-row.ts";
 /** Gives back what the answer holds; its request was refused because the answer did not come. */
 export async function giveBack(call: Call, request: Prepared, late: AdmissionOutcome): Promise<void> {
   if (late.verdict === "stale") return;
-  const { permit } = late;
-  try {
-    await permit.settle({
-      row: usageRowOf(call, request, { statusCode: 503, admission: "rejected" }),
-      actualTokens: 0,
-    });
-  } finally {
-    permit[Symbol.dispose]();
-  }
+  await late.permit.settle({
+    row: usageRowOf(call, request, { statusCode: 503, admission: "rejected" }),
+    actualTokens: 0,
+  });
 }

@@ -2,32 +2,31 @@
  * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. The disk keeps
  * what outlives it: capacity, revisions, and that it was busy.
  */
-import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionEntry } from "../../../edge/domain/admission/admission-entry.ts";
+import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
+import { type BudgetPort, LateDecisions } from "../../../edge/domain/admission/budget-port.ts";
 import type {
-  AdmissionRequest,
-  Admitted,
-  Decision,
-  LedgerBatch,
-  Settlement,
-  Stale,
-} from "../../../edge/domain/admission/rpc.ts";
+  AdmissionAnswer,
+  ExchangeAnswer,
+  ExchangeMessage,
+  Member,
+} from "../../../edge/domain/admission/exchange-messages.ts";
+import { chargedTokens } from "../../../edge/domain/admission/request-end.ts";
+import type { AdmissionRequest, Decision, LedgerBatch, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
 import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
-import type { Scheduler } from "../../../edge/domain/fairshare/types.ts";
-import { AdmissionController } from "../../../edge/objects/cell/admission-controller.ts";
-import { AdmissionEntries } from "../../../edge/objects/cell/admission-entries.ts";
-import { type AdmissionEntry, type BudgetPort, LateDecisions } from "../../../edge/objects/cell/admission-entry.ts";
+import type { GrantCheck, Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import { BudgetGateway } from "../../../edge/objects/cell/budget-gateway.ts";
-import { ExchangeController, type ExchangeSessionState } from "../../../edge/objects/cell/exchange-controller.ts";
 import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
+import { type MemberSession, Members } from "../../../edge/objects/cell/members.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { thirtyDayMonthOf } from "../../harness/edge/budget/simulation.ts";
 import type { Context, Timeline } from "./timeline.ts";
-import type { ExchangeRun, Truth } from "./truth.ts";
+import type { Truth } from "./truth.ts";
 
 export interface Disk {
   capacity: number;
@@ -47,43 +46,83 @@ interface Surroundings {
 }
 
 /** The same time as in the Cell object. */
-const ADOPTION_HOLD_MS = 500;
+const RETURN_HOLD_MS = 500;
+
+/** Admission that tells the truth of what it grants and gives up. */
+class WatchedAdmission extends AdmissionMachine {
+  readonly #truth: Truth;
+  readonly #life: Context;
+  readonly #requests = new Map<string, AdmissionRequest>();
+
+  constructor(truth: Truth, life: Context, options: AdmissionOptions, schedulerOf: (check: GrantCheck) => Scheduler) {
+    super(options, schedulerOf);
+    this.#truth = truth;
+    this.#life = life;
+  }
+
+  override ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
+    const before = this.liveOf(member).find((entry) => entry.request.requestId === request.requestId);
+    this.#requests.set(request.requestId, request);
+    const keeps = before !== undefined && before.state !== "judged again" && request.anew !== true;
+    const answer = super.ask(request, member);
+    if (answer === null || answer.verdict === "stale" || keeps) return answer;
+    this.#truth.admitted(request);
+    this.granted(request, answer);
+    return answer;
+  }
+
+  override waits(requestId: string): Decision | Stale | null {
+    const wasLost = !this.knows(requestId);
+    const answer = super.waits(requestId);
+    const request = this.#requests.get(requestId);
+    if (!wasLost || request === undefined || answer?.verdict === "stale") return answer;
+    this.#truth.admitted(request);
+    if (answer !== null) this.granted(request, answer);
+    return answer;
+  }
+
+  override async end(settlement: Settlement): Promise<void> {
+    const { request_id: id } = settlement.row;
+    // Its client left before it heard of its grant.
+    if (this.#truth.running.get(id)?.heard === false) this.#truth.end(id, 0);
+    await super.end(settlement);
+  }
+
+  override giveUp(entry: AdmissionEntry, awaited?: (lapse: () => void) => void): void {
+    super.giveUp(entry, awaited);
+    const run = this.#truth.running.get(entry.request.requestId);
+    if (run === undefined) return;
+    if (!run.heard) this.#truth.end(run.id, 0);
+    else this.#truth.uncount(run, "it was given up");
+  }
+
+  /** A request was granted, as its isolate will hear. */
+  granted(request: AdmissionRequest, answer: AdmissionAnswer): void {
+    if (answer.verdict === "granted") this.#truth.grant(request, this.#life);
+  }
+}
 
 export class CellLife {
   readonly context: Context;
   readonly scheduler: Scheduler;
-  readonly admission: AdmissionController;
+  readonly admission: WatchedAdmission;
+  readonly #members: Members;
   readonly #disk: Disk;
   readonly #around: Surroundings;
-  readonly #ledgerWriter: LedgerWriter;
-  readonly #budget: BudgetGateway;
-  readonly #exchanges: ExchangeController;
   readonly #revisions = new Revisions();
-  /** Entries that were given up, perhaps in the turn of their grant, which is reported only after that turn. */
-  readonly #gone = new WeakSet<AdmissionEntry>();
-  /** Requests that were settled here, perhaps also in the turn of their grant. */
-  readonly #settled = new Set<string>();
 
   /** Must be called within `context`. */
   constructor(context: Context, disk: Disk, around: Surroundings) {
     this.context = context;
     this.#disk = disk;
     this.#around = around;
-    const { time, algorithm, append } = around;
+    const { time, algorithm, append, truth } = around;
     const now = () => time.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
     this.#revisions.note(disk.revisions, now());
-    const entries = new AdmissionEntries(this.#revisions, now);
     const late = new LateDecisions();
-    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, grantCheck: entries });
-    const apply = this.scheduler.apply.bind(this.scheduler);
-    this.scheduler.apply = (event, nowMs) => {
-      const grants = apply(event, nowMs);
-      for (const { requestId } of grants) around.truth.slot(requestId);
-      return grants;
-    };
-    this.#ledgerWriter = new LedgerWriter("c", 1, () => ({ append }) as never);
-    this.#budget = new BudgetGateway({
+    const writer = new LedgerWriter("c", 1, () => ({ append }) as never);
+    const budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
       now,
@@ -94,128 +133,77 @@ export class CellLife {
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
-    this.admission = new AdmissionController({
-      cell: "c",
-      entries,
-      scheduler: this.scheduler,
-      budget: this.#watched(this.#budget),
-      revisions: this.#revisions,
-      maxQueuedPerTenant: 0,
-      now,
-      later,
-      rows: { complete: async (row, orphan) => void (await this.#ledgerWriter.write(row, orphan)) },
-      activity: {
+    let made!: Scheduler;
+    this.admission = new WatchedAdmission(
+      truth,
+      context,
+      {
+        cell: "c",
+        budget: this.#watched(budget),
+        revisions: this.#revisions,
+        rows: { complete: async (row, orphan) => void (await writer.write(row, orphan)) },
+        maxQueuedPerTenant: 0,
+        now,
+        later,
         changed: () => {
-          if (entries.size > 0) disk.busy = true;
+          if (this.admission.size > 0) disk.busy = true;
         },
+        decided: (entry, answer) => {
+          this.admission.granted(entry.request, answer);
+          this.#members.decided(entry, answer);
+        },
+        isQuiet: (member) => this.#members.isQuiet(member),
       },
-    });
-    const remove = entries.remove.bind(entries);
-    entries.remove = (entry) => {
-      remove(entry);
-      this.#lost(entry);
-    };
+      (grantCheck) => {
+        made = createScheduler({ algorithm, maxInFlight: disk.capacity, grantCheck });
+        const apply = made.apply.bind(made);
+        made.apply = (event, nowMs) => {
+          const grants = apply(event, nowMs);
+          for (const { requestId } of grants) truth.slot(requestId);
+          return grants;
+        };
+        return made;
+      },
+    );
+    this.scheduler = made;
     late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
-    this.#exchanges = new ExchangeController({
-      admission: {
-        knows: (requestId) => this.admission.knows(requestId),
-        holds: (entry) => this.admission.holds(entry),
-        arrive: (request) => {
-          this.#around.truth.admitted(request);
-          const entry = this.admission.arrive(request);
-          this.#follow(entry, "exchange");
-          return entry;
-        },
-        decision: async (entry) => await this.admission.decision(entry),
-        inUse: (entry) => this.admission.inUse(entry),
-        settle: async (entry, settlement) => await this.settle(entry, settlement),
-        abandon: (entry) => this.admission.abandon(entry),
-        disconnected: (entry) => this.admission.disconnected(entry),
-      },
+    this.#members = new Members({
+      admission: this.admission,
       revisions: this.#revisions,
-      rows: {
-        record: async ({ row }) => void (await this.#ledgerWriter.write(row, false)),
-        settleOrphan: async ({ row }) => await this.settleOrphan(row),
-      },
+      record: async ({ row }, again) => void (await writer.write(row, again === true)),
       level: async () => null,
       later,
+      heard: () => undefined,
       failed: (error) => {
         throw error;
       },
     });
     if (!disk.busy) return;
     this.admission.apply({ type: "hold", on: true });
-    later(ADOPTION_HOLD_MS, () => this.admission.apply({ type: "hold", on: false }));
+    later(RETURN_HOLD_MS, () => this.admission.apply({ type: "hold", on: false }));
   }
 
-  admit(request: AdmissionRequest): Admitted<AdmissionEntry> {
-    const items = this.#revisions.staleAmong(request.revs);
-    if (items.length > 0) return { verdict: "stale", items };
-    this.#around.truth.admitted(request);
-    const entry = this.admission.arrive(request);
-    this.#follow(entry, "call");
-    const { decision } = entry;
-    return decision === null || decision.verdict === "stale"
-      ? { verdict: "waiting", permit: entry }
-      : { ...decision, permit: entry };
+  openSession(
+    member: Member,
+    message: ExchangeMessage,
+  ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
+    return this.#members.open(member, message);
   }
 
-  hold(requestId: string): AdmissionEntry | null {
-    const { entryCount: entriesBefore } = this.admission;
-    const entry = this.admission.hold(requestId);
-    if (entry === null) return null;
-    const isBack = this.admission.entryCount > entriesBefore;
-    if (isBack && entry.decision?.verdict !== "stale") this.#around.truth.admitted(entry.request);
-    if (isBack || entry.decision === null) this.#follow(entry, "call");
-    return entry;
+  exchange(session: MemberSession, message: ExchangeMessage): ExchangeAnswer {
+    return this.#members.exchange(session, message);
   }
 
-  openSession(message: ExchangeMessage): { readonly session: ExchangeSessionState; readonly answer: ExchangeAnswer } {
-    return this.#exchanges.open(message);
+  async news(session: MemberSession): Promise<ExchangeAnswer> {
+    return await this.#members.news(session);
   }
 
-  exchange(session: ExchangeSessionState, message: ExchangeMessage): ExchangeAnswer {
-    return this.#exchanges.exchange(session, message);
-  }
-
-  async news(session: ExchangeSessionState): Promise<ExchangeAnswer> {
-    return await this.#exchanges.news(session);
-  }
-
-  end(session: ExchangeSessionState): void {
-    this.#exchanges.end(session);
-  }
-
-  adopt(request: AdmissionRequest): AdmissionEntry {
-    return this.admission.adopt(request);
-  }
-
-  async settle(entry: AdmissionEntry, settlement: Settlement): Promise<void> {
-    const { truth } = this.#around;
-    // Its client left before it heard of its grant.
-    const { request_id: id } = settlement.row;
-    if (this.admission.holds(entry) && truth.running.get(id)?.heard === false) truth.end(id, 0);
-    if (this.admission.holds(entry)) this.#settled.add(id);
-    await this.admission.settle(entry, settlement);
-  }
-
-  /** The Cell counts the request no longer, although it may run. */
-  #lost(entry: AdmissionEntry): void {
-    const { truth } = this.#around;
-    const run = truth.running.get(entry.request.requestId);
-    this.#gone.add(entry);
-    if (run === undefined) return;
-    if (!run.heard) truth.end(run.id, 0);
-    else truth.uncount(run, "its permit was lost");
+  end(session: MemberSession): void {
+    this.#members.end(session);
   }
 
   async settleOrphan(row: UsageRow): Promise<void> {
-    const { truth } = this.#around;
-    // The message came after its request had ended.
-    if (truth.running.get(row.request_id)?.heard === false) truth.end(row.request_id, 0);
-    this.#settled.add(row.request_id);
-    this.admission.settledElsewhere(row);
-    await this.#ledgerWriter.write(row, true);
+    await this.admission.end({ row, actualTokens: chargedTokens(row) });
   }
 
   async invalidate(changes: readonly Change[]): Promise<void> {
@@ -228,21 +216,6 @@ export class CellLife {
   async setCapacity(maxInFlight: number): Promise<void> {
     this.#disk.capacity = maxInFlight;
     this.admission.apply({ type: "capacity", maxInFlight });
-  }
-
-  /** Checks the grant of an entry against the laws when it is made. `by`: how a grant that is made at once is made. */
-  #follow(entry: AdmissionEntry, by: ExchangeRun["by"]): void {
-    const { truth } = this.#around;
-    const decided = ({ verdict }: Decision | Stale, grantedBy: ExchangeRun["by"] = "call"): void => {
-      const isOver = this.#gone.has(entry) || this.#settled.has(entry.request.requestId);
-      if (verdict === "granted" && !isOver) truth.grant(entry.request, grantedBy, this.context);
-    };
-    if (entry.decision !== null) decided(entry.decision, by);
-    else
-      void this.admission.decision(entry).then(
-        (decision) => decided(decision),
-        () => undefined,
-      );
   }
 
   /** Checks every charge against the law that a request is charged once. */

@@ -11,13 +11,12 @@ import type { Context } from "./timeline.ts";
 export interface ExchangeRun {
   readonly id: string;
   readonly request: AdmissionRequest;
-  readonly by: "call" | "exchange";
   /** The life of the Cell that granted it. */
   readonly life: Context;
   /** Whether its isolate has received the grant. */
   heard: boolean;
   /**
-   * Why the Cell certainly does not count it: it was reset, or it lost the session or the permit. Null: the Cell counts it.
+   * Why the Cell certainly does not count it: it was reset, or it has given it up. Null: the Cell counts it.
    */
   uncounted: string | null;
 }
@@ -42,7 +41,6 @@ export class Truth {
   /** Requests whose answers were sent in full. */
   readonly served = new Set<string>();
   readonly broken: string[] = [];
-  readonly granted = { call: 0, exchange: 0 };
   readonly uncounted = new Map<string, number>();
   /** Tokens that a request was charged, by life of the Cell. */
   readonly #charged = new Map<string, Map<Context, number>>();
@@ -99,12 +97,11 @@ export class Truth {
     }
   }
 
-  grant(request: AdmissionRequest, by: ExchangeRun["by"], life: Context): ExchangeRun {
+  grant(request: AdmissionRequest, life: Context): ExchangeRun {
     this.end(request.requestId, 0);
-    const run: ExchangeRun = { id: request.requestId, request, by, life, heard: false, uncounted: null };
+    const run: ExchangeRun = { id: request.requestId, request, life, heard: false, uncounted: null };
     this.running.set(run.id, run);
     this.runs.set(run.id, run);
-    this.granted[by] += 1;
     if ([...(this.#charged.get(run.id)?.keys() ?? [])].some((charging) => charging !== life))
       this.#askedAnew.add(run.id);
     this.#withinCaps(run);
@@ -178,7 +175,7 @@ export class Truth {
       const caps = (this.#caps.get(name) ?? []).filter(({ overMs }) => overMs >= sinceMs);
       const cap = Math.max(...caps.map(({ maxInFlight }) => maxInFlight ?? Infinity));
       const counted = all.filter(({ uncounted }) => uncounted === null).length;
-      if (counted > cap) this.#breaks(`law 1: ${run.id} by ${run.by} makes ${counted} of ${cap} at ${name}`);
+      if (counted > cap) this.#breaks(`law 1: ${run.id} makes ${counted} of ${cap} at ${name}`);
     }
   }
 

@@ -26,8 +26,7 @@ export class Watch {
     for (const id of world.asked.keys()) {
       const written = world.rows.get(id) ?? [];
       const rows = written.length;
-      // The sender gave up on a call that arrives at the Cell after the ledger has the row. The same can happen to a
-      // permit's settlement.
+      // The sender gave up on a call that arrives at the Cell after the ledger has the row.
       if (rows === 2 && world.direct.has(id)) continue;
       if (rows !== 1 && (rows !== 0 || !world.died.has(id)))
         this.#breaks(
@@ -41,8 +40,8 @@ export class Watch {
     }
     const { scheduler, admission } = world.life;
     const { inFlight, queued } = scheduler;
-    if (inFlight + queued + admission.entryCount > 0)
-      this.#breaks(`law 5: ${inFlight} in flight, ${queued} wait, ${admission.entryCount} have entries`);
+    if (inFlight + queued + admission.size > 0)
+      this.#breaks(`law 5: ${inFlight} in flight, ${queued} wait, ${admission.size} have entries`);
     for (const [at, tenant] of world.tenants.entries()) {
       if (tenant.tokensPerMinute === 0 && tenant.termTokens === null) continue;
       const core = world.budgets.core(`t${at}`);

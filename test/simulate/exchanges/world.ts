@@ -22,8 +22,7 @@ export interface Setup {
   readonly capacity: number;
   readonly tenants: readonly Tenant[];
   readonly modelCaps: readonly (number | null)[];
-  /** By isolate: true when it sends exchanges, false when it makes a call for each request. */
-  readonly isolates: readonly boolean[];
+  readonly isolates: number;
   readonly seed: number;
 }
 
@@ -52,6 +51,7 @@ export class World {
   life: CellLife;
   resets = 0;
   #bornMs = 0;
+  #made = 0;
   readonly #setup: Setup;
   readonly #ledgerContext: Context;
   readonly #budgetContext: Context;
@@ -74,7 +74,7 @@ export class World {
     for (const [at, tenant] of tenants.entries()) this.truth.tenant(`t${at}`, tenant);
     for (const [at, cap] of modelCaps.entries()) this.truth.cap(`model:m${at}`, cap);
     this.life = this.#newLife();
-    this.isolates = isolates.map((exchanges, at) => this.#isolate(at, exchanges));
+    this.isolates = Array.from({ length: isolates }, (_, at) => this.#isolate(at));
   }
 
   request(isolateAt: number, life: Life): string {
@@ -152,7 +152,7 @@ export class World {
     isolate.context.die();
     for (const [id, at] of this.asked) if (at === isolate) this.#dies(id, "its isolate died");
     const place = this.isolates.indexOf(isolate);
-    this.isolates[place] = this.#isolate(place, this.#setup.isolates[place] === true);
+    this.isolates[place] = this.#isolate(place);
   }
 
   /**
@@ -216,14 +216,13 @@ export class World {
   /** Records that a request died; what only the request knew may be lost. */
   #dies(id: string, how: string): void {
     const run = this.truth.runs.get(id);
-    // The Cell may not have learned that a grant after waiting was used: then it costs nothing.
-    this.truth.end(id, run?.by === "exchange" ? NEED_TOKENS : 0);
+    this.truth.end(id, NEED_TOKENS);
     if (this.rows.has(id)) return;
     if (run === undefined) this.died.set(id, `${how} before it had a slot`);
     else if (run.uncounted !== null) this.died.set(id, `${run.uncounted}, and ${how}`);
   }
 
-  #isolate(at: number, exchanges: boolean): Isolate {
+  #isolate(at: number): Isolate {
     const { time, wire, truth, records } = this;
     const ledger = () => this.#ledger();
     const gaveUp = (requestId: string) => {
@@ -231,13 +230,13 @@ export class World {
       const why = truth.running.get(requestId)?.uncounted ?? null;
       if (why !== null) this.died.set(requestId, `${why}, and its code gave up`);
     };
-    return new Isolate(`isolate ${at}`, {
+    this.#made += 1;
+    return new Isolate(`isolate ${at}`, `member ${this.#made}`, {
       time,
       wire,
       truth,
       records,
       ledger,
-      exchanges,
       gaveUp,
       life: () => this.life,
     });

@@ -1,12 +1,13 @@
 /**
- * The final row of a permit: as settled, or completed from the row skeleton of the admission request when its holder is
- * gone (docs/rules/admission.md#permits, docs/rules/budgets.md#term-budgets,
+ * The final row of a request: as settled, or completed from the row skeleton of the admission request when the request is
+ * lost (docs/rules/admission.md#membership, docs/rules/budgets.md#term-budgets,
  * docs/rules/settlement-and-rows.md#clients-that-leave). The Cell fills in cell, admission and queue wait; the Worker fills
  * in the rest.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { totalTokens } from "../usage/billing.ts";
-import type { AdmissionRequest, Settlement } from "./rpc.ts";
+import type { AdmissionEntry } from "./admission-entry.ts";
+import type { Settlement } from "./rpc.ts";
 
 /** The slot that a request got by fairshare. */
 export interface SlotTaken {
@@ -41,30 +42,32 @@ export function chargedTokens({ status_code, total_tokens }: Pick<UsageRow, "sta
 }
 
 /**
- * The settlement of a permit whose holder died without settling: at the estimate once the upstream had been called, else
- * nothing used and nothing charged. The status is 499, because no client is left to answer.
+ * The settlement of a request that is lost: at the estimate when it ran, else nothing used and nothing charged. The status is
+ * 499, because no client is left to answer.
  */
-export function orphanedSettlement(
-  request: Pick<AdmissionRequest, "row" | "estimate">,
-  state: { readonly granted: boolean; readonly upstreamCalled: boolean; readonly arrivedMs: number },
+export function lostSettlement(
+  { request, state, arrivedMs }: Pick<AdmissionEntry, "request" | "state" | "arrivedMs">,
   nowMs: number,
 ): Settlement {
-  const billed = state.granted && state.upstreamCalled;
-  const inputTokens = billed ? request.estimate.inputTokens : 0;
-  const outputTokens = billed ? request.estimate.outputTokens : 0;
+  const ran = state === "running";
+  const { estimate, row } = request;
+  const inputTokens = ran ? estimate.inputTokens : 0;
+  const outputTokens = ran ? estimate.outputTokens : 0;
   const actualTokens = totalTokens({ inputTokens, outputTokens });
-  const row: UsageRow = {
-    ...request.row,
-    ts_ms: nowMs,
-    admission: request.row.admission === "boon" ? "boon" : "queued",
-    status_code: 499,
-    error_code: "client_gone",
-    attempts: state.upstreamCalled ? Math.max(request.row.attempts, 1) : request.row.attempts,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    total_tokens: actualTokens,
-    total_ms: Math.max(0, Math.round(nowMs - state.arrivedMs)),
-    cost_usd: billed ? request.estimate.costUsd : 0,
+  return {
+    actualTokens,
+    row: {
+      ...row,
+      ts_ms: nowMs,
+      admission: row.admission === "boon" ? "boon" : "queued",
+      status_code: 499,
+      error_code: "client_gone",
+      attempts: ran ? Math.max(row.attempts, 1) : row.attempts,
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      total_tokens: actualTokens,
+      total_ms: Math.max(0, Math.round(nowMs - arrivedMs)),
+      cost_usd: ran ? estimate.costUsd : 0,
+    },
   };
-  return { row, actualTokens };
 }

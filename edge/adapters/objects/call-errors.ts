@@ -1,0 +1,14 @@
+/** What the platform says of a failed call to an object, by the flags that it sets on its errors. */
+
+/** Whether the caller may try again. */
+export function isRetryable(error: unknown): boolean {
+  return hasFlag(error, "retryable") && !isOverloaded(error);
+}
+
+export function isOverloaded(error: unknown): boolean {
+  return hasFlag(error, "overloaded");
+}
+
+function hasFlag(error: unknown, flag: "retryable" | "overloaded"): boolean {
+  return typeof error === "object" && error !== null && (error as Readonly<Record<string, unknown>>)[flag] === true;
+}

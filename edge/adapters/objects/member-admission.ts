@@ -1,0 +1,244 @@
+/**
+ * Admission of this isolate's requests at one Cell (docs/rules/admission.md#membership): the isolate is a member of the Cell, and
+ * what it has to tell and to ask goes in exchanges that one of its requests carries. Every request that lives gives a sign once a
+ * second, and sees to it that somebody carries.
+ */
+import type { RevItem } from "../../../shared/internal.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
+import { MemberTable } from "../../domain/admission/member-table.ts";
+import { chargedTokens } from "../../domain/admission/request-end.ts";
+import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "../../domain/admission/rpc.ts";
+import type { BudgetLimits } from "../../domain/budget/limits.ts";
+import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, Permit, SlotLeases } from "../../ports.ts";
+import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
+import type { CellAdmission } from "./cell-admission.ts";
+import { SessionCarrier } from "./session-carrier.ts";
+
+/** A request that waits for an answer looks this often whether somebody carries. */
+const LOOK_EVERY_MS = 300;
+/** A request that lives gives a sign this often. */
+const SIGN_EVERY_MS = 1_000;
+/** A request that waits for its turn is told that the Cell is away after this long, or after its patience if that is longer. */
+const AWAY_MAX_MS = 5_000;
+
+interface MemberOptions {
+  /** The name of this isolate at the Cell. */
+  readonly member: string;
+  /** Calls to the Cell in the context of the request itself. */
+  readonly direct: CellAdmission;
+  readonly clock: Clock;
+  /** Lets work outlive the request in whose context it runs. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly log: Log;
+}
+
+export class MemberAdmission implements Admission {
+  readonly cell: string;
+  readonly leases: SlotLeases | undefined;
+  readonly #options: MemberOptions;
+  readonly #direct: CellAdmission;
+  readonly #table = new MemberTable();
+  readonly #carriers = new Set<SessionCarrier>();
+  readonly #resending = new Map<string, Promise<void>>();
+  #serving: SessionCarrier | null = null;
+  #opening: SessionCarrier | null = null;
+  /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
+  #awaySinceMs: number | null = null;
+  /** The requests that ask and have found the Cell away before. */
+  readonly #again = new Set<string>();
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+    this.#direct = options.direct;
+    this.cell = options.direct.cell;
+    this.leases = options.direct.leases;
+  }
+
+  async admit(request: AdmissionRequest, again = false): Promise<AdmissionOutcome> {
+    const { requestId } = request;
+    const isNew = !this.#table.has(requestId);
+    const asked = this.#table.ask(request);
+    if (again) this.#again.add(requestId);
+    const permit = new MemberPermit(this, requestId);
+    if (isNew) this.#giveSigns(requestId);
+    this.#carry(requestId);
+    const answer = await this.#looking(asked, requestId).finally(() => this.#again.delete(requestId));
+    return answer.verdict === "stale" ? answer : { ...answer, permit };
+  }
+
+  async decision(requestId: string): Promise<Decision | Stale> {
+    return await this.#looking(this.#table.decision(requestId), requestId);
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    const { request_id: requestId } = settlement.row;
+    this.#table.end(settlement);
+    this.#carry(requestId);
+    await this.#saved(requestId);
+  }
+
+  leave(requestId: string): void {
+    if (!this.#table.has(requestId)) return;
+    this.#table.depart(requestId);
+    this.#carry(requestId);
+  }
+
+  async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
+    this.#dismissLost();
+    if (this.#serving === null || this.#serving.wantsSuccessor) return await this.#direct.record(row, upstream);
+    this.#table.record({ row, upstream });
+    this.#serving.wake();
+    await this.#saved(row.request_id);
+  }
+
+  async settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
+    await this.settle({ row, actualTokens: chargedTokens(row), upstream });
+  }
+
+  async confirmHit(hit: CacheHit, again = false): Promise<CacheHitVerdict> {
+    const { request_id: requestId } = hit.row;
+    const shown = this.#table.hit(again ? { ...hit, again } : hit);
+    if (again) this.#again.add(requestId);
+    this.#carry(null);
+    const verdict = await this.#looking(shown, null).finally(() => this.#again.delete(requestId));
+    if (verdict.verdict === "stale") return { newer: verdict.items, level: null, recorded: Promise.resolve() };
+    return { newer: [], level: verdict.level, recorded: this.#saved(requestId) };
+  }
+
+  async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
+    return await this.#direct.staleAmong(items);
+  }
+
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    return await this.#direct.level(limits);
+  }
+
+  async inFlightByModel(): Promise<ReadonlyMap<string, number>> {
+    return await this.#direct.inFlightByModel();
+  }
+
+  /** Gives signs for as long as the request is open; the timer ends with the request's own code. */
+  #giveSigns(requestId: string): void {
+    const timer = setInterval(() => {
+      if (this.#table.has(requestId)) this.#sign(requestId);
+      else clearInterval(timer);
+    }, SIGN_EVERY_MS);
+  }
+
+  #sign(requestId: string): void {
+    this.#table.sign(requestId);
+    this.#carry(requestId);
+  }
+
+  /** The answer, and a sign of the request at each look while it waits for it. */
+  async #looking<T>(answer: Promise<T>, requestId: string | null): Promise<T> {
+    for (;;) {
+      const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
+      if (received !== null) return received.value;
+      if (requestId !== null) this.#table.sign(requestId);
+      this.#carry(requestId);
+    }
+  }
+
+  /** Resolves when a row that was handed in is stored, or was sent another way. */
+  async #saved(requestId: string): Promise<void> {
+    const saved = this.#table.saved(requestId);
+    while ((await withStallTolerantTimeout(saved, LOOK_EVERY_MS)) === null) this.#carry(requestId);
+  }
+
+  /** Sees to it that somebody carries, if need be in the context of the calling request. */
+  #carry(requestId: string | null): void {
+    this.#dismissLost();
+    if (this.#opening === null && (this.#serving === null || this.#serving.wantsSuccessor)) this.#start(requestId);
+    this.#serving?.wake();
+  }
+
+  /** Dismisses carriers that were cut off with their requests. */
+  #dismissLost(): void {
+    for (const carrier of this.#carriers) {
+      if (!carrier.isCutOff) continue;
+      carrier.replace();
+      this.#forget(carrier);
+      this.#table.sendAgain();
+    }
+  }
+
+  #start(requestId: string | null): void {
+    const { direct, clock, keepAlive, log, member } = this.#options;
+    const carrier = new SessionCarrier({
+      table: this.#table,
+      requestId: requestId !== null && this.#table.has(requestId) ? requestId : null,
+      cell: this.cell,
+      clock,
+      log,
+      open: async (message) =>
+        await direct.openSession({ member, leaseMs: this.leases?.leaseMs, ...this.#table.living() }, message),
+      opened: () => this.#serve(carrier),
+      away: (error) => this.#away(error),
+      resend: async (record) => await this.#resend(record),
+    });
+    this.#opening = carrier;
+    this.#carriers.add(carrier);
+    keepAlive(carrier.run().then(() => this.#forget(carrier)));
+  }
+
+  #serve(carrier: SessionCarrier): void {
+    this.#awaySinceMs = null;
+    if (this.#serving === carrier || !this.#carriers.has(carrier)) return;
+    if (this.#opening === carrier) this.#opening = null;
+    this.#serving?.replace();
+    this.#serving = carrier;
+  }
+
+  #forget(carrier: SessionCarrier): void {
+    this.#carriers.delete(carrier);
+    if (this.#opening === carrier) this.#opening = null;
+    if (this.#serving === carrier) this.#serving = null;
+  }
+
+  #away(cause: unknown): void {
+    const nowMs = this.#options.clock();
+    this.#awaySinceMs = Math.min(this.#awaySinceMs ?? nowMs, nowMs);
+    const isReported = this.#table.asking.every((id) => this.#again.has(id));
+    const failure = this.#direct.unavailable(cause, isReported);
+    this.#table.failed(failure);
+    const patienceMs = Math.max(AWAY_MAX_MS, this.leases?.leaseMs ?? 0);
+    if (nowMs >= this.#awaySinceMs + patienceMs) this.#table.failedToDecide(failure);
+  }
+
+  /** Hands a row to the Cell by a call of its own, or to the Ledger. Never rejects. */
+  async #resend({ row, upstream }: RowRecord): Promise<void> {
+    const { request_id: requestId } = row;
+    const known = this.#resending.get(requestId);
+    if (known !== undefined) return await known;
+    const sent = this.#direct.settleOrphan(row, upstream).then(() => this.#table.rowSaved(requestId));
+    this.#resending.set(requestId, sent);
+    await sent.finally(() => this.#resending.delete(requestId));
+  }
+}
+
+/** What a request has of its Cell: a slot, a place in the queue, or a refusal whose row is to come. */
+class MemberPermit implements Permit {
+  readonly #admission: MemberAdmission;
+  readonly #requestId: string;
+
+  constructor(admission: MemberAdmission, requestId: string) {
+    this.#admission = admission;
+    this.#requestId = requestId;
+  }
+
+  async decision(): Promise<Decision | Stale> {
+    return await this.#admission.decision(this.#requestId);
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    await this.#admission.settle(settlement);
+  }
+
+  leave(): void {
+    this.#admission.leave(this.#requestId);
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * Carries the messages of a member to its Cell and back, one exchange after another, in the context of the request that started
+ * it: beside that request, and for some seconds after it; then another request carries on (docs/rules/admission.md#membership).
+ * When a session is lost it opens the next one itself. It decides nothing.
+ */
+import type {
+  ExchangeAnswer,
+  ExchangeMessage,
+  ExchangeSession,
+  RowRecord,
+} from "../../domain/admission/exchange-messages.ts";
+import type { MemberTable } from "../../domain/admission/member-table.ts";
+import type { Clock, Log } from "../../ports.ts";
+import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
+import { isRetryable } from "./call-errors.ts";
+
+/**
+ * So long after its request has ended the next request starts another carrier, because a platform limits how long a request may go
+ * on after its answer.
+ */
+const SUCCEEDED_AFTER_MS = 4_000;
+const SERVES_MAX_MS = 5_000;
+/** From this number of calls on the next request starts another carrier, because a platform limits the calls of a request. */
+const SUCCEEDED_AFTER_CALLS = 500;
+const SERVES_MAX_CALLS = 600;
+/** No call is made beyond this number; those beyond `SERVES_MAX_CALLS` are for the time until another carrier has begun. */
+const CALLS_MAX = 900;
+/** A carrier that has had nothing to do for this long ends. */
+const IDLE_MS = 250;
+/**
+ * A message that no request waits for is sent after this long, together with what was queued meanwhile. Exchanges with
+ * a distant Cell follow one another at this interval.
+ */
+const GATHER_MS = 4;
+/** Exchanges that may be under way at once. */
+const UNDER_WAY_MAX = 16;
+/** A Cell that does not answer an exchange for this long is taken to be lost. */
+const ANSWER_MAX_MS = 5_000;
+/** The carrier records that it is alive at least this often. */
+const BEAT_MS = 100;
+/** Beats between two looks for requests whose code is gone. */
+const LOOK_BEATS = 10;
+/** How many beats a carrier goes on for requests that no other one carries yet. Beats count only time in which the isolate runs. */
+const DRAIN_BEATS = 50;
+/** A carrier that has not recorded this for so long may have been cut off with its request. */
+const LATE_MS = 700;
+/**
+ * It was, if it is still late this long after a request has seen it: until then the whole isolate may have stood still, and goes on
+ * with that request.
+ */
+const CUT_OFF_AFTER_MS = 300;
+/** A lost session is followed by another one at once, and then by attempts this far apart, for as long as a Cell may take to start. */
+const OPEN_EVERY_MS = 200;
+const OPEN_ATTEMPTS = 25;
+/** After a session that lasted so many beats the attempts begin anew. */
+const LASTING_BEATS = 10;
+
+const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
+
+interface CarrierOptions {
+  readonly table: MemberTable;
+  /** The request in whose context it runs, if that has a slot or waits for one. */
+  readonly requestId: string | null;
+  /** Opens a session with what the table has to say. */
+  readonly open: (
+    message: ExchangeMessage,
+  ) => Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cell: string;
+  /** Called when a session begins to serve. */
+  readonly opened: () => void;
+  /** Called when no session could be opened; the carrier goes on trying while there are requests that live. */
+  readonly away: (error: unknown) => void;
+  /** Sends a row another way; never rejects. */
+  readonly resend: (record: RowRecord) => Promise<void>;
+}
+
+/** One session, from its first answer on. */
+interface Wire {
+  failure: Error | null;
+  /** Exchanges without an answer. */
+  underWay: number;
+  isOver: boolean;
+}
+
+/** How a session was lost. */
+interface Loss {
+  readonly cause: unknown;
+  /** It had its first answer. */
+  readonly wasOpen: boolean;
+  /** The beat at which it began. */
+  readonly beganAt: number;
+}
+
+export class SessionCarrier {
+  readonly #options: CarrierOptions;
+  readonly #table: MemberTable;
+  #beatMs: number;
+  #beats = 0;
+  #usedMs: number;
+  /** When the request that started it was seen to have ended, epoch ms; null: it goes on. */
+  #freeSinceMs: number | null = null;
+  /** When a request has seen that the carrier is late, epoch ms; null: none has, or it was alive after that. */
+  #seenLateMs: number | null = null;
+  /** The beat from which on another request has to carry on; null: none has to. */
+  #retiredAt: number | null = null;
+  /** Another carrier serves, or this one was cut off. */
+  #isReplaced = false;
+  #calls = 0;
+  #gathering: ReturnType<typeof setTimeout> | null = null;
+  #gathered = false;
+  readonly #resent = new Set<Promise<void>>();
+  #wake: () => void = () => undefined;
+
+  constructor(options: CarrierOptions) {
+    this.#options = options;
+    this.#table = options.table;
+    const nowMs = options.clock();
+    this.#beatMs = nowMs;
+    this.#usedMs = nowMs;
+    if (options.requestId === null) this.#freeSinceMs = nowMs;
+  }
+
+  /** Another request has to carry on, and starts a carrier that replaces this one when it has a session. */
+  get wantsSuccessor(): boolean {
+    this.#noteEnd();
+    return (
+      this.#retiredAt !== null ||
+      this.#calls >= SUCCEEDED_AFTER_CALLS ||
+      (this.#freeSinceMs !== null && this.#beatMs >= this.#freeSinceMs + SUCCEEDED_AFTER_MS)
+    );
+  }
+
+  /**
+   * The request in whose context this runs was cut off: no code sends or receives anything any more. Until it is sure, the whole
+   * isolate may have stood still.
+   */
+  get isCutOff(): boolean {
+    const nowMs = this.#options.clock();
+    // When the clock was set back, the recorded time is limited to now.
+    this.#beatMs = Math.min(this.#beatMs, nowMs);
+    if (nowMs <= this.#beatMs + LATE_MS) return false;
+    this.#seenLateMs = Math.min(this.#seenLateMs ?? nowMs, nowMs);
+    return nowMs > this.#seenLateMs + CUT_OFF_AFTER_MS;
+  }
+
+  /** Reports that there is something to send. */
+  wake(): void {
+    this.#usedMs = this.#options.clock();
+    this.#wake();
+  }
+
+  /** Another carrier serves from now on. */
+  replace(): void {
+    this.#isReplaced = true;
+    this.#wake();
+  }
+
+  /** Resolves when it is over, and the rows that it sent another way have arrived. Never rejects. */
+  async run(): Promise<void> {
+    // What is queued in the same turn is sent with the first message.
+    await Promise.resolve();
+    const beat = setInterval(() => this.#beat(), BEAT_MS);
+    for (let attempt = 1; attempt <= OPEN_ATTEMPTS; attempt += 1) {
+      const error = await this.#session();
+      if (error === null || this.#isReplaced) break;
+      this.#table.sendAgain();
+      const { wasOpen, beganAt } = error;
+      if (wasOpen && this.#beats >= beganAt + LASTING_BEATS) attempt = 0;
+      else if (!wasOpen && (attempt > 1 || !isRetryable(error.cause))) {
+        this.#options.away(error.cause);
+        this.#sendRows(this.#table.rows);
+      }
+      if (this.#table.isEmpty) break;
+      if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, OPEN_EVERY_MS));
+    }
+    this.#retiredAt ??= this.#beats;
+    await Promise.all(this.#resent);
+    clearInterval(beat);
+    if (this.#gathering !== null) clearTimeout(this.#gathering);
+  }
+
+  #beat(): void {
+    this.#beats += 1;
+    this.#beatMs = this.#options.clock();
+    this.#seenLateMs = null;
+    if (this.#beats % LOOK_BEATS === 0 && !this.#isReplaced) this.#table.look();
+    this.#wake();
+  }
+
+  /** Runs one session. How it was lost; null: it came to its end. */
+  async #session(): Promise<Loss | null> {
+    const { open, opened, cell, log } = this.#options;
+    const wire: Wire = { failure: null, underWay: 0, isOver: false };
+    const beganAt = this.#beats;
+    let wasOpen = false;
+    try {
+      const message = this.#table.take() ?? NOTHING;
+      this.#calls += 1;
+      const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
+      try {
+        wasOpen = true;
+        this.#applyAnswer(answer, message);
+        opened();
+        void this.#listen(session, wire);
+        while (this.#goesOn(wire)) {
+          this.#send(session, wire);
+          await this.#pause(wire);
+        }
+        this.#retiredAt ??= this.#beats;
+        while (wire.underWay > 0 && wire.failure === null) await this.#pause(wire);
+      } finally {
+        wire.isOver = true;
+        // A pending call keeps the session alive at the Cell even after the session is disposed.
+        await this.#answered(session.close()).catch(() => undefined);
+        session[Symbol.dispose]();
+      }
+      return null;
+    } catch (cause) {
+      log.event("exchange_lost", { cell, reason: cause instanceof Error ? cause.name : "unknown" });
+      return { cause, wasOpen, beganAt };
+    }
+  }
+
+  /** Whether the session goes on. Throws when it is lost. */
+  #goesOn({ failure }: Wire): boolean {
+    if (failure !== null) throw failure;
+    if (this.#isReplaced) return false;
+    this.#noteEnd();
+    const nowMs = this.#options.clock();
+    if (this.#table.isEmpty && nowMs >= this.#usedMs + IDLE_MS) return false;
+    const isOld = this.#freeSinceMs !== null && nowMs >= this.#freeSinceMs + SERVES_MAX_MS;
+    if (isOld || this.#calls >= SERVES_MAX_CALLS) this.#retiredAt ??= this.#beats;
+    if (this.#retiredAt === null) return true;
+    return !this.#table.isEmpty && this.#beats < this.#retiredAt + DRAIN_BEATS && this.#calls < CALLS_MAX;
+  }
+
+  #noteEnd(): void {
+    const { requestId, clock } = this.#options;
+    if (requestId !== null && !this.#table.has(requestId)) this.#freeSinceMs ??= clock();
+  }
+
+  /**
+   * Sends at once when a request waits for the answer and no exchange is under way; otherwise sends what was gathered
+   * for a moment.
+   */
+  #send(session: ExchangeSession, wire: Wire): void {
+    const atOnce = this.#table.isUrgent && wire.underWay === 0;
+    if (!this.#table.hasMessage || wire.underWay >= UNDER_WAY_MAX) return;
+    if (!atOnce && !this.#gathered) {
+      this.#gathering ??= setTimeout(() => {
+        this.#gathered = true;
+        this.#wake();
+      }, GATHER_MS);
+      return;
+    }
+    if (this.#gathering !== null) clearTimeout(this.#gathering);
+    this.#gathering = null;
+    this.#gathered = false;
+    const message = this.#table.take();
+    if (message !== null) void this.#exchange(session, wire, message);
+  }
+
+  /** Never rejects: a failed exchange ends the session. */
+  async #exchange(session: ExchangeSession, wire: Wire, message: ExchangeMessage): Promise<void> {
+    this.#calls += 1;
+    wire.underWay += 1;
+    try {
+      this.#applyAnswer(await this.#answered(session.exchange(message)), message);
+    } catch (error) {
+      this.#fail(wire, error);
+    }
+    wire.underWay -= 1;
+    this.#wake();
+  }
+
+  /** Keeps one call pending at all times: it rejects when the Cell is reset. Never rejects itself. */
+  async #listen(session: ExchangeSession, wire: Wire): Promise<void> {
+    try {
+      while (!wire.isOver && this.#calls < CALLS_MAX) {
+        this.#calls += 1;
+        this.#applyAnswer(await session.news(), NOTHING);
+        this.#wake();
+      }
+    } catch (error) {
+      this.#fail(wire, error);
+    }
+  }
+
+  #fail(wire: Wire, error: unknown): void {
+    wire.failure ??= error instanceof Error ? error : new Error("the Cell is lost");
+    this.#wake();
+  }
+
+  #applyAnswer(answer: ExchangeAnswer, message: ExchangeMessage): void {
+    this.#sendRows(this.#table.applyAnswer(answer, message));
+  }
+
+  #sendRows(rows: readonly RowRecord[]): void {
+    for (const record of rows) {
+      const sent = this.#options.resend(record);
+      this.#resent.add(sent);
+      void sent.then(() => this.#resent.delete(sent));
+    }
+  }
+
+  async #pause({ failure }: Wire): Promise<void> {
+    const woken = Promise.withResolvers<void>();
+    this.#wake = woken.resolve;
+    if (failure === null) await woken.promise;
+    this.#wake = () => undefined;
+  }
+
+  /** `late`: handles an answer that arrives after the timeout. */
+  async #answered<T>(work: Promise<T>, late: (answer: T) => void = () => undefined): Promise<T> {
+    const answer = await withStallTolerantTimeout(work, ANSWER_MAX_MS);
+    if (answer !== null) return answer.value;
+    work.then(late, () => undefined);
+    throw new Error("the Cell does not answer");
+  }
+}

@@ -1,0 +1,393 @@
+/**
+ * A Cell's admission: which request holds a slot, which waits for a slot or for tokens, and what happens at the end of each. The
+ * scheduler decides about slots, the budgets decide about tokens; both answer with decisions, which are applied here, and a request
+ * that waited is judged again. Each request is in exactly one state ({@link NEXT}). Time comes in as an argument of construction, and
+ * nothing is awaited between two changes. Invariants: what a request holds is given back in the turn in which it ends or is given
+ * up; a request that ended never comes back; what a request is charged in all is what it used, or the estimate if that is more and
+ * it was given up.
+ */
+import type { WaitingQueue } from "../../../shared/schema/load.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import { type ActualUsage, beyondUsed, largerUsed, NOTHING_USED } from "../budget/amounts.ts";
+import { RecentIds } from "../cell/recent-ids.ts";
+import type { Revisions } from "../cell/revisions.ts";
+import type { GrantCheck, Scheduler, SchedulerEvent } from "../fairshare/types.ts";
+import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
+import {
+  type AdmissionEntry,
+  arrivalOf,
+  become,
+  isLive,
+  isSubCall,
+  type RequestState,
+  usedBy,
+  waitingForBudget,
+} from "./admission-entry.ts";
+import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
+import type { AdmissionAnswer } from "./exchange-messages.ts";
+import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
+import { lostSettlement, settledRow } from "./request-end.ts";
+import type { AdmissionRequest, Decision, Settlement, Stale } from "./rpc.ts";
+
+/** The row of a request that was given up waits for so long, ms, in case the request lives (docs/rules/admission.md#membership). */
+const ROW_WAITS_MS = 6_000;
+/** The charges of so many requests that were given up are remembered: enough for all that may run in a cell at once. */
+const CHARGES_KEPT = 10_000;
+
+const WAITS: AdmissionAnswer = { verdict: "waiting" };
+const PLACE_LOST: Stale = { verdict: "stale", items: [] };
+
+export interface AdmissionOptions {
+  readonly cell: string;
+  readonly budget: BudgetPort;
+  readonly revisions: Pick<Revisions, "generation" | "staleAmong">;
+  /**
+   * Takes the row of a request that has ended; resolves when it is durable. `orphan`: another row of the request may have been
+   * written before; the first one counts.
+   */
+  readonly rows: { complete(row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes): Promise<void> };
+  /** How many requests of one tenant may wait; 0: as many as the cell's queue takes (docs/rules/admission.md#queue-bounds). */
+  readonly maxQueuedPerTenant: number;
+  readonly now: () => number;
+  readonly later: (delayMs: number, run: () => void) => void;
+  /** Called at every change of the requests that hold a slot, wait, or are sub-calls. */
+  readonly changed: () => void;
+  /** A request that had to wait has its answer. */
+  readonly decided: (entry: AdmissionEntry, answer: Decision | Stale) => void;
+  /** Whether nothing is heard of an isolate: what it gets now may be used by nobody. */
+  readonly isQuiet: (member: string) => boolean;
+}
+
+export class AdmissionMachine implements GrantCheck {
+  readonly #options: AdmissionOptions;
+  readonly #scheduler: Scheduler;
+  /** In the order of arrival. */
+  readonly #entries = new Map<string, AdmissionEntry>();
+  readonly #ended = new RecentIds();
+  /** What requests were charged that were given up, and whose rows are written. */
+  readonly #charges = new Map<string, ActualUsage>();
+  readonly #events: SchedulerEvent[] = [];
+  #applying = false;
+  /** The request that arrives in this turn: its records were compared a moment ago, and its answer is returned. */
+  #arriving: AdmissionEntry | null = null;
+
+  /** The scheduler asks this machine whether a request may have its slot. */
+  constructor(options: AdmissionOptions, schedulerOf: (check: GrantCheck) => Scheduler) {
+    this.#options = options;
+    this.#scheduler = schedulerOf(this);
+  }
+
+  /**
+   * Enters a request, or one that is to be judged again, or was given up. One that is asked for again while it has its place, or
+   * its answer, keeps it. Neither of these is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
+   */
+  ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
+    const known = this.#entries.get(request.requestId);
+    if (known === undefined && this.#ended.has(request.requestId)) return null;
+    if (known !== undefined && request.anew === true && isLive(known)) this.#leave(known, "given up", NOTHING_USED);
+    if (known !== undefined && known.state !== "judged again" && known.state !== "given up")
+      return known.answer ?? WAITS;
+    const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
+    if (items.length > 0) return { verdict: "stale", items };
+    const hasWaited = request.waitedMs !== null || known !== undefined;
+    const lostMs = known?.state === "given up" ? this.#options.now() - known.arrivedMs : null;
+    const waitedMs = lostMs === null ? request.waitedMs : Math.max(lostMs, request.waitedMs ?? 0);
+    const entry = this.#enter(request, member);
+    if (isSubCall(request)) this.#runAtOnce(entry, { admission: "fast", queueWaitMs: 0 });
+    else this.#arrive(entry, waitedMs);
+    const { maxQueuedPerTenant, budget } = this.#options;
+    if (entry.state === "waiting") {
+      const { queued } = this.#scheduler;
+      if (!hasWaited && exceedsQueueLimit(maxQueuedPerTenant, this.#scheduler.queuedOf(request.tenant.id), queued)) {
+        this.#answer(entry, "refused", { verdict: "refused", refusal: QUEUE_FULL });
+        this.apply({ type: "leave", requestId: request.requestId });
+      } else this.applyBudgetDecisions(budget.expect(request));
+    }
+    this.#arriving = null;
+    return entry.answer ?? WAITS;
+  }
+
+  /**
+   * A request of which its isolate says that it waits. One that was given up comes back to its place: the time that it has waited
+   * counts, and when its records have changed it is judged again first. Null: there is nothing to tell.
+   */
+  waits(requestId: string): Decision | Stale | null {
+    const lost = this.#entries.get(requestId);
+    if (lost === undefined) return this.#ended.has(requestId) ? null : PLACE_LOST;
+    if (lost.state !== "given up") return lost.answer;
+    const { generation } = lost;
+    const request = { ...lost.request, waitedMs: Math.max(0, this.#options.now() - lost.arrivedMs) };
+    const entry = this.#enter(request, lost.member);
+    entry.generation = generation;
+    // The scheduler takes the values of an arrival to be the newest ones.
+    if (this.#isCurrent(entry)) this.#arrive(entry, request.waitedMs);
+    else this.#sendBack(entry);
+    if (entry.state === "waiting") this.applyBudgetDecisions(this.#options.budget.expect(request));
+    this.#arriving = null;
+    return entry.answer;
+  }
+
+  /** Whether the Cell counts the request, of which its isolate says that it runs, or needs not count it any more. */
+  knows(requestId: string): boolean {
+    const entry = this.#entries.get(requestId);
+    return entry === undefined ? this.#ended.has(requestId) : isLive(entry);
+  }
+
+  /** Counts a request that an earlier life of this Cell let through, or that was given up: even above the cap. */
+  takeBack(request: AdmissionRequest, member: string): void {
+    const known = this.#entries.get(request.requestId);
+    if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
+    if (known !== undefined && isLive(known)) this.#leave(known, "given up", NOTHING_USED);
+    const entry = this.#enter(request, member);
+    entry.mayHaveRow = true;
+    const admission = request.row.admission === "queued" ? "queued" : "fast";
+    this.#runAtOnce(entry, { admission, queueWaitMs: request.row.queue_wait_ms });
+    this.#arriving = null;
+  }
+
+  /** A request has ended, by whatever way its row came. Resolves when the row is durable. */
+  async end(settlement: Settlement): Promise<void> {
+    const { row, upstream } = settlement;
+    const { cell, rows, budget, now } = this.#options;
+    const entry = this.#entries.get(row.request_id);
+    this.#ended.add(row.request_id);
+    if (entry === undefined) return await rows.complete({ ...row, cell }, true, upstream);
+    const ended = settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs);
+    const used = usedBy(settlement);
+    if (entry.state === "given up" && entry.charged !== null) {
+      budget.readmit(entry.request);
+      budget.settle(entry.request, beyondUsed(used, entry.charged));
+    }
+    this.#leave(entry, "ended", used);
+    await rows.complete(ended, entry.mayHaveRow, upstream);
+  }
+
+  /**
+   * Nothing shows any more that the request lives: what it holds comes back, and it is charged at the estimate if it ran. Its row
+   * waits for it to show up after all. `awaited`: until some time after its isolate is heard again, when that is not heard.
+   */
+  giveUp(entry: AdmissionEntry, awaited?: (lapse: () => void) => void): void {
+    if (!isLive(entry)) return;
+    const { cell, now, later } = this.#options;
+    const settlement = lostSettlement(entry, now());
+    const used = usedBy(settlement);
+    const ran = entry.state === "running";
+    const loss = { row: settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs) };
+    const charged = ran ? largerUsed(used, entry.charged ?? NOTHING_USED) : entry.charged;
+    this.#leave(entry, "given up", used, ran);
+    entry.charged = charged;
+    entry.loss = loss;
+    const lapse = (): void => {
+      if (entry.loss === loss) this.#lapse(entry, loss.row);
+    };
+    if (awaited === undefined) later(ROW_WAITS_MS, lapse);
+    else awaited(() => later(ROW_WAITS_MS, lapse));
+  }
+
+  /** The code of a request is gone. */
+  depart(requestId: string): void {
+    const entry = this.#entries.get(requestId);
+    if (entry !== undefined) this.giveUp(entry);
+  }
+
+  /** The requests of an isolate that hold a slot or wait; those that wait for one come first, so that none gets what comes back. */
+  liveOf(member: string): readonly AdmissionEntry[] {
+    const all = [...this.#entries.values()].filter((entry) => entry.member === member && isLive(entry));
+    return [...all.filter(({ slot }) => slot === null), ...all.filter(({ slot }) => slot !== null)];
+  }
+
+  /** Nothing is heard of the isolate: its requests that are judged again hold up no others of their tenant. */
+  quiet(member: string): void {
+    for (const { state, request } of this.liveOf(member))
+      if (state === "judged again") this.apply({ type: "unheard", requestId: request.requestId });
+  }
+
+  /**
+   * Applies an event and reserves budgets for the requests that it grants; a refusal frees its slot for the next request in the
+   * same turn.
+   */
+  apply(event: SchedulerEvent): void {
+    this.#events.push(event);
+    if (this.#applying) return;
+    const { budget, now, changed } = this.#options;
+    this.#applying = true;
+    try {
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
+        const grants = this.#scheduler.apply(next, now());
+        for (const requestId of this.#scheduler.takeDeferred()) this.#defer(requestId);
+        for (const { requestId, admission, queueWaitMs } of grants) {
+          const entry = this.#entries.get(requestId);
+          if (entry === undefined) continue;
+          become(entry, "reserving");
+          entry.slot = { admission, queueWaitMs: Math.round(queueWaitMs) };
+          this.applyBudgetDecisions(budget.reserve(entry.request));
+        }
+      }
+    } finally {
+      this.#applying = false;
+    }
+    changed();
+  }
+
+  /**
+   * Applies what the budgets decided, one after another. A verdict on a request that has left is ignored. A request whose records
+   * changed while it waited for tokens is judged again, whatever the verdict.
+   */
+  applyBudgetDecisions(decisions: readonly BudgetDecision[]): void {
+    for (const { requestId, verdict } of decisions) {
+      const entry = this.#entries.get(requestId);
+      if (entry?.state !== "reserving" || entry.slot === null) continue;
+      if (!this.#isCurrent(entry)) {
+        this.#sendBack(entry);
+        entry.slot = null;
+        if (verdict.kind === "ok") this.#options.budget.settle(entry.request, NOTHING_USED);
+        this.apply({ type: "defer", requestId });
+      } else if (verdict.kind === "ok")
+        this.#answer(entry, "running", { verdict: "granted", grant: { ...entry.slot, level: verdict.level } });
+      else {
+        this.#answer(entry, "refused", { verdict: "refused", refusal: verdict.refusal });
+        this.apply({ type: "release", requestId, actualTokens: 0 });
+      }
+    }
+  }
+
+  /** The requests that are entered, or have a row that is still to be written. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. */
+  oldestArrivalMs(nowMs: number): number {
+    const [first] = this.#entries.values();
+    return first?.arrivedMs ?? nowMs;
+  }
+
+  /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
+  awaitingBudget(nowMs: number): readonly WaitingQueue[] {
+    const waiting = [...this.#entries.values()].filter(({ state }) => state === "reserving");
+    return waiting.map((entry) => waitingForBudget(entry, nowMs));
+  }
+
+  mayHave(requestId: string): boolean {
+    const entry = this.#entries.get(requestId);
+    return entry === undefined || this.#isCurrent(entry);
+  }
+
+  isUnheard(requestId: string): boolean {
+    const entry = this.#entries.get(requestId);
+    return entry !== undefined && this.#options.isQuiet(entry.member);
+  }
+
+  /** The entry of a request that is about to wait or to run; what it was charged before is remembered. */
+  #enter(request: AdmissionRequest, member: string): AdmissionEntry {
+    const { requestId, waitedMs } = request;
+    const { now, revisions } = this.#options;
+    const charged = this.#charges.get(requestId) ?? null;
+    this.#charges.delete(requestId);
+    const entry: AdmissionEntry = this.#entries.get(requestId) ?? {
+      request,
+      member,
+      state: null,
+      arrivedMs: now() - (waitedMs ?? 0),
+      generation: 0,
+      slot: null,
+      answer: null,
+      charged,
+      mayHaveRow: charged !== null || waitedMs !== null,
+      loss: null,
+    };
+    entry.request = request;
+    entry.generation = revisions.generation;
+    entry.slot = null;
+    entry.answer = null;
+    entry.loss = null;
+    this.#entries.set(requestId, entry);
+    this.#arriving = entry;
+    return entry;
+  }
+
+  #arrive(entry: AdmissionEntry, waitedMs: number | null): void {
+    become(entry, "waiting");
+    this.apply({ type: "arrive", arrival: arrivalOf(entry.request), waitedMs });
+  }
+
+  /** A request that has its slot already, or needs none. */
+  #runAtOnce(entry: AdmissionEntry, slot: NonNullable<AdmissionEntry["slot"]>): void {
+    const { request } = entry;
+    const { budget, changed } = this.#options;
+    entry.slot = slot;
+    this.#answer(entry, "running", { verdict: "granted", grant: { ...slot, level: null } });
+    if (entry.charged !== null) budget.readmit(request);
+    // A sub-call that an earlier life of this Cell knew may have been charged by that life.
+    else if (isSubCall(request) && request.waitedMs === null) budget.admitUnchecked(request);
+    else budget.adopt(request);
+    if (isSubCall(request)) changed();
+    else this.apply({ type: "adopt", arrival: arrivalOf(request) });
+  }
+
+  /** The scheduler has deferred a request at its turn. The request keeps its place, and its Worker judges it again. */
+  #defer(requestId: string): void {
+    const entry = this.#entries.get(requestId);
+    if (entry === undefined) return;
+    this.#sendBack(entry);
+    this.applyBudgetDecisions(this.#options.budget.withdraw(entry.request));
+  }
+
+  #sendBack(entry: AdmissionEntry): void {
+    this.#answer(entry, "judged again", {
+      verdict: "stale",
+      items: this.#options.revisions.staleAmong(entry.request.revs),
+    });
+  }
+
+  #answer(entry: AdmissionEntry, state: RequestState, answer: Decision | Stale): void {
+    become(entry, state);
+    entry.answer = answer;
+    if (entry !== this.#arriving) this.#options.decided(entry, answer);
+  }
+
+  /**
+   * Whether a request may be granted on the records that it was sent with. While no record has changed, this only reads the clock.
+   */
+  #isCurrent(entry: AdmissionEntry): boolean {
+    const { now, revisions, isQuiet } = this.#options;
+    const { revs, openUntilMs } = entry.request;
+    if (entry === this.#arriving && entry.state !== "given up") return true;
+    // What is granted to an isolate that is not heard is in use by nobody; when it is heard again, it asks again.
+    if (isQuiet(entry.member)) return false;
+    if (openUntilMs !== null && now() >= openUntilMs) return false;
+    if (entry.generation === revisions.generation) return true;
+    if (revisions.staleAmong(revs).length > 0) return false;
+    entry.generation = revisions.generation;
+    return true;
+  }
+
+  /** Gives back what the request holds. */
+  #leave(entry: AdmissionEntry, state: "given up" | "ended", used: ActualUsage, goesOn = false): void {
+    const { request, charged, slot } = entry;
+    const { requestId } = request;
+    const { budget, changed } = this.#options;
+    const before = entry.state;
+    // What the request was charged when it was given up is part of its usage already.
+    const owed = charged === null ? used : beyondUsed(used, charged);
+    become(entry, state);
+    entry.loss = null;
+    if (state === "ended") this.#entries.delete(requestId);
+    if (before === "waiting" || before === "reserving") this.applyBudgetDecisions(budget.withdraw(request));
+    else if (before === "running") budget.settle(request, owed, goesOn);
+    if (isSubCall(request) || before === "refused" || before === "given up") changed();
+    else if (slot === null) this.apply({ type: "leave", requestId });
+    else this.apply({ type: "release", requestId, actualTokens: owed.tokens });
+  }
+
+  /** The request has not shown up: its row is written, and what it was charged is remembered. */
+  #lapse(entry: AdmissionEntry, row: UsageRow): void {
+    const { requestId } = entry.request;
+    become(entry, "ended");
+    this.#entries.delete(requestId);
+    this.#charges.set(requestId, entry.charged ?? NOTHING_USED);
+    const [oldest = requestId] = this.#charges.keys();
+    if (this.#charges.size > CHARGES_KEPT) this.#charges.delete(oldest);
+    void this.#options.rows.complete(row, true).catch(() => undefined);
+  }
+}

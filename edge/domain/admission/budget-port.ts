@@ -1,0 +1,57 @@
+/** The budgets, as admission uses them (docs/rules/budgets.md#leases). */
+import type { ActualUsage } from "../budget/amounts.ts";
+import type { BucketLevel } from "../budget/token-bucket.ts";
+import type { AdmissionRequest, BudgetRefusal } from "./rpc.ts";
+
+/** The budgets' verdict on a request that has its slot. */
+export type BudgetVerdict =
+  | { readonly kind: "ok"; readonly level: BucketLevel | null }
+  | { readonly kind: "refused"; readonly refusal: BudgetRefusal };
+
+/** The budgets' verdict on one request. */
+export interface BudgetDecision {
+  readonly requestId: string;
+  readonly verdict: BudgetVerdict;
+}
+
+/**
+ * A call returns at once with the decisions that it caused, about this request or others; the caller applies them in order.
+ * Decisions that need an answer of the budget object come later, through {@link LateDecisions}.
+ */
+export interface BudgetPort {
+  /** The request waits for a slot; tokens for it may be fetched meanwhile. */
+  expect(request: AdmissionRequest): readonly BudgetDecision[];
+  /** The request has its slot: reserve from every budget, or from none. */
+  reserve(request: AdmissionRequest): readonly BudgetDecision[];
+  /** The request left before a verdict. */
+  withdraw(request: AdmissionRequest): readonly BudgetDecision[];
+  /** The request was let through and has ended. `goesOn`: it was given up, and may live. */
+  settle(request: AdmissionRequest, used: ActualUsage, goesOn?: boolean): void;
+  /** The request was let through by an earlier life of this Cell. */
+  adopt(request: AdmissionRequest): void;
+  /** A sub-call goes on without a check: nothing is reserved, and what it uses is charged at its end. */
+  admitUnchecked(request: AdmissionRequest): void;
+  /** The request was charged when it was given up, and goes on: what it uses beyond that is charged at its end. */
+  readmit(request: AdmissionRequest): void;
+}
+
+/**
+ * Decisions of budgets that come after the call that requested them. The gateway puts them, and admission reads them in the
+ * same turn, without a reference to each other. Decisions that are put before the reader is set are kept for it.
+ */
+export class LateDecisions {
+  #waiting: BudgetDecision[] = [];
+  #reader: ((decisions: readonly BudgetDecision[]) => void) | null = null;
+
+  put(decisions: readonly BudgetDecision[]): void {
+    if (decisions.length === 0) return;
+    if (this.#reader === null) this.#waiting.push(...decisions);
+    else this.#reader(decisions);
+  }
+
+  /** Sets the one reader. */
+  readBy(reader: (decisions: readonly BudgetDecision[]) => void): void {
+    this.#reader = reader;
+    this.put(this.#waiting.splice(0));
+  }
+}

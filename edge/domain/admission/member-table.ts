@@ -1,0 +1,276 @@
+/**
+ * What one isolate knows of its requests at one Cell, and what it still has to tell (docs/rules/admission.md#membership): plain
+ * memory that outlives every session. Callers report what happened; it returns what is to be sent, and sends nothing itself.
+ * Invariants: whatever has no answer yet can be sent again; a row is kept until the Ledger has it, or until `rowSaved` says that it
+ * went another way; every request that asks is answered, or told that the Cell is away.
+ */
+import type {
+  AdmissionAnswer,
+  CacheHitDecision,
+  ExchangeAnswer,
+  ExchangeMessage,
+  Member,
+  RowRecord,
+} from "./exchange-messages.ts";
+import { chargedTokens } from "./request-end.ts";
+import type { AdmissionRequest, CacheHit, Decision, Grant, Settlement, Stale } from "./rpc.ts";
+
+/** Most items of each kind in one message: an exchange must not delay those that follow. */
+const MESSAGE_MAX = 512;
+/**
+ * After so many looks without a sign of its code a request is gone: each gives one in a second, and the looks are a second apart
+ * (session-carrier.ts).
+ */
+const SILENT_LOOKS = 5;
+
+interface OpenRequest {
+  request: AdmissionRequest;
+  /** `judged again`: it has a place, and its records are read again. */
+  stands: "asked" | "waiting" | "judged again" | "running" | "refused";
+  grant: Grant | null;
+  /** It had a place when it asked. */
+  hadPlace: boolean;
+  silentLooks: number;
+  answered: PromiseWithResolvers<AdmissionAnswer>;
+  decided: PromiseWithResolvers<Decision | Stale>;
+}
+
+interface KeptRow {
+  readonly settlement: Settlement;
+  readonly saved: PromiseWithResolvers<void>;
+}
+
+export class MemberTable {
+  #ends: Settlement[] = [];
+  #departures: string[] = [];
+  #records: RowRecord[] = [];
+  #hits: CacheHit[] = [];
+  #returns: AdmissionRequest[] = [];
+  #asks: AdmissionRequest[] = [];
+  readonly #open = new Map<string, OpenRequest>();
+  /** Departures of which no answer has come. */
+  readonly #departing = new Set<string>();
+  readonly #shown = new Map<string, PromiseWithResolvers<CacheHitDecision> & { readonly hit: CacheHit }>();
+  readonly #rows = new Map<string, KeptRow>();
+
+  /** True when something is to be sent. */
+  get hasMessage(): boolean {
+    return this.isUrgent || this.#ends.length + this.#departures.length + this.#records.length > 0;
+  }
+
+  /** True when a request waits for the answer to what is to be sent. */
+  get isUrgent(): boolean {
+    return this.#asks.length + this.#hits.length + this.#returns.length > 0;
+  }
+
+  /** True when no request is open, and nothing is to be sent or received. */
+  get isEmpty(): boolean {
+    return this.#open.size === 0 && this.isQuiet;
+  }
+
+  /** True when nothing is to be sent, and no answer is to come but decisions. */
+  get isQuiet(): boolean {
+    return this.#shown.size + this.#rows.size + this.#departing.size === 0 && !this.hasMessage;
+  }
+
+  has(requestId: string): boolean {
+    return this.#open.has(requestId);
+  }
+
+  /** The requests of which the Cell has to know. */
+  living(): Pick<Member, "waiting" | "running"> {
+    const of = (...stands: OpenRequest["stands"][]) =>
+      [...this.#open].flatMap(([id, request]) => (stands.includes(request.stands) ? [id] : []));
+    return { waiting: of("waiting", "judged again"), running: of("running", "refused") };
+  }
+
+  /** The requests that wait for the answer to what they ask. */
+  get asking(): readonly string[] {
+    const open = [...this.#open].flatMap(([id, { stands }]) => (stands === "asked" ? [id] : []));
+    return [...open, ...this.#shown.keys()];
+  }
+
+  /** Asks for a slot, or asks again. Rejects with what `failed` says. */
+  async ask(request: AdmissionRequest): Promise<AdmissionAnswer> {
+    const known = this.#open.get(request.requestId);
+    const answered = Promise.withResolvers<AdmissionAnswer>();
+    this.#open.set(request.requestId, {
+      request,
+      stands: "asked",
+      grant: null,
+      hadPlace: known !== undefined,
+      silentLooks: 0,
+      answered,
+      decided: Promise.withResolvers(),
+    });
+    this.#asks.push(request);
+    return await answered.promise;
+  }
+
+  /** The decision on a request that waits. Rejects with what `failed` says. */
+  async decision(requestId: string): Promise<Decision | Stale> {
+    const open = this.#open.get(requestId);
+    if (open === undefined) throw new Error("the request has ended");
+    return await open.decided.promise;
+  }
+
+  /** Asks whether a stored answer may be sent, and hands its row in. Rejects with what `failed` says; then its row goes another way. */
+  async hit(hit: CacheHit): Promise<CacheHitDecision> {
+    const shown = { ...Promise.withResolvers<CacheHitDecision>(), hit };
+    this.#hits.push(hit);
+    this.#shown.set(hit.row.request_id, shown);
+    return await shown.promise;
+  }
+
+  /** Ends a request. */
+  end(settlement: Settlement): void {
+    this.#open.delete(settlement.row.request_id);
+    this.#ends.push(settlement);
+    this.#keep(settlement);
+  }
+
+  /** Takes a row of a request that asked for no slot. */
+  record(record: RowRecord): void {
+    this.#records.push(record);
+    this.#keep({ ...record, actualTokens: chargedTokens(record.row) });
+  }
+
+  /** Removes a request whose code is gone, or that gives up what it has. */
+  depart(requestId: string): void {
+    if (!this.#open.delete(requestId)) return;
+    this.#asks = this.#asks.filter((request) => request.requestId !== requestId);
+    this.#departures.push(requestId);
+    this.#departing.add(requestId);
+  }
+
+  /** The code of a request is there. */
+  sign(requestId: string): void {
+    const open = this.#open.get(requestId);
+    if (open !== undefined) open.silentLooks = 0;
+  }
+
+  /** Removes the requests whose code has given no sign for too long: the runtime may have ended it. */
+  look(): void {
+    for (const [requestId, open] of this.#open) {
+      open.silentLooks += 1;
+      if (open.silentLooks >= SILENT_LOOKS) this.depart(requestId);
+    }
+  }
+
+  /** What is to be sent now; null when there is nothing. */
+  take(): ExchangeMessage | null {
+    if (!this.hasMessage) return null;
+    const take = <T>(list: T[]): T[] => list.splice(0, MESSAGE_MAX);
+    return {
+      ends: take(this.#ends),
+      departures: take(this.#departures),
+      records: take(this.#records),
+      hits: take(this.#hits),
+      returns: take(this.#returns),
+      asks: take(this.#asks),
+    };
+  }
+
+  /** A session is lost: whatever got no answer is to be sent again. */
+  sendAgain(): void {
+    const again = (request: AdmissionRequest): AdmissionRequest => ({ ...request, waitedMs: request.waitedMs ?? 0 });
+    this.#asks = [...this.#open.values()].flatMap(({ stands, request }) =>
+      stands === "asked" ? [again(request)] : [],
+    );
+    this.#hits = Array.from(this.#shown.values(), ({ hit }) => ({ ...hit, again: true as const }));
+    this.#ends = Array.from(this.#rows.values(), ({ settlement }) => settlement);
+    this.#departures = [...this.#departing];
+    this.#records = [];
+    this.#returns = [];
+  }
+
+  /** Takes an answer to a message. Returns the rows that are to be sent another way. */
+  applyAnswer(
+    { decided, hits, stored, refused, unknown }: ExchangeAnswer,
+    { departures }: Pick<ExchangeMessage, "departures">,
+  ): readonly RowRecord[] {
+    for (const requestId of departures) this.#departing.delete(requestId);
+    for (const [requestId, answer] of decided) this.#decided(requestId, answer);
+    for (const [requestId, verdict] of hits) {
+      const shown = this.#shown.get(requestId);
+      if (shown === undefined) continue;
+      this.#shown.delete(requestId);
+      if (verdict.verdict === "current") this.#keep({ row: shown.hit.row, actualTokens: 0 });
+      shown.resolve(verdict);
+    }
+    for (const requestId of unknown) this.#return(requestId);
+    for (const requestId of stored) this.rowSaved(requestId);
+    return refused.flatMap((requestId) => this.#rows.get(requestId)?.settlement ?? []);
+  }
+
+  /** The Cell is away: whoever asks it is told. */
+  failed(error: Error): void {
+    for (const [requestId, open] of this.#open) {
+      if (open.stands !== "asked") continue;
+      // The Cell may have it all the same.
+      this.depart(requestId);
+      open.answered.reject(error);
+    }
+    for (const { reject } of this.#shown.values()) reject(error);
+    this.#shown.clear();
+    this.#hits = [];
+  }
+
+  /** The Cell has been away for too long: requests that wait for a decision are told. */
+  failedToDecide(error: Error): void {
+    for (const [requestId, open] of this.#open) {
+      if (open.stands !== "waiting") continue;
+      this.depart(requestId);
+      open.decided.promise.catch(() => undefined);
+      open.decided.reject(error);
+    }
+  }
+
+  /** Every row that the Ledger may not have. */
+  get rows(): readonly RowRecord[] {
+    return Array.from(this.#rows.values(), ({ settlement }) => settlement);
+  }
+
+  /** Resolves when a row that was handed in is stored, or was sent another way. */
+  async saved(requestId: string): Promise<void> {
+    await this.#rows.get(requestId)?.saved.promise;
+  }
+
+  /** Notes that the row is stored, or has gone another way. */
+  rowSaved(requestId: string): void {
+    this.#rows.get(requestId)?.saved.resolve();
+    this.#rows.delete(requestId);
+  }
+
+  #keep(settlement: Settlement): void {
+    this.#rows.set(settlement.row.request_id, { settlement, saved: Promise.withResolvers() });
+  }
+
+  /** Answers may overtake each other, and come twice. */
+  #decided(requestId: string, answer: AdmissionAnswer): void {
+    const open = this.#open.get(requestId);
+    if (open === undefined || (open.stands !== "asked" && open.stands !== "waiting")) return;
+    const isFirst = open.stands === "asked";
+    if (answer.verdict === "waiting") open.stands = "waiting";
+    else if (answer.verdict === "granted") {
+      open.stands = "running";
+      open.grant = answer.grant;
+    } else open.stands = answer.verdict === "stale" ? "judged again" : "refused";
+    if (isFirst) {
+      // A request that has no place yet gets none by a stale answer.
+      if (answer.verdict === "stale" && !open.hadPlace) this.#open.delete(requestId);
+      open.answered.resolve(answer);
+    } else if (answer.verdict !== "waiting") open.decided.resolve(answer);
+  }
+
+  /** The Cell does not know of a request that holds a slot: it is told what it granted. */
+  #return(requestId: string): void {
+    const open = this.#open.get(requestId);
+    if (open?.grant == null) return;
+    const { request, grant } = open;
+    const isSubCall = request.row.admission === "boon";
+    const admission = isSubCall ? "boon" : grant.admission;
+    const row = { ...request.row, admission, queue_wait_ms: grant.queueWaitMs } as const;
+    this.#returns.push({ ...request, row, waitedMs: request.waitedMs ?? 0 });
+  }
+}

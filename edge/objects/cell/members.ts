@@ -1,0 +1,256 @@
+/**
+ * The isolates of a Cell, and their sessions (docs/rules/admission.md#membership). A member's requests belong to it and to no
+ * session: a session only carries messages. When the last one has ended, in whatever way, the member has a grace to open another
+ * one; then its requests are given up. Admission decides each request in its order, each row is handled like every row, and the
+ * isolate gets a report of both.
+ */
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { AdmissionEntry } from "../../domain/admission/admission-entry.ts";
+import type { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
+import type {
+  AdmissionAnswer,
+  CacheHitDecision,
+  ExchangeAnswer,
+  ExchangeMessage,
+  Member,
+  RowRecord,
+} from "../../domain/admission/exchange-messages.ts";
+import type { CacheHit, Decision, Stale } from "../../domain/admission/rpc.ts";
+import type { BudgetLimits } from "../../domain/budget/limits.ts";
+import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import type { Revisions } from "../../domain/cell/revisions.ts";
+
+/** The report that a row is stored waits this long for other reports, or for an answer that carries it. */
+const NEWS_MS = 50;
+/**
+ * A member without a session has so many intervals of the Cell's timer to open one. Several, because one that passes while this
+ * process stands still says nothing.
+ */
+const GRACE_INTERVALS = 4;
+const GRACE_INTERVAL_MS = 500;
+
+interface MembersOptions {
+  readonly admission: AdmissionMachine;
+  readonly revisions: Pick<Revisions, "staleAmong">;
+  /** Takes rows of requests that asked for no slot. Resolves when the row is durable. `again`: it may have come before. */
+  readonly record: (record: RowRecord, again?: boolean) => Promise<void>;
+  readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
+  readonly later: (delayMs: number, run: () => void) => void;
+  /** An isolate has sent something. */
+  readonly heard: (member: string, leaseMs: number | undefined) => void;
+  /** Called for a request that could not be decided, which is a defect of the gateway. */
+  readonly failed: (error: unknown) => void;
+}
+
+interface KnownMember {
+  readonly id: string;
+  readonly leaseMs: number | undefined;
+  readonly sessions: Set<MemberSession>;
+  /** Identity of the grace that runs; null: none does. */
+  grace: object | null;
+  decided: (readonly [string, AdmissionAnswer])[];
+  hits: (readonly [string, CacheHitDecision])[];
+  stored: string[];
+  refused: string[];
+  unknown: string[];
+}
+
+/** One session. Only {@link Members} reads it; the RPC capability returns it unchanged. */
+export interface MemberSession {
+  readonly member: KnownMember;
+  /** Resumes the call by which the isolate waits for news; null: there is no such call. */
+  notify: (() => void) | null;
+  isOver: boolean;
+}
+
+export class Members {
+  readonly #options: MembersOptions;
+  readonly #known = new Map<string, KnownMember>();
+
+  constructor(options: MembersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Opens a session with its first exchange. What the member tells of its requests ends its grace, and those that it does not name
+   * are gone. Answers that a broken session may have lost are given again.
+   */
+  open(
+    { member: id, leaseMs, waiting, running }: Member,
+    message: ExchangeMessage,
+  ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
+    const { admission, heard } = this.#options;
+    const member = this.#known.get(id) ?? newMember(id, leaseMs);
+    this.#known.set(id, member);
+    heard(id, leaseMs);
+    const session: MemberSession = { member, notify: null, isOver: false };
+    const isAlone = member.sessions.size === 0;
+    member.sessions.add(session);
+    member.grace = null;
+    try {
+      if (isAlone) {
+        member.decided = [];
+        const named = new Set([...waiting, ...running, ...message.departures, ...message.ends.map(idOf)]);
+        for (const { requestId } of [...message.asks, ...message.returns]) named.add(requestId);
+        for (const { request } of admission.liveOf(id))
+          if (!named.has(request.requestId)) admission.depart(request.requestId);
+      }
+      for (const requestId of waiting) {
+        const answer = admission.waits(requestId);
+        if (answer !== null) member.decided.push([requestId, answer]);
+      }
+      member.unknown.push(...running.filter((requestId) => !admission.knows(requestId)));
+      return { session, answer: this.exchange(session, message) };
+    } catch (error) {
+      // The caller gets an error, and no session.
+      this.end(session);
+      throw error;
+    }
+  }
+
+  /** Handles one exchange. Ends come first: what they give back is free for the requests. Throws when the session is over. */
+  exchange(session: MemberSession, message: ExchangeMessage): ExchangeAnswer {
+    const { admission, record, heard } = this.#options;
+    const { member } = session;
+    if (session.isOver) throw new Error("the session is over");
+    heard(member.id, member.leaseMs);
+    for (const settlement of message.ends) this.#track(member, settlement.row, admission.end(settlement));
+    for (const requestId of message.departures) admission.depart(requestId);
+    for (const request of message.returns) admission.takeBack(request, member.id);
+    for (const one of message.records) this.#track(member, one.row, record(one));
+    for (const hit of message.hits) this.#hit(member, hit);
+    for (const request of message.asks) {
+      try {
+        const answer = admission.ask(request, member.id);
+        if (answer !== null) member.decided.push([request.requestId, answer]);
+      } catch (error) {
+        this.#options.failed(error);
+      }
+    }
+    return answerTo(member);
+  }
+
+  async news(session: MemberSession): Promise<ExchangeAnswer> {
+    const { member } = session;
+    if (session.isOver) throw new Error("the session is over");
+    if (!hasNews(member)) {
+      const news = Promise.withResolvers<void>();
+      session.notify = news.resolve;
+      await news.promise;
+    }
+    session.notify = null;
+    return answerTo(member);
+  }
+
+  /** Ends a session, whether its holder closed it or is gone; a second call does nothing. */
+  end(session: MemberSession): void {
+    const { member } = session;
+    if (session.isOver) return;
+    session.isOver = true;
+    session.notify?.();
+    member.sessions.delete(session);
+    if (member.sessions.size > 0) return;
+    const { admission } = this.#options;
+    if (admission.liveOf(member.id).length === 0) {
+      this.#known.delete(member.id);
+      return;
+    }
+    const grace = {};
+    member.grace = grace;
+    admission.quiet(member.id);
+    this.#pass(member, grace, GRACE_INTERVALS);
+  }
+
+  /** Whether nothing is heard of the isolate. */
+  isQuiet(id: string): boolean {
+    return (this.#known.get(id)?.grace ?? null) !== null;
+  }
+
+  /** A request that had to wait has its answer. */
+  decided({ member: id, request }: AdmissionEntry, answer: Decision | Stale): void {
+    const member = this.#known.get(id);
+    if (member === undefined) return;
+    member.decided.push([request.requestId, answer]);
+    notify(member);
+  }
+
+  #pass(member: KnownMember, grace: object, intervals: number): void {
+    this.#options.later(GRACE_INTERVAL_MS, () => {
+      if (member.grace !== grace) return;
+      if (intervals > 1) {
+        this.#pass(member, grace, intervals - 1);
+        return;
+      }
+      const { admission } = this.#options;
+      this.#known.delete(member.id);
+      for (const entry of admission.liveOf(member.id)) admission.giveUp(entry);
+    });
+  }
+
+  #hit(member: KnownMember, { revs, limits, row, again }: CacheHit): void {
+    const { revisions, record, level } = this.#options;
+    const answer = (verdict: CacheHitDecision): void => {
+      member.hits.push([row.request_id, verdict]);
+      notify(member);
+    };
+    const items = revisions.staleAmong(revs);
+    if (items.length > 0) {
+      answer({ verdict: "stale", items });
+      return;
+    }
+    this.#track(member, row, record({ row }, again));
+    if (limits === null) answer({ verdict: "current", level: null });
+    else
+      void level(limits)
+        .catch(() => null)
+        .then((known) => answer({ verdict: "current", level: known }));
+  }
+
+  /** Reports to the isolate what became of a row. */
+  #track(member: KnownMember, { request_id: requestId }: UsageRow, stored: Promise<void>): void {
+    void stored
+      .then(
+        () => member.stored.push(requestId),
+        () => member.refused.push(requestId),
+      )
+      .then((waiting) => {
+        if (waiting === 1) this.#options.later(NEWS_MS, () => notify(member));
+      });
+  }
+}
+
+const idOf = ({ row }: { readonly row: UsageRow }): string => row.request_id;
+
+function newMember(id: string, leaseMs: number | undefined): KnownMember {
+  return {
+    id,
+    leaseMs,
+    sessions: new Set(),
+    grace: null,
+    decided: [],
+    hits: [],
+    stored: [],
+    refused: [],
+    unknown: [],
+  };
+}
+
+function hasNews({ decided, hits, stored, refused, unknown }: KnownMember): boolean {
+  return decided.length + hits.length + stored.length + refused.length + unknown.length > 0;
+}
+
+/** Lets one session carry what there is to report. */
+function notify(member: KnownMember): void {
+  if (!hasNews(member)) return;
+  for (const session of member.sessions) session.notify?.();
+}
+
+function answerTo(member: KnownMember): ExchangeAnswer {
+  const { decided, hits, stored, refused, unknown } = member;
+  member.decided = [];
+  member.hits = [];
+  member.stored = [];
+  member.refused = [];
+  member.unknown = [];
+  return { decided, hits, stored, refused, unknown };
+}
