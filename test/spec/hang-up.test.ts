@@ -1,6 +1,6 @@
 /**
  * A client that hangs up at any moment, politely or not (docs/architecture.md#one-request,
- * docs/rules/admission.md#permits): its slot or place is free again, nothing stays reserved, and the ledger has one row
+ * docs/rules/admission.md#membership): its slot or place is free again, nothing stays reserved, and the ledger has one row
  * as docs/rules/settlement-and-rows.md#clients-that-leave says.
  */
 import { connect, type Socket } from "node:net";

@@ -1,6 +1,6 @@
 /**
  * A slot goes back the moment its holder has ended, and goes to the next request at once
- * (docs/rules/admission.md#permits).
+ * (docs/rules/admission.md#membership).
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
-import { orphanedSettlement, settledRow } from "../admission/permit-end.ts";
+import { lostSettlement, settledRow } from "../admission/request-end.ts";
 import type { AdmissionRequest } from "../admission/rpc.ts";
 import { RefusalRateLimit, UNAUTHENTICATED_ROWS_PER_SECOND } from "./refusal-rate-limit.ts";
 import { RequestCounters } from "./request-counters.ts";
@@ -119,30 +119,30 @@ describe("the bound on unauthenticated refusals", () => {
 });
 
 describe("the end of a permit", () => {
-  it("bills the estimate only when a granted request had called its upstream", () => {
-    for (const granted of [false, true]) {
-      for (const upstreamCalled of [false, true]) {
-        const { row, actualTokens } = orphanedSettlement(request, { granted, upstreamCalled, arrivedMs: 100 }, 350);
-        const billed = granted && upstreamCalled;
-        expect({
-          actualTokens,
-          total_tokens: row.total_tokens,
-          input_tokens: row.input_tokens,
-          cost_usd: row.cost_usd,
-        }).toEqual(
-          billed
-            ? { actualTokens: 30, total_tokens: 30, input_tokens: 10, cost_usd: 0.25 }
-            : { actualTokens: 0, total_tokens: 0, input_tokens: 0, cost_usd: 0 },
-        );
-        expect({
-          status_code: row.status_code,
-          total_ms: row.total_ms,
-          ts_ms: row.ts_ms,
-          estimated_tokens: row.estimated_tokens,
-        }).toEqual({ status_code: 499, total_ms: 250, ts_ms: 350, estimated_tokens: 30 });
-      }
-    }
-  });
+  it.each(["waiting", "judged again", "reserving", "running", "refused"] as const)(
+    "bills the estimate of a lost request only when it was running: %s",
+    (state) => {
+      const { row, actualTokens } = lostSettlement({ request, state, arrivedMs: 100 }, 350);
+      const billed = state === "running";
+      expect({
+        actualTokens,
+        total_tokens: row.total_tokens,
+        input_tokens: row.input_tokens,
+        cost_usd: row.cost_usd,
+        attempts: row.attempts,
+      }).toEqual(
+        billed
+          ? { actualTokens: 30, total_tokens: 30, input_tokens: 10, cost_usd: 0.25, attempts: 1 }
+          : { actualTokens: 0, total_tokens: 0, input_tokens: 0, cost_usd: 0, attempts: 0 },
+      );
+      expect({
+        status_code: row.status_code,
+        total_ms: row.total_ms,
+        ts_ms: row.ts_ms,
+        estimated_tokens: row.estimated_tokens,
+      }).toEqual({ status_code: 499, total_ms: 250, ts_ms: 350, estimated_tokens: 30 });
+    },
+  );
 
   it("states cell, admission and wait as the Cell saw them; a refusal stays one", () => {
     const row = { ...request.row, admission: "fast" as const };
