@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { HolderLease, HolderSilence, holderLeaseMs } from "./holder-lease.ts";
+import { HolderLease, holderLeaseMs, MemberSilence } from "./holder-lease.ts";
 
 const EVERY_MS = 2_000;
 const LOOK_MS = 200;
@@ -113,7 +113,7 @@ it("lets nobody hold a slot that was taken back", () => {
       };
 
       const leaseMs = holderLeaseMs(patienceMs);
-      const silence = new HolderSilence(holderLeaseMs(cellPatienceMs), EVERY_MS);
+      const silence = new MemberSilence(holderLeaseMs(cellPatienceMs), EVERY_MS);
       /** When the slot was taken back, true time; null: it was not. */
       let takenBackMs: number | null = null;
       let isGranted = false;

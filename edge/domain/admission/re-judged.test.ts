@@ -5,8 +5,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf as plainAsk } from "../../../test/harness/edge/cell/admission-requests.ts";
-import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
+import { REVISION_KEEP_MS } from "../cell/revisions.ts";
+import type { AdmissionRequest } from "./rpc.ts";
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -27,62 +27,54 @@ function reservedOf(world: AdmissionHarness, request: AdmissionRequest): number 
   return world.budgets.core(request.tenant.id).read("tenant", request.limits, world.nowMs).reserved.bucketTokens;
 }
 
-const row = (request: AdmissionRequest, status: number) => ({
-  ...request.row,
-  status_code: status,
-  admission: "rejected" as const,
-});
-
 describe("a waiting request whose tenant changed", () => {
   it("learns it at its turn, holds nothing, and the slot goes to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission, scheduler, rows } = world;
-    const holder = admission.arrive(requestOf("holder", "h"));
-    const [stale, next] = [admission.arrive(requestOf("stale", "a")), admission.arrive(requestOf("next", "b"))];
+    const { ask, end, scheduler, rows } = world;
+    const holder = ask(requestOf("holder", "h"));
+    const [stale, next] = [ask(requestOf("stale", "a")), ask(requestOf("next", "b"))];
     change(world, "a", 2);
     expect(stale.decision).toBeNull();
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-    expect(await admission.decision(stale)).toEqual({ verdict: "stale", items: [{ kind: "tenant", id: "a", rev: 2 }] });
+    await end(holder, 10);
+    expect(stale.decision).toEqual({ verdict: "stale", items: [{ kind: "tenant", id: "a", rev: 2 }] });
     expect({
-      slot: stale.slot,
+      state: stale.state,
       verdict: next.decision?.verdict,
       inFlight: scheduler.inFlight,
       queued: scheduler.queued,
-    }).toEqual({ slot: null, verdict: "granted", inFlight: 1, queued: 1 });
+    }).toEqual({ state: "judged again", verdict: "granted", inFlight: 1, queued: 1 });
     expect(scheduler.snapshot(0).tenants.find(({ tenantId }) => tenantId === "a")?.servedTokens).toBe(0);
     expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
   });
 
   it("learns it however long it has waited, even after other changes were forgotten", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission, revisions } = world;
-    const holder = admission.arrive(requestOf("holder", "h"));
-    const parked = admission.arrive(requestOf("parked", "a"));
+    const { ask, end, revisions } = world;
+    const holder = ask(requestOf("holder", "h"));
+    const parked = ask(requestOf("parked", "a"));
     change(world, "a", 2);
     world.nowMs += REVISION_KEEP_MS + 1;
-    revisions.prune(world.entries.oldestArrivalMs(world.nowMs));
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+    revisions.prune(world.admission.oldestArrivalMs(world.nowMs));
+    await end(holder, 10);
     expect(parked.decision?.verdict).toBe("stale");
-    admission.abandon(parked);
-    revisions.prune(world.entries.oldestArrivalMs(world.nowMs));
+    await end(parked, 0);
+    revisions.prune(world.admission.oldestArrivalMs(world.nowMs));
     expect(revisions.size).toBe(0);
   });
 
   it("takes its place again with newer records, ahead of later ones, and counts its whole wait", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission } = world;
-    const holder = admission.arrive(requestOf("holder", "h"));
-    const first = admission.arrive(requestOf("1", "a"));
-    admission.arrive(requestOf("2", "a"));
+    const { ask, end } = world;
+    const holder = ask(requestOf("holder", "h"));
+    ask(requestOf("1", "a"));
+    ask(requestOf("2", "a"));
     change(world, "a", 2);
     world.nowMs = 30;
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+    await end(holder, 10);
     world.nowMs = 40;
-    const back = admission.arrive(requestOf("1", "a", 2));
+    const back = ask(requestOf("1", "a", 2));
     expect(back.decision).toMatchObject({ verdict: "granted", grant: { admission: "queued", queueWaitMs: 40 } });
-    // the replaced permit is disposed later and has no effect
-    admission.abandon(first);
-    await admission.settle(back, { row: back.request.row, actualTokens: 3 });
+    await end(back, 3);
     expect(world.rows.map((one) => [one.request_id, one.queue_wait_ms])).toEqual([
       ["holder", 0],
       ["1", 40],
@@ -91,44 +83,37 @@ describe("a waiting request whose tenant changed", () => {
 
   it("may find its records changed again and again, and is served in the end", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission } = world;
-    let holder = admission.arrive(requestOf("holder", "h"));
-    let entry = admission.arrive(requestOf("1", "a"));
+    const { ask, end } = world;
+    let holder = ask(requestOf("holder", "h"));
+    let entry = ask(requestOf("1", "a"));
     for (let rev = 2; rev < 5; rev += 1) {
       change(world, "a", rev);
-      await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-      expect((await admission.decision(entry)).verdict).toBe("stale");
+      await end(holder, 10);
+      expect(entry.decision?.verdict).toBe("stale");
       // another request has the slot while this one reads its records
-      holder = admission.arrive(requestOf(`other${rev}`, "b"));
-      entry = admission.arrive(requestOf("1", "a", rev));
+      holder = ask(requestOf(`other${rev}`, "b"));
+      entry = ask(requestOf("1", "a", rev));
       expect({ verdict: holder.decision?.verdict, decision: entry.decision }).toEqual({
         verdict: "granted",
         decision: null,
       });
     }
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+    await end(holder, 10);
     expect(entry.decision?.verdict).toBe("granted");
   });
 
   it("writes one row for its refusal or lost client, and leaves its place to the next request", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission, scheduler, rows } = world;
-    const holder = admission.arrive(requestOf("holder", "h"));
-    const [refused, gone] = [admission.arrive(requestOf("refused", "a")), admission.arrive(requestOf("gone", "a"))];
+    const { ask, end, rows } = world;
+    const holder = ask(requestOf("holder", "h"));
+    const [refused, gone] = [ask(requestOf("refused", "a")), ask(requestOf("gone", "a"))];
     change(world, "a", 2);
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+    await end(holder, 10);
     world.nowMs = 7;
-    await admission.settle(refused, { row: row(refused.request, 403), actualTokens: 0 });
-    expect((await admission.decision(gone)).verdict).toBe("stale");
-    await admission.settle(gone, {
-      row: { ...gone.request.row, status_code: 499, admission: "queued" },
-      actualTokens: 0,
-    });
-    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued, entryCount: admission.entryCount }).toEqual({
-      inFlight: 0,
-      queued: 0,
-      entryCount: 0,
-    });
+    await end(refused, 0, { status_code: 403, admission: "rejected" });
+    expect(gone.decision?.verdict).toBe("stale");
+    await end(gone, 0, { status_code: 499, admission: "queued" });
+    expect(world.load).toEqual({ inFlight: 0, queued: 0, entries: 0 });
     expect(rows.slice(1).map((one) => [one.request_id, one.status_code, one.admission, one.queue_wait_ms])).toEqual([
       ["refused", 403, "rejected", 7],
       ["gone", 499, "queued", 7],
@@ -138,14 +123,14 @@ describe("a waiting request whose tenant changed", () => {
 
   it("returns the tokens that were fetched for it", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission } = world;
-    const holder = admission.arrive(requestOf("holder", "h"));
-    const stale = admission.arrive(requestOf("stale", "a", 1, 100));
+    const { ask, end } = world;
+    const holder = ask(requestOf("holder", "h"));
+    const stale = ask(requestOf("stale", "a", 1, 100));
     await vi.advanceTimersByTimeAsync(0);
     change(world, "a", 2);
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-    expect((await admission.decision(stale)).verdict).toBe("stale");
-    await admission.settle(stale, { row: row(stale.request, 401), actualTokens: 0 });
+    await end(holder, 10);
+    expect(stale.decision?.verdict).toBe("stale");
+    await end(stale, 0, { status_code: 401, admission: "rejected" });
     for (let second = 0; second < 30; second += 1) {
       world.nowMs += 1_000;
       await vi.advanceTimersByTimeAsync(1_000);
@@ -161,21 +146,23 @@ describe("a request whose tenant changed while its tokens were on their way", ()
     ["were refused", 5],
   ])("is judged again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission, scheduler } = world;
-    const first = admission.arrive(requestOf("first", "a", 1, tokensPerMinute));
-    const next = admission.arrive(requestOf("next", "b"));
+    const { ask, end, scheduler } = world;
+    const first = ask(requestOf("first", "a", 1, tokensPerMinute));
+    const next = ask(requestOf("next", "b"));
     expect({ decision: first.decision, inFlight: scheduler.inFlight }).toEqual({ decision: null, inFlight: 1 });
     change(world, "a", 2);
-    expect(await admission.decision(first)).toMatchObject({ verdict: "stale" });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(first.decision).toMatchObject({ verdict: "stale" });
     expect({ verdict: next.decision?.verdict, inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({
       verdict: "granted",
       inFlight: 1,
       queued: 1,
     });
-    const back = admission.arrive(requestOf("first", "a", 2));
-    await admission.settle(next, { row: next.request.row, actualTokens: 10 });
-    expect(await admission.decision(back)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
-    await admission.settle(back, { row: back.request.row, actualTokens: 10 });
+    const back = ask(requestOf("first", "a", 2));
+    await end(next, 10);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(back.decision).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    await end(back, 10);
     for (let second = 0; second < 30; second += 1) {
       world.nowMs += 1_000;
       await vi.advanceTimersByTimeAsync(1_000);
@@ -187,33 +174,33 @@ describe("a request whose tenant changed while its tokens were on their way", ()
 describe("a waiting request whose access window ends", () => {
   it("is judged again from that instant on, not before, and not in the turn of its arrival", async () => {
     const world = admissionHarnessOf("weighted", 2);
-    const { admission } = world;
+    const { ask, end } = world;
     const until = { openUntilMs: 100 };
-    const holders = ["h1", "h2"].map((id) => admission.arrive(requestOf(id, "h")));
-    const waiting = ["in time", "late"].map((id) => admission.arrive({ ...requestOf(id, "a"), ...until }));
+    const holders = ["h1", "h2"].map((id) => ask(requestOf(id, "h")));
+    const waiting = ["in time", "late"].map((id) => ask({ ...requestOf(id, "a"), ...until }));
     const [one, two] = holders;
     if (one === undefined || two === undefined) throw new Error("two hold slots");
     world.nowMs = 99;
-    await admission.settle(one, { row: one.request.row, actualTokens: 10 });
+    await end(one, 10);
     world.nowMs = 100;
-    await admission.settle(two, { row: two.request.row, actualTokens: 10 });
+    await end(two, 10);
     expect(waiting.map((entry) => entry.decision)).toMatchObject([
       { verdict: "granted" },
       { verdict: "stale", items: [] },
     ]);
-    expect(admission.arrive({ ...requestOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
+    expect(ask({ ...requestOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
   });
 });
 
 describe("judging again", () => {
   it("compares nothing before a record changes, and each waiting request once after that", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission, revisions } = world;
+    const { ask, end, revisions } = world;
+    let holder = ask(requestOf("0", "a"));
+    const entries = Array.from({ length: 20 }, (_, at) => ask(requestOf(`${at + 1}`, "a")));
     const compared = vi.spyOn(revisions, "staleAmong");
-    let holder = admission.arrive(requestOf("0", "a"));
-    const entries = Array.from({ length: 20 }, (_, at) => admission.arrive(requestOf(`${at + 1}`, "a")));
     const next = async (): Promise<void> => {
-      await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+      await end(holder, 10);
       holder = entries.shift() ?? holder;
     };
     for (let at = 0; at < 10; at += 1) await next();
@@ -225,14 +212,14 @@ describe("judging again", () => {
 
   it("costs nothing when 1,000 keys change under 10,000 requests, then one comparison a turn", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { admission, revisions } = world;
-    const compared = vi.spyOn(revisions, "staleAmong");
+    const { ask, end, admission, revisions } = world;
     const ofKey = (id: string, key: number, rev: number): AdmissionRequest => ({
       ...requestOf(id, "a"),
       revs: [{ kind: "key", id: `k${key}`, rev }],
     });
-    let holder = admission.arrive(ofKey("holder", 0, 2));
-    const waiting = Array.from({ length: 10_000 }, (_, at) => admission.arrive(ofKey(`r${at}`, at % 1000, 1)));
+    let holder = ask(ofKey("holder", 0, 2));
+    const waiting = Array.from({ length: 10_000 }, (_, at) => ask(ofKey(`r${at}`, at % 1000, 1)));
+    const compared = vi.spyOn(revisions, "staleAmong");
     const trips = world.budgets.calls;
     const changes = Array.from({ length: 1000 }, (_, key) => ({ kind: "key" as const, id: `k${key}`, rev: 2 }));
     revisions.note(changes, 1);
@@ -243,12 +230,12 @@ describe("judging again", () => {
     });
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;
-      await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+      await end(holder, 10);
       const sentBack = waiting.filter((entry) => entry.decision?.verdict === "stale");
-      expect(sentBack).toHaveLength(turn + 1);
+      expect(sentBack.map(({ request }) => request.requestId)).toEqual([`r${turn}`]);
       // the request that is sent back, its items, and the request behind it
       expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);
-      holder = admission.arrive(ofKey(`r${turn}`, turn % 1000, 2));
+      holder = ask(ofKey(`r${turn}`, turn % 1000, 2));
       expect(holder.decision?.verdict).toBe("granted");
     }
   });

@@ -15,15 +15,13 @@ const CASES = (["weighted", "hierarchical"] as const).flatMap((algorithm) =>
 describe("a long queue of a tenant with no budget left", () => {
   it.each(CASES)("is refused in the few calls that its first requests need: %s %o", async (algorithm, caps) => {
     const world = admissionHarnessOf(algorithm, 2);
-    const { admission, scheduler, budgets } = world;
-    const holder = admission.arrive(admissionRequestOf("holder", "rich"));
-    const other = admission.arrive(admissionRequestOf("other", "rich"));
-    const poor = Array.from({ length: 500 }, (_, index) =>
-      admission.arrive(admissionRequestOf(`p${index}`, "poor", {}, caps)),
-    );
-    const rich = Array.from({ length: 2 }, (_, index) => admission.arrive(admissionRequestOf(`r${index}`, "rich")));
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-    await admission.settle(other, { row: other.request.row, actualTokens: 10 });
+    const { ask, end, scheduler, budgets } = world;
+    const holder = ask(admissionRequestOf("holder", "rich"));
+    const other = ask(admissionRequestOf("other", "rich"));
+    const poor = Array.from({ length: 500 }, (_, index) => ask(admissionRequestOf(`p${index}`, "poor", {}, caps)));
+    const rich = Array.from({ length: 2 }, (_, index) => ask(admissionRequestOf(`r${index}`, "rich")));
+    await end(holder, 10);
+    await end(other, 10);
     await vi.advanceTimersByTimeAsync(0);
     expect(poor.map((entry) => entry.decision?.verdict)).toEqual(poor.map(() => "refused"));
     expect(rich.map((entry) => entry.decision?.verdict)).toEqual(["granted", "granted"]);
@@ -33,14 +31,14 @@ describe("a long queue of a tenant with no budget left", () => {
 
   it("is refused together with its first request when its budget object does not answer", async () => {
     const world = admissionHarnessOf("weighted", 2);
-    const { admission, scheduler, budgets } = world;
+    const { ask, end, scheduler, budgets } = world;
     budgets.reach = "silent";
-    const holders = ["a", "b"].map((id) => admission.arrive(admissionRequestOf(id, "rich")));
+    const holders = ["a", "b"].map((id) => ask(admissionRequestOf(id, "rich")));
     const poor = Array.from({ length: 50 }, (_, index) =>
-      admission.arrive(admissionRequestOf(`p${index}`, "poor", {}, { tenantTokens: 9 })),
+      ask(admissionRequestOf(`p${index}`, "poor", {}, { tenantTokens: 9 })),
     );
-    const rich = ["c", "d"].map((id) => admission.arrive(admissionRequestOf(id, "rich")));
-    for (const entry of holders) await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
+    const rich = ["c", "d"].map((id) => ask(admissionRequestOf(id, "rich")));
+    for (const entry of holders) await end(entry, 10);
     for (let second = 0; second < 3; second += 1) {
       world.nowMs += 1_000;
       await vi.advanceTimersByTimeAsync(1_000);
@@ -52,13 +50,13 @@ describe("a long queue of a tenant with no budget left", () => {
 
   it("is shown as waiting for its budget while it holds slots", () => {
     const world = admissionHarnessOf("hierarchical", 1);
-    const { admission, scheduler, budgets } = world;
+    const { ask, scheduler, budgets } = world;
     budgets.reach = "silent";
     const caps = { tenantTokens: 9 };
-    for (const id of ["p0", "p1", "p2"]) admission.arrive(admissionRequestOf(id, "poor", {}, caps));
+    for (const id of ["p0", "p1", "p2"]) ask(admissionRequestOf(id, "poor", {}, caps));
     world.nowMs += 250;
     const row = { tenant_id: "poor", tenant: "poor", group: "g", model: "m", oldest_wait_ms: 250 };
-    expect(world.entries.awaitingBudget(world.nowMs)).toEqual([{ ...row, queued: 1, reason: "budget" }]);
+    expect(world.admission.awaitingBudget(world.nowMs)).toEqual([{ ...row, queued: 1, reason: "budget" }]);
     expect(scheduler.waiting(world.nowMs)).toEqual([{ ...row, queued: 2, reason: "cell_full" }]);
   });
 });

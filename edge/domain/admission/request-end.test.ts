@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import { chargedTokens, settledRow } from "./permit-end.ts";
+import { chargedTokens, settledRow } from "./request-end.ts";
 
 it.each([
   [200, 12],

@@ -7,12 +7,15 @@ import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import {
+  type AdmissionHarness,
+  type AskedRequest,
+  admissionHarnessOf,
+} from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { budgetRequestOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { CellLives } from "../../../test/harness/edge/cell/cell-lives.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import type { AdmissionEntry } from "./admission-entry.ts";
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -20,7 +23,7 @@ const requestStep = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant("arrive" as const), tenant: fc.nat(2), model: fc.nat(1) }) },
   {
     weight: 3,
-    arbitrary: fc.record({ type: fc.constantFrom("settle" as const, "abandon" as const), who: fc.nat(99) }),
+    arbitrary: fc.record({ type: fc.constantFrom("end" as const, "depart" as const), who: fc.nat(99) }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("capacity" as const), max: fc.nat(4) }) },
 );
@@ -31,7 +34,10 @@ const subCallStep = fc.oneof(
     model: fc.nat(1),
     waitedMs: fc.option(fc.nat(9)),
   }),
-  fc.record({ type: fc.constantFrom("settle" as const, "abandon" as const, "again" as const), who: fc.nat(99) }),
+  fc.record({
+    type: fc.constantFrom("end" as const, "depart" as const, "again" as const, "return" as const),
+    who: fc.nat(99),
+  }),
 );
 const history = fc.array(fc.oneof(fc.record({ request: requestStep }), fc.record({ subCall: subCallStep })), {
   maxLength: 60,
@@ -50,78 +56,84 @@ function requestOf(id: string, tenant: number, model: number) {
 /** Requests of a history, in one Cell. */
 class Requests {
   readonly harness: AdmissionHarness;
-  readonly #entries: AdmissionEntry[] = [];
-  readonly #subCalls: AdmissionEntry[] = [];
+  readonly #requests: AskedRequest[] = [];
+  readonly #subCalls: AskedRequest[] = [];
 
   constructor(algorithm: "weighted" | "hierarchical") {
     this.harness = admissionHarnessOf(algorithm, 2);
   }
 
   step(step: typeof requestStep extends fc.Arbitrary<infer T> ? T : never): void {
-    const { admission } = this.harness;
-    if (step.type === "arrive")
-      this.#entries.push(admission.arrive(requestOf(`r${this.#entries.length}`, step.tenant, step.model)));
-    else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
-    else end(this.harness, this.#entries, step.type, step.who);
+    const { admission, ask } = this.harness;
+    if (step.type === "arrive") {
+      const id = `r${this.#requests.length}`;
+      this.#requests.push(ask(requestOf(id, step.tenant, step.model)));
+    } else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
+    else this.#leave(this.#requests, step.type, step.who);
   }
 
   subCall(step: typeof subCallStep extends fc.Arbitrary<infer T> ? T : never): void {
-    const { admission } = this.harness;
+    const { admission, ask } = this.harness;
     if (step.type === "begin") {
       const made = subCallOf(requestOf(`s${this.#subCalls.length}`, step.tenant, step.model));
-      this.#subCalls.push(admission.adopt({ ...made, waitedMs: step.waitedMs }));
-    } else if (step.type === "again") {
-      const at = step.who % Math.max(1, this.#subCalls.length);
-      const known = this.#subCalls[at];
-      if (known !== undefined) this.#subCalls[at] = admission.adopt({ ...known.request, waitedMs: 0 });
-    } else end(this.harness, this.#subCalls, step.type, step.who);
+      this.#subCalls.push(ask({ ...made, waitedMs: step.waitedMs }));
+      return;
+    }
+    if (step.type === "end" || step.type === "depart") {
+      this.#leave(this.#subCalls, step.type, step.who);
+      return;
+    }
+    const known = this.#subCalls[step.who % Math.max(1, this.#subCalls.length)];
+    if (known === undefined) return;
+    if (step.type === "again") ask({ ...known.request, waitedMs: 0 });
+    else admission.takeBack({ ...known.request, waitedMs: 0 }, "isolate");
   }
 
   /** What the requests see, and what an operator sees of the slots. */
   seen(): unknown {
     const { scheduler, nowMs } = this.harness;
-    return [this.#entries.map(({ decision, slot }) => [decision, slot]), scheduler.snapshot(nowMs)];
+    return [this.#requests.map(({ decision, state }) => ({ decision, state })), scheduler.snapshot(nowMs)];
   }
 
-  /** Ends every sub-call; returns how many rows each has. */
-  endSubCalls(): readonly number[] {
+  /** Gives up every sub-call; returns how many rows each has in the end. */
+  async endSubCalls(): Promise<readonly number[]> {
     const { admission, rows } = this.harness;
-    for (const entry of this.#subCalls) admission.abandon(entry);
+    for (const { request } of this.#subCalls) admission.depart(request.requestId);
+    await vi.advanceTimersByTimeAsync(6_000);
     return this.#subCalls.map(({ request }) => rows.filter((row) => row.request_id === request.requestId).length);
   }
+
+  #leave(requests: readonly AskedRequest[], how: "end" | "depart", who: number): void {
+    const one = requests[who % Math.max(1, requests.length)];
+    if (one === undefined) return;
+    if (how === "end") void this.harness.end(one, 7);
+    else this.harness.admission.depart(one.request.requestId);
+  }
 }
 
-function end(
-  { admission }: AdmissionHarness,
-  entries: readonly AdmissionEntry[],
-  how: "settle" | "abandon",
-  who: number,
-) {
-  const entry = entries[who % Math.max(1, entries.length)];
-  if (entry === undefined) return;
-  if (how === "settle") void admission.settle(entry, { row: entry.request.row, actualTokens: 7 });
-  else admission.abandon(entry);
-}
-
-it("leaves slots, places, scores and grants of all requests as they are without it", () => {
-  fc.assert(
-    fc.property(fc.constantFrom("weighted" as const, "hierarchical" as const), history, (algorithm, steps) => {
-      const [mixed, plain] = [new Requests(algorithm), new Requests(algorithm)];
-      for (const step of steps) {
-        mixed.harness.nowMs += 1;
-        plain.harness.nowMs += 1;
-        if ("subCall" in step) mixed.subCall(step.subCall);
-        else for (const each of [mixed, plain]) each.step(step.request);
+it("leaves slots, places, scores and grants of all requests as they are without it", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom("weighted" as const, "hierarchical" as const),
+      history,
+      async (algorithm, steps) => {
+        const [mixed, plain] = [new Requests(algorithm), new Requests(algorithm)];
+        for (const step of steps) {
+          mixed.harness.nowMs += 1;
+          plain.harness.nowMs += 1;
+          if ("subCall" in step) mixed.subCall(step.subCall);
+          else for (const each of [mixed, plain]) each.step(step.request);
+          expect(mixed.seen()).toEqual(plain.seen());
+        }
+        expect((await mixed.endSubCalls()).every((rows) => rows === 1)).toBe(true);
         expect(mixed.seen()).toEqual(plain.seen());
-      }
-      expect(mixed.endSubCalls().every((rows) => rows >= 1)).toBe(true);
-      expect(mixed.seen()).toEqual(plain.seen());
-      expect(mixed.harness.admission.entryCount).toBe(plain.harness.admission.entryCount);
-    }),
+        expect(mixed.harness.load).toEqual(plain.harness.load);
+      },
+    ),
   );
 });
 
-/** What the sub-call used in the end: more than the estimate at which a lost permit is settled. */
+/** What the sub-call used in the end: more than the estimate at which it is settled when it is lost. */
 const ROW: UsageRow = {
   ...zeroUsageRow("s", 0),
   status_code: 200,
@@ -139,21 +151,32 @@ it.each([
   const need = { bucketTokens: 10, termTokens: 10, nanoUsd: 10 };
   const estimate = { inputTokens: 10, outputTokens: 20, costUsd: 0.25 };
   const first = subCallOf({ ...budgetRequestOf("s", limits, need), estimate });
-  const steps = fc.array(fc.constantFrom("pass" as const, "lost" as const, "reset" as const), { maxLength: 8 });
+  const steps = fc.array(
+    fc.record({
+      type: fc.constantFrom("pass" as const, "lost" as const, "reset" as const),
+      asks: fc.boolean(),
+      twice: fc.boolean(),
+    }),
+    { maxLength: 8 },
+  );
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
       const lives = new CellLives(limits);
-      let entry = lives.admission.adopt(first);
-      for (const step of history) {
-        if (step === "pass") await lives.pass();
-        else {
-          if (step === "lost") lives.admission.abandon(entry);
-          else lives.begin();
-          // Its Worker is still there, and takes it to the Cell anew.
-          entry = lives.admission.adopt({ ...first, waitedMs: 0 });
+      lives.admission.ask(first, "isolate");
+      for (const { type, asks, twice } of history) {
+        if (type === "pass") {
+          await lives.pass();
+          continue;
         }
+        if (type === "lost") lives.admission.depart("s");
+        else lives.begin();
+        // Its isolate names it, or asks again because the answer was lost.
+        const again = { ...first, waitedMs: 0 };
+        for (let times = twice ? 2 : 1; times > 0; times -= 1)
+          if (asks) lives.admission.ask(again, "isolate");
+          else lives.admission.takeBack(again, "isolate");
       }
-      await lives.admission.settle(entry, { row: ROW, actualTokens: 35 });
+      await lives.admission.end({ row: ROW, actualTokens: 35 });
       await lives.pass(60_000);
       expect(lives.tenant).toMatchObject({
         account: { usedTokens: 35, usedNanoUsd: 750_000_000 },

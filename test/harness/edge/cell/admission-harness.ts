@@ -1,98 +1,142 @@
-/** The admission controller for tests, with the real scheduler and the real budgets behind calls that a test delays or fails. */
+/** A Cell's admission for tests, with the real scheduler and the real budgets behind calls that a test delays or fails. */
 
+import type { RequestState } from "../../../../edge/domain/admission/admission-entry.ts";
+import { AdmissionMachine } from "../../../../edge/domain/admission/admission-machine.ts";
+import { LateDecisions } from "../../../../edge/domain/admission/budget-port.ts";
+import type { AdmissionAnswer } from "../../../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionRequest, Decision, Stale } from "../../../../edge/domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../../../edge/domain/budget/cell-life.ts";
 import { Revisions } from "../../../../edge/domain/cell/revisions.ts";
 import { createScheduler } from "../../../../edge/domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../../../edge/domain/fairshare/types.ts";
-import { AdmissionController } from "../../../../edge/objects/cell/admission-controller.ts";
-import { AdmissionEntries } from "../../../../edge/objects/cell/admission-entries.ts";
-import { LateDecisions } from "../../../../edge/objects/cell/admission-entry.ts";
 import { BudgetGateway } from "../../../../edge/objects/cell/budget-gateway.ts";
-import { SilentHolders } from "../../../../edge/objects/cell/silent-holders.ts";
+import type { Members } from "../../../../edge/objects/cell/members.ts";
+import { SilentMembers } from "../../../../edge/objects/cell/silent-members.ts";
 import type { UsageRow } from "../../../../shared/usage-row.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 import { TestBudgets } from "./test-budgets.ts";
 
-export interface AdmissionHarness {
-  readonly admission: AdmissionController;
-  readonly entries: AdmissionEntries;
-  readonly scheduler: Scheduler;
-  readonly budgets: TestBudgets;
-  readonly rows: UsageRow[];
-  /** Requests whose rows were handed in as rows that may have come before. */
-  readonly orphans: string[];
-  readonly revisions: Revisions;
-  /** Isolates are silent after 10 s, in sweeps of 2 s. */
-  readonly holders: SilentHolders;
-  nowMs: number;
+/** The isolate of a request of which a test names none. */
+const ISOLATE = "isolate";
+
+/** A request that was asked for, as its isolate sees it. */
+export interface AskedRequest {
+  readonly request: AdmissionRequest;
+  /** The newest decision, as it was told; null while it waits. */
+  readonly decision: Decision | Stale | null;
+  /** Null: the Cell gave it up, or it has ended. */
+  readonly state: RequestState | null;
 }
 
-/** A controller at time 0; a test moves `nowMs`. */
+/** A Cell's admission at time 0; a test moves `nowMs`. Isolates are silent after 10 s, in sweeps of 2 s. */
+export class AdmissionHarness {
+  nowMs = 0;
+  readonly rows: UsageRow[] = [];
+  /** Requests whose rows were handed in as rows that may have come before. */
+  readonly orphans: string[] = [];
+  readonly revisions = new Revisions();
+  readonly budgets = new TestBudgets(() => this.nowMs);
+  readonly scheduler: Scheduler;
+  readonly admission: AdmissionMachine;
+  readonly silent: SilentMembers;
+  /** The sessions, in tests that have some. */
+  members: Members | null = null;
+  /** The requests that were granted, in order. */
+  readonly granted: string[] = [];
+  readonly #answers = new Map<string, Decision | Stale>();
+
+  constructor(algorithm: "weighted" | "hierarchical", maxInFlight: number, maxQueuedPerTenant: number) {
+    const now = () => this.nowMs;
+    const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
+    const late = new LateDecisions();
+    const budget = new BudgetGateway({
+      cell: "c",
+      failOpen: false,
+      now,
+      nextLife: () => FIRST_LIFE,
+      monthOf: thirtyDayMonthOf,
+      budgetOf: (tenantId) => this.budgets.budgetOf(tenantId),
+      late,
+      deliverAlert: async () => undefined,
+      raise: () => undefined,
+    });
+    let scheduler!: Scheduler;
+    this.admission = new AdmissionMachine(
+      {
+        cell: "c",
+        budget,
+        revisions: this.revisions,
+        maxQueuedPerTenant,
+        now,
+        later,
+        rows: { complete: async (row, orphan) => this.#complete(row, orphan) },
+        changed: () => undefined,
+        decided: (entry, answer) => {
+          this.#note(entry.request.requestId, answer);
+          this.members?.decided(entry, answer);
+        },
+        isQuiet: (member) => this.silent.isQuiet(member) || this.members?.isQuiet(member) === true,
+      },
+      (grantCheck) => {
+        scheduler = createScheduler({ algorithm, maxInFlight, grantCheck });
+        return scheduler;
+      },
+    );
+    this.scheduler = scheduler;
+    late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
+    this.silent = new SilentMembers({ leaseMs: 5_000, everyMs: 2_000, admission: this.admission, later });
+  }
+
+  /** Asks for a slot, as one isolate of several. */
+  ask = (request: AdmissionRequest, member = ISOLATE): AskedRequest => {
+    this.#note(request.requestId, this.admission.ask(request, member));
+    const decisionNow = () => this.#answers.get(request.requestId) ?? null;
+    const stateNow = () => this.stateOf(request.requestId, member);
+    return {
+      request,
+      get decision() {
+        return decisionNow();
+      },
+      get state() {
+        return stateNow();
+      },
+    };
+  };
+
+  /** Ends a request with the row that it was sent with, or with these parts of it. */
+  end = async ({ request }: Pick<AskedRequest, "request">, actualTokens: number, row: Partial<UsageRow> = {}) =>
+    await this.admission.end({ row: { ...request.row, ...row }, actualTokens });
+
+  stateOf(requestId: string, member = ISOLATE): RequestState | null {
+    const entry = this.admission.liveOf(member).find(({ request }) => request.requestId === requestId);
+    return entry?.state ?? null;
+  }
+
+  /** How many requests hold a slot, wait, and are entered at all. */
+  get load() {
+    const { inFlight, queued } = this.scheduler;
+    return { inFlight, queued, entries: this.admission.size };
+  }
+
+  async #complete(row: UsageRow, orphan: boolean): Promise<void> {
+    if (orphan) this.orphans.push(row.request_id);
+    // The Ledger drops it too.
+    if (orphan && this.rows.some((other) => other.request_id === row.request_id)) return;
+    this.rows.push(row);
+  }
+
+  #note(requestId: string, answer: AdmissionAnswer | null): void {
+    if (answer === null || this.#answers.get(requestId) === answer) return;
+    if (answer.verdict === "waiting") this.#answers.delete(requestId);
+    else this.#answers.set(requestId, answer);
+    if (answer.verdict === "granted") this.granted.push(requestId);
+  }
+}
+
 export function admissionHarnessOf(
   algorithm: "weighted" | "hierarchical",
   maxInFlight: number,
   maxQueuedPerTenant = 10_000,
 ): AdmissionHarness {
-  const rows: UsageRow[] = [];
-  const orphans: string[] = [];
-  const now = () => world.nowMs;
-  const budgets = new TestBudgets(now);
-  const revisions = new Revisions();
-  const entries = new AdmissionEntries(revisions, now, {
-    heard: (holder, leaseMs) => holders.heard(holder, leaseMs),
-    isQuiet: (holder) => holders.isQuiet(holder),
-  });
-  const scheduler = createScheduler({ algorithm, maxInFlight, grantCheck: entries });
-  const late = new LateDecisions();
-  const budget = new BudgetGateway({
-    cell: "c",
-    failOpen: false,
-    now,
-    nextLife: () => FIRST_LIFE,
-    monthOf: thirtyDayMonthOf,
-    budgetOf: (tenantId) => budgets.budgetOf(tenantId),
-    late,
-    deliverAlert: async () => undefined,
-    raise: () => undefined,
-  });
-  const admission = new AdmissionController({
-    cell: "c",
-    entries,
-    scheduler,
-    budget,
-    revisions,
-    maxQueuedPerTenant,
-    now,
-    later: (delayMs, run) => void setTimeout(run, delayMs),
-    rows: {
-      complete: async (row, orphan) => {
-        if (orphan) orphans.push(row.request_id);
-        // The Ledger drops it too.
-        if (orphan && rows.some((other) => other.request_id === row.request_id)) return;
-        rows.push(row);
-      },
-    },
-    activity: { changed: () => undefined },
-  });
-  const holders = new SilentHolders({
-    leaseMs: 5_000,
-    everyMs: 2_000,
-    entries,
-    takeBack: (entry) => admission.takeBack(entry),
-    isBack: (holder) => admission.isBack(holder),
-    unheard: (entry) => admission.unheard(entry),
-  });
-  late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
-  const world: AdmissionHarness = {
-    admission,
-    entries,
-    scheduler,
-    budgets,
-    rows,
-    orphans,
-    revisions,
-    holders,
-    nowMs: 0,
-  };
-  return world;
+  return new AdmissionHarness(algorithm, maxInFlight, maxQueuedPerTenant);
 }

@@ -1,16 +1,16 @@
 /** A Cell's budgets for tests that set numbers, answers and clocks of every kind. */
 
+import {
+  type BudgetDecision,
+  type BudgetVerdict,
+  LateDecisions,
+} from "../../../../edge/domain/admission/budget-port.ts";
 import type { AdmissionRequest } from "../../../../edge/domain/admission/rpc.ts";
 import type { Amounts } from "../../../../edge/domain/budget/amounts.ts";
 import { lifeAfter } from "../../../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type { BudgetReport, LeaseRequest } from "../../../../edge/domain/budget/rpc.ts";
 import { isLevel } from "../../../../edge/domain/budget/validity.ts";
-import {
-  type BudgetDecision,
-  type BudgetVerdict,
-  LateDecisions,
-} from "../../../../edge/objects/cell/admission-entry.ts";
 import { BudgetGateway, type BudgetGatewayOptions } from "../../../../edge/objects/cell/budget-gateway.ts";
 import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
 import type { Issue } from "../../../../shared/alerts.ts";

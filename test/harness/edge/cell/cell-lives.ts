@@ -1,13 +1,12 @@
-/** One Cell over several lives, for tests: each has its own admission controller, and all have one budget object. */
+/** One Cell over several lives, for tests: each has its own admission, and all have one budget object. */
 
 import { vi } from "vitest";
+import { AdmissionMachine } from "../../../../edge/domain/admission/admission-machine.ts";
+import { LateDecisions } from "../../../../edge/domain/admission/budget-port.ts";
 import { lifeAfter } from "../../../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import { Revisions } from "../../../../edge/domain/cell/revisions.ts";
 import { createScheduler } from "../../../../edge/domain/fairshare/scheduler.ts";
-import { AdmissionController } from "../../../../edge/objects/cell/admission-controller.ts";
-import { AdmissionEntries } from "../../../../edge/objects/cell/admission-entries.ts";
-import { LateDecisions } from "../../../../edge/objects/cell/admission-entry.ts";
 import { BudgetGateway } from "../../../../edge/objects/cell/budget-gateway.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 import { TestBudgets } from "./test-budgets.ts";
@@ -18,7 +17,7 @@ export class CellLives {
   readonly #limits: BudgetLimits;
   #alive = 0;
   #stored: string | null = null;
-  admission: AdmissionController;
+  admission: AdmissionMachine;
 
   /** `limits` are those of the tenant whose counters are read. */
   constructor(limits: BudgetLimits) {
@@ -27,7 +26,7 @@ export class CellLives {
   }
 
   /** The next life; the one before is beyond reach from now on. */
-  begin(): AdmissionController {
+  begin(): AdmissionMachine {
     this.#alive += 1;
     const life = this.#alive;
     const silent = async () => await new Promise<never>(() => undefined);
@@ -49,19 +48,21 @@ export class CellLives {
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
-    const revisions = new Revisions();
-    const admission = new AdmissionController({
-      cell: "c",
-      entries: new AdmissionEntries(revisions, Date.now),
-      scheduler: createScheduler({ algorithm: "weighted", maxInFlight: 8 }),
-      budget,
-      revisions,
-      maxQueuedPerTenant: 0,
-      now: Date.now,
-      rows: { complete: async () => undefined },
-      later: () => undefined,
-      activity: { changed: () => undefined },
-    });
+    const admission = new AdmissionMachine(
+      {
+        cell: "c",
+        budget,
+        revisions: new Revisions(),
+        maxQueuedPerTenant: 0,
+        now: Date.now,
+        rows: { complete: async () => undefined },
+        later: () => undefined,
+        changed: () => undefined,
+        decided: () => undefined,
+        isQuiet: () => false,
+      },
+      (grantCheck) => createScheduler({ algorithm: "weighted", maxInFlight: 8, grantCheck }),
+    );
     late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
     this.admission = admission;
     return admission;
