@@ -21,6 +21,8 @@ import { SessionCarrier } from "./session-carrier.ts";
 const LOOK_EVERY_MS = 300;
 /** A request that lives gives a sign this often. */
 const SIGN_EVERY_MS = 1_000;
+/** A carrier that is late at such a look is looked at again after this long: the Cell waits for another one for 2 s only. */
+const LOOK_AGAIN_MS = 350;
 /** A request that waits for its turn is told that the Cell is away after this long, or after its patience if that is longer. */
 const AWAY_MAX_MS = 5_000;
 
@@ -42,7 +44,8 @@ export class MemberAdmission implements Admission {
   readonly #direct: CellAdmission;
   readonly #table = new MemberTable();
   readonly #carriers = new Set<SessionCarrier>();
-  readonly #resending = new Map<string, Promise<void>>();
+  /** The rows that are sent another way, and who sends each. */
+  readonly #resending = new Map<string, SessionCarrier>();
   #serving: SessionCarrier | null = null;
   #opening: SessionCarrier | null = null;
   /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
@@ -69,8 +72,9 @@ export class MemberAdmission implements Admission {
     return answer.verdict === "stale" ? answer : { ...answer, permit };
   }
 
+  /** Meanwhile the request's signs see to it that somebody carries. */
   async decision(requestId: string): Promise<Decision | Stale> {
-    return await this.#looking(this.#table.decision(requestId), requestId);
+    return await this.#table.decision(requestId);
   }
 
   async settle(settlement: Settlement): Promise<void> {
@@ -87,6 +91,8 @@ export class MemberAdmission implements Admission {
   }
 
   async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
+    // A request that is to be judged again, and is refused, may have a place of which it was not told.
+    if (this.#table.has(row.request_id)) return await this.settleOrphan(row, upstream);
     this.#dismissLost();
     if (this.#serving === null || this.#serving.wantsSuccessor) return await this.#direct.record(row, upstream);
     this.#table.record({ row, upstream });
@@ -122,15 +128,17 @@ export class MemberAdmission implements Admission {
 
   /** Gives signs for as long as the request is open; the timer ends with the request's own code. */
   #giveSigns(requestId: string): void {
+    const life = this.#table.lifeOf(requestId);
+    const look = (): boolean => {
+      if (this.#table.lifeOf(requestId) !== life) return false;
+      this.#table.sign(requestId);
+      this.#carry(requestId);
+      return true;
+    };
     const timer = setInterval(() => {
-      if (this.#table.has(requestId)) this.#sign(requestId);
-      else clearInterval(timer);
+      if (!look()) clearInterval(timer);
+      else if ([...this.#carriers].some(({ isLate }) => isLate)) setTimeout(look, LOOK_AGAIN_MS);
     }, SIGN_EVERY_MS);
-  }
-
-  #sign(requestId: string): void {
-    this.#table.sign(requestId);
-    this.#carry(requestId);
   }
 
   /** The answer, and a sign of the request at each look while it waits for it. */
@@ -152,7 +160,8 @@ export class MemberAdmission implements Admission {
   /** Sees to it that somebody carries, if need be in the context of the calling request. */
   #carry(requestId: string | null): void {
     this.#dismissLost();
-    if (this.#opening === null && (this.#serving === null || this.#serving.wantsSuccessor)) this.#start(requestId);
+    const newest = this.#opening ?? this.#serving;
+    if (newest === null || newest.wantsSuccessor) this.#start(requestId);
     this.#serving?.wake();
   }
 
@@ -177,8 +186,8 @@ export class MemberAdmission implements Admission {
       open: async (message) =>
         await direct.openSession({ member, leaseMs: this.leases?.leaseMs, ...this.#table.living() }, message),
       opened: () => this.#serve(carrier),
-      away: (error) => this.#away(error),
-      resend: async (record) => await this.#resend(record),
+      away: (error) => this.#away(carrier, error),
+      resend: (record) => this.#resend(carrier, record),
     });
     this.#opening = carrier;
     this.#carriers.add(carrier);
@@ -197,26 +206,31 @@ export class MemberAdmission implements Admission {
     this.#carriers.delete(carrier);
     if (this.#opening === carrier) this.#opening = null;
     if (this.#serving === carrier) this.#serving = null;
+    for (const [requestId, sender] of this.#resending) if (sender === carrier) this.#resending.delete(requestId);
   }
 
-  #away(cause: unknown): void {
+  /** A carrier could open no session. Returns whether the Cell is away. */
+  #away(carrier: SessionCarrier, cause: unknown): boolean {
+    if (this.#serving !== null && this.#serving !== carrier) return false;
     const nowMs = this.#options.clock();
+    const isReported = this.#awaySinceMs !== null && this.#table.asking.every((id) => this.#again.has(id));
     this.#awaySinceMs = Math.min(this.#awaySinceMs ?? nowMs, nowMs);
-    const isReported = this.#table.asking.every((id) => this.#again.has(id));
     const failure = this.#direct.unavailable(cause, isReported);
     this.#table.failed(failure);
     const patienceMs = Math.max(AWAY_MAX_MS, this.leases?.leaseMs ?? 0);
     if (nowMs >= this.#awaySinceMs + patienceMs) this.#table.failedToDecide(failure);
+    return true;
   }
 
-  /** Hands a row to the Cell by a call of its own, or to the Ledger. Never rejects. */
-  async #resend({ row, upstream }: RowRecord): Promise<void> {
+  /** Hands a row to the Cell by a call of its own, or to the Ledger; null while another carrier does so. Never rejects. */
+  #resend(carrier: SessionCarrier, { row, upstream }: RowRecord): Promise<void> | null {
     const { request_id: requestId } = row;
-    const known = this.#resending.get(requestId);
-    if (known !== undefined) return await known;
-    const sent = this.#direct.settleOrphan(row, upstream).then(() => this.#table.rowSaved(requestId));
-    this.#resending.set(requestId, sent);
-    await sent.finally(() => this.#resending.delete(requestId));
+    if (this.#resending.has(requestId)) return null;
+    this.#resending.set(requestId, carrier);
+    return this.#direct.settleOrphan(row, upstream).then(() => {
+      this.#resending.delete(requestId);
+      this.#table.rowSaved(requestId);
+    });
   }
 }
 

@@ -25,6 +25,8 @@ const SUCCEEDED_AFTER_CALLS = 500;
 const SERVES_MAX_CALLS = 600;
 /** No call is made beyond this number; those beyond `SERVES_MAX_CALLS` are for the time until another carrier has begun. */
 const CALLS_MAX = 900;
+/** A row that is sent another way takes at least one call to the Cell and, when that fails, one to the Ledger. */
+const RESEND_CALLS = 2;
 /** A carrier that has had nothing to do for this long ends. */
 const IDLE_MS = 250;
 /**
@@ -51,7 +53,7 @@ const LATE_MS = 700;
 const CUT_OFF_AFTER_MS = 300;
 /** A lost session is followed by another one at once, and then by attempts this far apart, for as long as a Cell may take to start. */
 const OPEN_EVERY_MS = 200;
-const OPEN_ATTEMPTS = 25;
+const OPEN_ATTEMPTS = 30;
 /** After a session that lasted so many beats the attempts begin anew. */
 const LASTING_BEATS = 10;
 
@@ -70,10 +72,13 @@ interface CarrierOptions {
   readonly cell: string;
   /** Called when a session begins to serve. */
   readonly opened: () => void;
-  /** Called when no session could be opened; the carrier goes on trying while there are requests that live. */
-  readonly away: (error: unknown) => void;
-  /** Sends a row another way; never rejects. */
-  readonly resend: (record: RowRecord) => Promise<void>;
+  /**
+   * Called when no session could be opened; the carrier goes on trying while there are requests that live. Returns whether the Cell is
+   * away: another carrier may have a session.
+   */
+  readonly away: (error: unknown) => boolean;
+  /** Sends a row another way; never rejects. Null: another carrier is about to. */
+  readonly resend: (record: RowRecord) => Promise<void> | null;
 }
 
 /** One session, from its first answer on. */
@@ -105,6 +110,8 @@ export class SessionCarrier {
   #seenLateMs: number | null = null;
   /** The beat from which on another request has to carry on; null: none has to. */
   #retiredAt: number | null = null;
+  /** It has had a session. */
+  #serves = false;
   /** Another carrier serves, or this one was cut off. */
   #isReplaced = false;
   #calls = 0;
@@ -130,6 +137,11 @@ export class SessionCarrier {
       this.#calls >= SUCCEEDED_AFTER_CALLS ||
       (this.#freeSinceMs !== null && this.#beatMs >= this.#freeSinceMs + SUCCEEDED_AFTER_MS)
     );
+  }
+
+  /** A request has seen it late, and it was not alive after that. */
+  get isLate(): boolean {
+    return this.#seenLateMs !== null;
   }
 
   /**
@@ -162,60 +174,62 @@ export class SessionCarrier {
     // What is queued in the same turn is sent with the first message.
     await Promise.resolve();
     const beat = setInterval(() => this.#beat(), BEAT_MS);
-    for (let attempt = 1; attempt <= OPEN_ATTEMPTS; attempt += 1) {
-      const error = await this.#session();
-      if (error === null || this.#isReplaced) break;
+    for (let attempt = 1; attempt <= OPEN_ATTEMPTS && this.#mayOpen; attempt += 1) {
+      const loss = await this.#session();
+      if (loss === null) break;
       this.#table.sendAgain();
-      const { wasOpen, beganAt } = error;
-      if (wasOpen && this.#beats >= beganAt + LASTING_BEATS) attempt = 0;
-      else if (!wasOpen && (attempt > 1 || !isRetryable(error.cause))) {
-        this.#options.away(error.cause);
-        this.#sendRows(this.#table.rows);
-      }
       if (this.#table.isEmpty) break;
-      if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, OPEN_EVERY_MS));
+      const { cause, wasOpen, beganAt } = loss;
+      if (wasOpen && this.#beats >= beganAt + LASTING_BEATS) attempt = 0;
+      else if (attempt > 1 || !(wasOpen || isRetryable(cause))) {
+        if (!wasOpen && !this.#isReplaced && this.#options.away(cause)) this.#sendUnsaved();
+        await new Promise((resolve) => setTimeout(resolve, OPEN_EVERY_MS));
+      }
     }
     this.#retiredAt ??= this.#beats;
+    // What the Cell reports from now on about what this session sent, it reports to nobody.
+    if (!this.#isReplaced) this.#table.sendAgain();
     await Promise.all(this.#resent);
     clearInterval(beat);
     if (this.#gathering !== null) clearTimeout(this.#gathering);
+  }
+
+  get #mayOpen(): boolean {
+    return !this.#isReplaced && !this.#isOld && this.#calls < CALLS_MAX;
+  }
+
+  /** The platform may soon end the context. */
+  get #isOld(): boolean {
+    this.#noteEnd();
+    return this.#freeSinceMs !== null && this.#options.clock() >= this.#freeSinceMs + SERVES_MAX_MS;
   }
 
   #beat(): void {
     this.#beats += 1;
     this.#beatMs = this.#options.clock();
     this.#seenLateMs = null;
-    if (this.#beats % LOOK_BEATS === 0 && !this.#isReplaced) this.#table.look();
+    // Several carriers that look at the same time would find living requests silent.
+    const looks = this.#serves && !this.#isReplaced && this.#retiredAt === null;
+    if (looks && this.#beats % LOOK_BEATS === 0) this.#table.look();
     this.#wake();
   }
 
   /** Runs one session. How it was lost; null: it came to its end. */
   async #session(): Promise<Loss | null> {
     const { open, opened, cell, log } = this.#options;
-    const wire: Wire = { failure: null, underWay: 0, isOver: false };
     const beganAt = this.#beats;
     let wasOpen = false;
     try {
       const message = this.#table.take() ?? NOTHING;
       this.#calls += 1;
       const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
-      try {
-        wasOpen = true;
-        this.#applyAnswer(answer, message);
+      wasOpen = true;
+      this.#applyAnswer(answer, message);
+      if (!this.#isReplaced) {
+        this.#serves = true;
         opened();
-        void this.#listen(session, wire);
-        while (this.#goesOn(wire)) {
-          this.#send(session, wire);
-          await this.#pause(wire);
-        }
-        this.#retiredAt ??= this.#beats;
-        while (wire.underWay > 0 && wire.failure === null) await this.#pause(wire);
-      } finally {
-        wire.isOver = true;
-        // A pending call keeps the session alive at the Cell even after the session is disposed.
-        await this.#answered(session.close()).catch(() => undefined);
-        session[Symbol.dispose]();
       }
+      await this.#serve(session);
       return null;
     } catch (cause) {
       log.event("exchange_lost", { cell, reason: cause instanceof Error ? cause.name : "unknown" });
@@ -223,15 +237,37 @@ export class SessionCarrier {
     }
   }
 
+  /** Uses a session to its end. Throws when it is lost. */
+  async #serve(session: ExchangeSession): Promise<void> {
+    const wire: Wire = { failure: null, underWay: 0, isOver: false };
+    const listening = this.#listen(session, wire);
+    try {
+      while (this.#goesOn(wire)) {
+        this.#send(session, wire);
+        await this.#pause(wire);
+      }
+      this.#retiredAt ??= this.#beats;
+      while (wire.underWay > 0 && wire.failure === null) await this.#pause(wire);
+    } finally {
+      wire.isOver = true;
+      // A pending call keeps the session alive at the Cell even after the session is disposed. Its last answer may have what the
+      // Cell reports to no other session. A Cell that is lost is not waited for: another session is opened at once.
+      const closed = Promise.all([session.close(), listening]).catch(() => undefined);
+      if (wire.failure === null) await this.#answered(closed).catch(() => undefined);
+      session[Symbol.dispose]();
+    }
+    if (wire.failure !== null) throw wire.failure;
+  }
+
   /** Whether the session goes on. Throws when it is lost. */
   #goesOn({ failure }: Wire): boolean {
     if (failure !== null) throw failure;
     if (this.#isReplaced) return false;
-    this.#noteEnd();
     const nowMs = this.#options.clock();
+    // When the clock was set back, the recorded time is limited to now.
+    this.#usedMs = Math.min(this.#usedMs, nowMs);
     if (this.#table.isEmpty && nowMs >= this.#usedMs + IDLE_MS) return false;
-    const isOld = this.#freeSinceMs !== null && nowMs >= this.#freeSinceMs + SERVES_MAX_MS;
-    if (isOld || this.#calls >= SERVES_MAX_CALLS) this.#retiredAt ??= this.#beats;
+    if (this.#isOld || this.#calls >= SERVES_MAX_CALLS) this.#retiredAt ??= this.#beats;
     if (this.#retiredAt === null) return true;
     return !this.#table.isEmpty && this.#beats < this.#retiredAt + DRAIN_BEATS && this.#calls < CALLS_MAX;
   }
@@ -294,15 +330,23 @@ export class SessionCarrier {
   }
 
   #applyAnswer(answer: ExchangeAnswer, message: ExchangeMessage): void {
-    this.#sendRows(this.#table.applyAnswer(answer, message));
+    for (const record of this.#table.applyAnswer(answer, message)) this.#sendRow(record);
   }
 
-  #sendRows(rows: readonly RowRecord[]): void {
-    for (const record of rows) {
-      const sent = this.#options.resend(record);
-      this.#resent.add(sent);
-      void sent.then(() => this.#resent.delete(sent));
+  /** Sends every row another way that this carrier has calls for. */
+  #sendUnsaved(): void {
+    for (const record of this.#table.rows) {
+      if (this.#calls >= CALLS_MAX) return;
+      this.#sendRow(record);
     }
+  }
+
+  #sendRow(record: RowRecord): void {
+    const sent = this.#options.resend(record);
+    if (sent === null) return;
+    this.#calls += RESEND_CALLS;
+    this.#resent.add(sent);
+    void sent.then(() => this.#resent.delete(sent));
   }
 
   async #pause({ failure }: Wire): Promise<void> {

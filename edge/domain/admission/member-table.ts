@@ -22,14 +22,18 @@ const MESSAGE_MAX = 512;
  * (session-carrier.ts).
  */
 const SILENT_LOOKS = 5;
+/** Departures that are remembered while no Cell answers; a request beyond that is missing in the next session, which says the same. */
+const DEPARTING_MAX = 20_000;
 
 interface OpenRequest {
   request: AdmissionRequest;
   /** `judged again`: it has a place, and its records are read again. */
   stands: "asked" | "waiting" | "judged again" | "running" | "refused";
   grant: Grant | null;
-  /** It had a place when it asked. */
-  hadPlace: boolean;
+  /** The Cell may have a place for it from before it asked. */
+  mayHavePlace: boolean;
+  /** The same from its first admission request to its end. */
+  readonly life: object;
   silentLooks: number;
   answered: PromiseWithResolvers<AdmissionAnswer>;
   decided: PromiseWithResolvers<Decision | Stale>;
@@ -77,6 +81,11 @@ export class MemberTable {
     return this.#open.has(requestId);
   }
 
+  /** An object that stays the same while the request is open; undefined: it is not. */
+  lifeOf(requestId: string): object | undefined {
+    return this.#open.get(requestId)?.life;
+  }
+
   /** The requests of which the Cell has to know. */
   living(): Pick<Member, "waiting" | "running"> {
     const of = (...stands: OpenRequest["stands"][]) =>
@@ -90,24 +99,31 @@ export class MemberTable {
     return [...open, ...this.#shown.keys()];
   }
 
-  /** Asks for a slot, or asks again. Rejects with what `failed` says. */
+  /** Asks for a slot, or asks again. Rejects with what `failed` says, or when the request ends first. */
   async ask(request: AdmissionRequest): Promise<AdmissionAnswer> {
-    const known = this.#open.get(request.requestId);
+    const { requestId } = request;
+    const known = this.#open.get(requestId);
+    if (known !== undefined) close(known);
+    // A departure that arrived after this would end the request. Without it the Cell may keep what the request had.
+    const wasDeparting = this.#departing.delete(requestId);
     const answered = Promise.withResolvers<AdmissionAnswer>();
-    this.#open.set(request.requestId, {
+    const decided = Promise.withResolvers<Decision | Stale>();
+    decided.promise.catch(() => undefined);
+    this.#open.set(requestId, {
       request,
       stands: "asked",
       grant: null,
-      hadPlace: known !== undefined,
+      mayHavePlace: known !== undefined || wasDeparting,
+      life: known?.life ?? {},
       silentLooks: 0,
       answered,
-      decided: Promise.withResolvers(),
+      decided,
     });
     this.#asks.push(request);
     return await answered.promise;
   }
 
-  /** The decision on a request that waits. Rejects with what `failed` says. */
+  /** The decision on a request that waits. Rejects with what `failedToDecide` says, or when the request ends first. */
   async decision(requestId: string): Promise<Decision | Stale> {
     const open = this.#open.get(requestId);
     if (open === undefined) throw new Error("the request has ended");
@@ -124,7 +140,10 @@ export class MemberTable {
 
   /** Ends a request. */
   end(settlement: Settlement): void {
-    this.#open.delete(settlement.row.request_id);
+    const { request_id: requestId } = settlement.row;
+    const open = this.#open.get(requestId);
+    this.#open.delete(requestId);
+    if (open !== undefined) close(open);
     this.#ends.push(settlement);
     this.#keep(settlement);
   }
@@ -135,12 +154,16 @@ export class MemberTable {
     this.#keep({ ...record, actualTokens: chargedTokens(record.row) });
   }
 
-  /** Removes a request whose code is gone, or that gives up what it has. */
-  depart(requestId: string): void {
-    if (!this.#open.delete(requestId)) return;
-    this.#asks = this.#asks.filter((request) => request.requestId !== requestId);
+  /** Removes a request whose code is gone, or that gives up what it has. `error`: what it is told if it waits for an answer. */
+  depart(requestId: string, error?: Error): void {
+    const open = this.#open.get(requestId);
+    if (open === undefined) return;
+    this.#open.delete(requestId);
+    close(open, error);
     this.#departures.push(requestId);
     this.#departing.add(requestId);
+    const [oldest = requestId] = this.#departing;
+    if (this.#departing.size > DEPARTING_MAX) this.#departing.delete(oldest);
   }
 
   /** The code of a request is there. */
@@ -157,26 +180,33 @@ export class MemberTable {
     }
   }
 
-  /** What is to be sent now; null when there is nothing. */
+  /** What is to be sent now, without what has got its answer in the meantime; null when there is nothing. */
   take(): ExchangeMessage | null {
     if (!this.hasMessage) return null;
-    const take = <T>(list: T[]): T[] => list.splice(0, MESSAGE_MAX);
-    return {
-      ends: take(this.#ends),
-      departures: take(this.#departures),
-      records: take(this.#records),
-      hits: take(this.#hits),
-      returns: take(this.#returns),
-      asks: take(this.#asks),
+    const take = <T>(list: T[], isOpen: (item: T) => boolean): T[] => list.splice(0, MESSAGE_MAX).filter(isOpen);
+    const hasRow = ({ row }: RowRecord): boolean => this.#rows.has(row.request_id);
+    const does = (stands: OpenRequest["stands"]) => (request: AdmissionRequest) =>
+      this.#open.get(request.requestId)?.stands === stands;
+    const message: ExchangeMessage = {
+      ends: take(this.#ends, hasRow),
+      departures: take(this.#departures, (requestId) => this.#departing.has(requestId)),
+      records: take(this.#records, hasRow),
+      hits: take(this.#hits, ({ row }) => this.#shown.has(row.request_id)),
+      returns: take(this.#returns, does("running")),
+      asks: take(this.#asks, does("asked")),
     };
+    return Object.values(message).some((list) => list.length > 0) ? message : null;
   }
 
   /** A session is lost: whatever got no answer is to be sent again. */
   sendAgain(): void {
-    const again = (request: AdmissionRequest): AdmissionRequest => ({ ...request, waitedMs: request.waitedMs ?? 0 });
-    this.#asks = [...this.#open.values()].flatMap(({ stands, request }) =>
-      stands === "asked" ? [again(request)] : [],
-    );
+    this.#asks = [];
+    for (const open of this.#open.values()) {
+      if (open.stands !== "asked") continue;
+      open.mayHavePlace = true;
+      // What it gives back may have come back already; then the Cell's answer is to this request.
+      this.#asks.push({ ...open.request, waitedMs: open.request.waitedMs ?? 0, anew: false });
+    }
     this.#hits = Array.from(this.#shown.values(), ({ hit }) => ({ ...hit, again: true as const }));
     this.#ends = Array.from(this.#rows.values(), ({ settlement }) => settlement);
     this.#departures = [...this.#departing];
@@ -208,8 +238,7 @@ export class MemberTable {
     for (const [requestId, open] of this.#open) {
       if (open.stands !== "asked") continue;
       // The Cell may have it all the same.
-      this.depart(requestId);
-      open.answered.reject(error);
+      this.depart(requestId, error);
     }
     for (const { reject } of this.#shown.values()) reject(error);
     this.#shown.clear();
@@ -219,10 +248,7 @@ export class MemberTable {
   /** The Cell has been away for too long: requests that wait for a decision are told. */
   failedToDecide(error: Error): void {
     for (const [requestId, open] of this.#open) {
-      if (open.stands !== "waiting") continue;
-      this.depart(requestId);
-      open.decided.promise.catch(() => undefined);
-      open.decided.reject(error);
+      if (open.stands === "waiting") this.depart(requestId, error);
     }
   }
 
@@ -242,8 +268,11 @@ export class MemberTable {
     this.#rows.delete(requestId);
   }
 
+  /** A second row of a request waits for the same answer. */
   #keep(settlement: Settlement): void {
-    this.#rows.set(settlement.row.request_id, { settlement, saved: Promise.withResolvers() });
+    const { request_id: requestId } = settlement.row;
+    const saved = this.#rows.get(requestId)?.saved ?? Promise.withResolvers();
+    this.#rows.set(requestId, { settlement, saved });
   }
 
   /** Answers may overtake each other, and come twice. */
@@ -258,7 +287,7 @@ export class MemberTable {
     } else open.stands = answer.verdict === "stale" ? "judged again" : "refused";
     if (isFirst) {
       // A request that has no place yet gets none by a stale answer.
-      if (answer.verdict === "stale" && !open.hadPlace) this.#open.delete(requestId);
+      if (answer.verdict === "stale" && !open.mayHavePlace) this.#open.delete(requestId);
       open.answered.resolve(answer);
     } else if (answer.verdict !== "waiting") open.decided.resolve(answer);
   }
@@ -273,4 +302,10 @@ export class MemberTable {
     const row = { ...request.row, admission, queue_wait_ms: grant.queueWaitMs } as const;
     this.#returns.push({ ...request, row, waitedMs: request.waitedMs ?? 0 });
   }
+}
+
+/** The request ends without the answers that it waits for. */
+function close({ answered, decided }: OpenRequest, error = new Error("the request has ended")): void {
+  answered.reject(error);
+  decided.reject(error);
 }
