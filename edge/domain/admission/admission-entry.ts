@@ -60,6 +60,13 @@ export function become(entry: AdmissionEntry, state: RequestState): void {
   entry.state = state;
 }
 
+/** Its records are to be read again. */
+export function judgeAgain(entry: AdmissionEntry, answer: Stale): void {
+  become(entry, "judged again");
+  entry.slot = null;
+  entry.answer = answer;
+}
+
 /** Whether it holds a slot or waits for one, or was refused and has no row yet. */
 export function isLive({ state }: AdmissionEntry): boolean {
   return state !== "given up" && state !== "ended";

@@ -1,363 +1,290 @@
 /**
- * The admission controller with the real scheduler and the real budgets, under any order of arrivals, repeats, settlements,
- * departures, adoptions, capacity changes and late answers of the budget object.
+ * A Cell's admission with the real scheduler and the real budgets, under any order of messages, each of them once, twice or late:
+ * requests that are asked for, ended, given up and taken back, isolates that are quiet, changes of records and of the cap, and
+ * late answers of the budget object. Every step of a request that the table of states lacks throws.
  */
 import fc from "fast-check";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
-import { admissionRequestOf as plainAsk, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
-import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import type { AdmissionEntry } from "./admission-entry.ts";
+import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
+import { type AdmissionEntry, become, isSubCall, NEXT, type RequestState } from "./admission-entry.ts";
+import type { AdmissionRequest } from "./rpc.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
 const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];
+const TENANTS = [0, 1, 2] as const;
+const ISOLATES = ["here", "there"] as const;
+/** What a request is charged that is given up while it runs. */
+const ESTIMATE = 10;
+const ROW_WAITS_MS = 6_000;
 
 beforeEach(() => vi.useFakeTimers());
 
-function requestOf(number: number, tenant: number, rev = 0): AdmissionRequest {
-  const revs = [{ kind: "tenant", id: `t${tenant}`, rev }] as const;
-  return plainAsk(`r${number}`, `t${tenant}`, { revs }, CAPS[tenant]);
-}
-
-/** The same, every other one from an isolate of a cluster, whose decisions may be lost. */
-function anyRequestOf(number: number, tenant: number, rev = 0): AdmissionRequest {
-  const request = requestOf(number, tenant, rev);
-  return number % 2 === 0 ? request : { ...request, holder: "isolate" };
-}
-
-const event = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ type: fc.constant("arrive" as const), tenant: fc.nat(2) }) },
+const who = fc.nat(1_000);
+const isolate = fc.constantFrom(...ISOLATES);
+const tenant = fc.constantFrom(...TENANTS);
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant("ask" as const), tenant, isolate, isSubCall: fc.boolean() }) },
   {
-    weight: 6,
+    weight: 4,
+    arbitrary: fc.record({ type: fc.constant("ask again" as const), who, anew: fc.boolean(), isRead: fc.boolean() }),
+  },
+  {
+    weight: 9,
     arbitrary: fc.record({
-      type: fc.constantFrom(
-        "settle" as const,
-        "report" as const,
-        "abandon" as const,
-        "again" as const,
-        "elsewhere" as const,
-      ),
-      who: fc.nat(1_000),
+      type: fc.constantFrom("repeat" as const, "depart" as const, "wait" as const, "return" as const),
+      who,
     }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant("capacity" as const), max: fc.integer({ min: 1, max: 6 }) }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant("adopt" as const), tenant: fc.nat(2) }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("sub-call" as const), tenant: fc.nat(2) }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant("turn" as const) }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant("change" as const), tenant: fc.nat(2) }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("back" as const), who: fc.nat(1_000) }) },
   {
-    weight: 1,
-    arbitrary: fc.record({
-      type: fc.constant("reach" as const),
-      reach: fc.constantFrom("up" as const, "down" as const),
-    }),
+    weight: 4,
+    arbitrary: fc.record({ type: fc.constant("end" as const), who, tokens: fc.constantFrom(0, 5, 13) }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constantFrom("lose" as const, "quiet" as const), isolate }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("capacity" as const), max: fc.integer({ min: 1, max: 6 }) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("change" as const), tenant }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constant("pass" as const), ms: fc.constantFrom(0, 1_000, ROW_WAITS_MS) }),
   },
 );
-
-/** The end of a request, handed in together with the adoption of another request and the end of that request. */
-const ADOPTED_BEHIND_AN_END = [
-  { type: "arrive" as const, tenant: 2 },
-  { type: "turn" as const },
-  { type: "settle" as const, who: 0 },
-  { type: "adopt" as const, tenant: 2 },
-];
-
-describe("the Cell's admission controller", () => {
-  it("never grants above its cap, ends every entry once, and gives every token back", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom("weighted" as const, "hierarchical" as const),
-        fc.array(event, { maxLength: 80 }),
-        async (algorithm, events) => {
-          const world = admissionHarnessOf(algorithm, 2);
-          const { admission, scheduler, rows, budgets, revisions } = world;
-          const entries: AdmissionEntry[] = [];
-          const elsewhere = new Set<string>();
-          const revs = [0, 0, 0];
-          let refused = 0;
-          for (const step of events) {
-            world.nowMs += 1;
-            const before = scheduler.inFlight;
-            if (step.type === "arrive")
-              entries.push(admission.arrive(anyRequestOf(entries.length, step.tenant, revs[step.tenant])));
-            else if (step.type === "adopt")
-              entries.push(admission.adopt(anyRequestOf(entries.length, step.tenant, revs[step.tenant])));
-            else if (step.type === "sub-call")
-              entries.push(admission.adopt(subCallOf(anyRequestOf(entries.length, step.tenant, revs[step.tenant]))));
-            else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
-            else if (step.type === "change") {
-              revs[step.tenant] = world.nowMs;
-              revisions.note([{ kind: "tenant", id: `t${step.tenant}`, rev: world.nowMs }], world.nowMs);
-            } else if (step.type === "back") {
-              const at = entries.findIndex((entry) => isOpen(entry) && entry.decision?.verdict === "stale");
-              const tenant = Number(entries[at]?.request.tenant.id.slice(1));
-              if (at >= 0) entries[at] = admission.arrive(anyRequestOf(at, tenant, revs[tenant]));
-            } else if (step.type === "turn") await vi.advanceTimersByTimeAsync(0);
-            else if (step.type === "reach") budgets.reach = step.reach;
-            else {
-              const entry = entries[step.who % Math.max(1, entries.length)];
-              if (entry === undefined) continue;
-              const { requestId, row } = entry.request;
-              const ended = rows.some((one) => one.request_id === requestId) || elsewhere.has(requestId);
-              if (step.type === "settle") void admission.settle(entry, { row, actualTokens: 5 });
-              else if (step.type === "report" && entry.decision?.verdict === "granted") admission.watched(entry);
-              else if (step.type === "abandon") admission.abandon(entry);
-              else if (step.type === "again" && !ended && row.admission !== "boon")
-                entries[entries.indexOf(entry)] = admission.arrive(entry.request);
-              else if (step.type === "elsewhere" && !ended) {
-                elsewhere.add(requestId);
-                admission.settledElsewhere(row);
-              }
-              // The replaced permit is disposed later; that must not affect its successor.
-              admission.settle({ ...entry }, { row, actualTokens: 5 }).catch(() => undefined);
-            }
-            if (step.type !== "adopt")
-              expect(scheduler.inFlight).toBeLessThanOrEqual(Math.max(before, scheduler.maxInFlight));
-            refused = entries.filter((entry) => isOpen(entry) && entry.decision?.verdict === "refused").length;
-            const subCalls = entries.filter((entry) => isOpen(entry) && entry.request.row.admission === "boon").length;
-            expect(admission.entryCount).toBe(scheduler.inFlight + scheduler.queued + refused + subCalls);
-          }
-          for (const entry of entries) admission.abandon(entry);
-          expect({ inFlight: scheduler.inFlight, queued: scheduler.queued, entryCount: admission.entryCount }).toEqual({
-            inFlight: 0,
-            queued: 0,
-            entryCount: 0,
-          });
-          await vi.advanceTimersByTimeAsync(6_000);
-          const written = [...rows.map((row) => row.request_id), ...elsewhere].sort();
-          expect(written).toEqual(entries.map((entry) => entry.request.requestId).sort());
-          budgets.reach = "up";
-          await drain(world);
-          for (const tenant of [0, 1, 2]) {
-            const { reserved } = budgets.core(`t${tenant}`).read("tenant", requestOf(0, tenant).limits, world.nowMs);
-            expect(reserved).toEqual({ bucketTokens: 0, termTokens: 0, nanoUsd: 0 });
-          }
-
-          function isOpen(entry: AdmissionEntry): boolean {
-            const { requestId } = entry.request;
-            const hasRow = elsewhere.has(requestId) || rows.some((row) => row.request_id === requestId);
-            // The row of one that may come back is written later.
-            return !hasRow && (entry.request.holder === undefined || admission.holds(entry));
-          }
-        },
-      ),
-      { numRuns: 200, examples: [["weighted", ADOPTED_BEHIND_AN_END]] },
-    );
-  });
-
-  it("keeps the slot of an adopted request that its Cell never lost, for nobody else", async () => {
-    const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1);
-    const holder = admission.arrive(requestOf(0, 1));
-    await admission.decision(holder);
-    const waiting = admission.arrive(requestOf(1, 0));
-    const adopted = admission.adopt(holder.request);
-    expect({
-      inFlight: scheduler.inFlight,
-      queued: scheduler.queued,
-      decision: waiting.decision,
-      entryCount: admission.entryCount,
-    }).toEqual({ inFlight: 1, queued: 1, decision: null, entryCount: 2 });
-    admission.abandon(holder);
-    expect({ inFlight: scheduler.inFlight, rows }).toEqual({ inFlight: 1, rows: [] });
-    await admission.settle(adopted, { row: holder.request.row, actualTokens: 5 });
-    expect(await admission.decision(waiting)).toMatchObject({ verdict: "granted" });
-    expect({ inFlight: scheduler.inFlight, rowCount: rows.length }).toEqual({ inFlight: 1, rowCount: 1 });
-  });
-
-  it("charges a request that is adopted after its permit was lost, and refunds nothing twice", async () => {
-    const world = admissionHarnessOf("weighted", 1);
-    const { admission, budgets } = world;
-    const entry = admission.arrive(requestOf(0, 1));
-    await admission.decision(entry);
-    admission.abandon(entry);
-    await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 10 });
-    world.nowMs += 3_000;
-    await vi.advanceTimersByTimeAsync(3_000);
-    const refilled = (3 * 40) / 60;
-    expect(budgets.core("t1").bucket(requestOf(0, 1).limits, world.nowMs).levelTokens).toBeLessThanOrEqual(
-      30 + refilled,
-    );
-  });
-
-  it("charges such a request only for what its lost permit was not charged", async () => {
-    const world = admissionHarnessOf("weighted", 1);
-    const { admission, budgets } = world;
-    const entry = admission.arrive(requestOf(0, 2));
-    await admission.decision(entry);
-    admission.inUse(entry);
-    admission.abandon(entry); // at the estimate, 10
-    await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 13 });
-    await drain(world);
-    expect(budgets.core("t2").read("tenant", requestOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
-  });
-
-  it("charges such a request once, too, when it asks again and the answer is lost", async () => {
-    const world = admissionHarnessOf("weighted", 1);
-    const { admission, budgets } = world;
-    const entry = admission.arrive(requestOf(0, 2));
-    await admission.decision(entry);
-    admission.inUse(entry);
-    admission.abandon(entry); // at the estimate, 10
-    const again = { ...entry.request, waitedMs: 0 };
-    await admission.decision(admission.arrive(again));
-    const last = admission.arrive(again);
-    await admission.decision(last);
-    await admission.settle(last, { row: again.row, actualTokens: 5 });
-    await drain(world);
-    expect(budgets.core("t2").read("tenant", again.limits, world.nowMs).account.usedTokens).toBe(10);
-  });
-
-  it.each([
-    ["and is charged no more when it asks again and uses less", 5, 10],
-    ["and is charged the rest when it asks again and uses more", 13, 13],
-  ])(
-    "charges a request at the estimate at once, too, whose row waits for its isolate, %s",
-    async (_, uses, charged) => {
-      const world = admissionHarnessOf("weighted", 1);
-      const { admission, budgets } = world;
-      const request = { ...requestOf(0, 2), holder: "cut off" };
-      const lost = admission.arrive(request);
-      await admission.decision(lost);
-      admission.inUse(lost, false);
-      admission.abandon(lost);
-      const used = () => budgets.core("t2").read("tenant", request.limits, world.nowMs).account.usedTokens;
-      const again = admission.arrive({ ...request, waitedMs: 0 });
-      await admission.decision(again);
-      await admission.settle(again, { row: request.row, actualTokens: uses });
-      await drain(world);
-      expect({ usedTokens: used(), rowCount: world.rows.length }).toEqual({ usedTokens: charged, rowCount: 1 });
-    },
-  );
-
-  it("gives no slot, no charge and no row to a late message of a request that has ended", async () => {
-    const world = admissionHarnessOf("weighted", 1);
-    const { admission, scheduler, budgets, rows } = world;
-    const { request } = admission.arrive(requestOf(0, 2));
-    await admission.decision(admission.adopt(request));
-    await admission.settle(admission.adopt(request), { row: request.row, actualTokens: 5 });
-    for (const late of [admission.adopt(request), admission.arrive(request)]) {
-      expect({
-        inFlight: scheduler.inFlight,
-        entryCount: admission.entryCount,
-        hold: admission.hold(request.requestId),
-      }).toEqual({ inFlight: 0, entryCount: 0, hold: null });
-      await expect(admission.decision(late)).rejects.toThrow("the permit has ended");
-      admission.abandon(late);
-    }
-    await drain(world);
-    expect(rows).toHaveLength(1);
-    expect(budgets.core("t2").read("tenant", request.limits, world.nowMs).account.usedTokens).toBe(5);
-  });
-
-  it("marks the row of a request that an earlier life may have ended as a possible duplicate", async () => {
-    const { admission, orphans } = admissionHarnessOf("weighted", 8);
-    const [plain, waited, adopted, left] = [
-      requestOf(0, 0),
-      { ...requestOf(1, 0), waitedMs: 5 },
-      requestOf(2, 0),
-      requestOf(3, 0),
-    ];
-    for (const request of [plain, waited]) {
-      const entry = admission.arrive(request);
-      await admission.decision(entry);
-      await admission.settle(entry, { row: request.row, actualTokens: 1 });
-    }
-    await admission.settle(admission.adopt(adopted), { row: adopted.row, actualTokens: 1 });
-    admission.abandon(admission.adopt(left));
-    expect(orphans).toEqual([waited, adopted, left].map((request) => request.requestId));
-  });
-
-  it("rejects the calls that wait for the decision on an entry that ends", async () => {
-    const { admission } = admissionHarnessOf("weighted", 1);
-    admission.arrive(requestOf(0, 0));
-    const waiting = admission.arrive(requestOf(1, 0));
-    const decision = admission.decision(waiting);
-    admission.abandon(waiting);
-    await expect(decision).rejects.toThrow("the permit has ended");
-    await expect(admission.decision(waiting)).rejects.toThrow("the permit has ended");
-  });
-
-  it("holds the slot while the budget object decides, and frees it in the turn of a refusal", async () => {
-    const { admission, scheduler } = admissionHarnessOf("weighted", 1);
-    const first = admission.arrive({ ...requestOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
-    const next = admission.arrive(requestOf(1, 0));
-    expect({
-      firstDecision: first.decision,
-      nextDecision: next.decision,
-      inFlight: scheduler.inFlight,
-      queued: scheduler.queued,
-    }).toEqual({ firstDecision: null, nextDecision: null, inFlight: 1, queued: 1 });
-    expect(await admission.decision(first)).toMatchObject({
-      verdict: "refused",
-      refusal: { code: "token_budget_exceeded", retryAfterMs: 1 },
-    });
-    expect(await admission.decision(next)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
-    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued, entryCount: admission.entryCount }).toEqual({
-      inFlight: 1,
-      queued: 0,
-      entryCount: 2,
-    });
-    expect(scheduler.snapshot(0).tenants.find((tenant) => tenant.tenantId === "t1")?.servedTokens).toBe(0);
-  });
-
-  it("refuses thousands of waiting requests in one turn", async () => {
-    const { admission, scheduler } = admissionHarnessOf("weighted", 1);
-    const holder = admission.arrive(requestOf(0, 0));
-    const waiting = Array.from({ length: 5_000 }, (_, index) => admission.arrive(requestOf(index + 1, 2)));
-    await vi.advanceTimersByTimeAsync(0);
-    await admission.settle(holder, { row: holder.request.row, actualTokens: 1 });
-    for (const entry of waiting.slice(0, 7)) {
-      const decision = await admission.decision(entry);
-      if (decision.verdict === "granted") await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
-    }
-    const verdicts = await Promise.all(
-      waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict),
-    );
-    expect(new Set(verdicts)).toEqual(new Set(["refused"]));
-    expect({ inFlight: scheduler.inFlight, queued: scheduler.queued }).toEqual({ inFlight: 0, queued: 0 });
-  });
-
-  it("bills a request whose holder is gone if its grant was used at once or reported in use", () => {
-    const { admission, rows } = admissionHarnessOf("weighted", 1);
-    const [atOnce, waited, said] = [1, 2, 3].map((number) => admission.arrive(requestOf(number, 0)));
-    if (atOnce === undefined || waited === undefined || said === undefined) throw new Error("three arrive");
-    admission.abandon(atOnce);
-    admission.abandon(waited);
-    admission.inUse(said);
-    admission.abandon(said);
-    expect(rows.map((row) => [row.request_id, row.total_tokens])).toEqual([
-      ["r1", 10],
-      ["r2", 0],
-      ["r3", 10],
-    ]);
-  });
+const reach = fc.record({
+  type: fc.constant("reach" as const),
+  reach: fc.constantFrom("up" as const, "down" as const),
 });
+type Step =
+  | (typeof step extends fc.Arbitrary<infer T> ? T : never)
+  | (typeof reach extends fc.Arbitrary<infer T> ? T : never);
 
-describe("10,000 waiting requests", () => {
-  it("are not examined for 1,000 changed keys; each is compared once, at its turn", () => {
-    const { admission, scheduler, revisions } = admissionHarnessOf("weighted", 1, 0);
-    const compared = vi.spyOn(revisions, "staleAmong");
-    const looked = vi.spyOn(scheduler, "apply");
-    const first = admission.arrive(requestOf(0, 0));
-    for (let number = 1; number <= 10_000; number += 1) admission.arrive(requestOf(number, 0));
-    looked.mockClear();
-    for (let at = 0; at < 1_000; at += 1) revisions.note([{ kind: "key", id: `k${at}`, rev: 2 }], 0);
-    expect({ comparisonCount: compared.mock.calls.length, applyCount: looked.mock.calls.length }).toEqual({
-      comparisonCount: 0,
-      applyCount: 0,
-    });
-    admission.abandon(first);
-    expect(scheduler.queued).toBe(9_999);
-    expect(compared).toHaveBeenCalledTimes(1);
-  });
-});
+interface Known {
+  readonly id: string;
+  readonly tenant: (typeof TENANTS)[number];
+  readonly isolate: string;
+  readonly isSubCall: boolean;
+  /** The newest admission request. */
+  request: AdmissionRequest;
+  /** It had a place, a slot or a refusal, or its row was handed in. */
+  hasRow: boolean;
+  /** It ended before its row was written. */
+  wasServed: boolean;
+  charged: number;
+}
 
-/** Lets every tenant's budget send the reports that it still has to send. */
-async function drain(world: AdmissionHarness): Promise<void> {
-  for (let second = 0; second < 30; second += 1) {
-    world.nowMs += 1_000;
-    await vi.advanceTimersByTimeAsync(1_000);
+class History {
+  readonly world: AdmissionHarness;
+  readonly known: Known[] = [];
+  readonly wrong: string[] = [];
+  readonly #revs = [0, 0, 0];
+  readonly #quiet = new Set<string>();
+  readonly #ends: Promise<void>[] = [];
+
+  constructor(algorithm: "weighted" | "hierarchical") {
+    this.world = admissionHarnessOf(algorithm, 2);
+    const isQuiet = (isolate: string) => this.#quiet.has(isolate);
+    this.world.members = { decided: (entry, answer) => this.#decided(entry, answer.verdict), isQuiet };
+  }
+
+  async take(one: Step): Promise<void> {
+    const { world } = this;
+    const { admission, revisions, budgets } = world;
+    world.nowMs += 1;
+    if (one.type === "ask") {
+      const id = `r${this.known.length}`;
+      const { tenant, isolate, isSubCall } = one;
+      const request = this.#requestOf(id, tenant, isSubCall);
+      const known = { id, tenant, isolate, isSubCall, request, hasRow: false, wasServed: false, charged: 0 };
+      this.known.push(known);
+      this.#ask(known);
+    } else if (one.type === "capacity") admission.apply({ type: "capacity", maxInFlight: one.max });
+    else if (one.type === "change") {
+      this.#revs[one.tenant] = world.nowMs;
+      revisions.note([{ kind: "tenant", id: `t${one.tenant}`, rev: world.nowMs }], world.nowMs);
+    } else if (one.type === "pass") await this.pass(one.ms);
+    else if (one.type === "reach") budgets.reach = one.reach;
+    else if (one.type === "quiet") {
+      this.#quiet.add(one.isolate);
+      admission.quiet(one.isolate);
+    } else if (one.type === "lose") for (const entry of admission.liveOf(one.isolate)) this.#giveUp(entry);
+    else {
+      const known = this.known[one.who % Math.max(1, this.known.length)];
+      if (known !== undefined) this.#about(known, one);
+    }
+  }
+
+  /** Gives up whatever is left, and lets the rows be written. */
+  async finish(): Promise<void> {
+    for (const isolate of ISOLATES) for (const entry of this.world.admission.liveOf(isolate)) this.#giveUp(entry);
+    await this.pass(ROW_WAITS_MS);
+    await Promise.all(this.#ends);
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.world.nowMs += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  /** How many requests are in these states, without sub-calls, which the scheduler does not count. */
+  count(...states: RequestState[]): number {
+    const live = ISOLATES.flatMap((isolate) => this.world.admission.liveOf(isolate));
+    return live.filter(({ state, request }) => !isSubCall(request) && state !== null && states.includes(state)).length;
+  }
+
+  #about(known: Known, one: Extract<Step, { who: number }>): void {
+    const { admission } = this.world;
+    const state = this.world.stateOf(known.id, known.isolate);
+    if (one.type === "end") {
+      const row = { ...known.request.row, status_code: 200 };
+      known.wasServed ||= !this.#rowIsWritten(known);
+      if (state === "running") known.charged = Math.max(known.charged, one.tokens);
+      // What it used beyond its estimate counts, as long as its row has waited.
+      else if (state === null && known.charged > 0 && !this.#rowIsWritten(known))
+        known.charged = Math.max(known.charged, one.tokens);
+      known.hasRow = true;
+      this.#ends.push(admission.end({ row, actualTokens: one.tokens }));
+    } else if (one.type === "depart") {
+      if (state === "running") known.charged = Math.max(known.charged, ESTIMATE);
+      admission.depart(known.id);
+    } else {
+      this.#quiet.delete(known.isolate);
+      if (one.type === "wait") {
+        // A sub-call waits for nothing.
+        if (!known.isSubCall) admission.waits(known.id);
+      } else if (one.type === "return") {
+        admission.takeBack({ ...known.request, waitedMs: 0 }, known.isolate);
+        known.hasRow = true;
+      } else {
+        if (one.type === "ask again") {
+          // Its records were read again, or are those that the isolate had.
+          const request = one.isRead ? this.#requestOf(known.id, known.tenant, known.isSubCall) : known.request;
+          known.request = { ...request, waitedMs: 0, anew: one.anew };
+        }
+        this.#ask(known);
+      }
+    }
+  }
+
+  #ask(known: Known): void {
+    this.#quiet.delete(known.isolate);
+    const answer = this.world.admission.ask(known.request, known.isolate);
+    if (answer !== null && answer.verdict !== "stale") known.hasRow = true;
+  }
+
+  #giveUp(entry: AdmissionEntry): void {
+    const known = this.known.find(({ id }) => id === entry.request.requestId);
+    if (known !== undefined && entry.state === "running") known.charged = Math.max(known.charged, ESTIMATE);
+    this.world.admission.giveUp(entry);
+  }
+
+  #decided({ member, request, state }: AdmissionEntry, verdict: string): void {
+    if (verdict !== "granted") return;
+    if (state !== "running") this.wrong.push(`${request.requestId} is granted and ${state}`);
+    if (this.#quiet.has(member)) this.wrong.push(`${request.requestId} of a quiet isolate is granted`);
+    if (this.world.revisions.staleAmong(request.revs).length > 0)
+      this.wrong.push(`${request.requestId} is granted on old records`);
+  }
+
+  #rowIsWritten({ id }: Known): boolean {
+    return this.world.rows.some((row) => row.request_id === id);
+  }
+
+  #requestOf(id: string, tenant: number, isSub: boolean): AdmissionRequest {
+    const revs = [{ kind: "tenant", id: `t${tenant}`, rev: this.#revs[tenant] ?? 0 }] as const;
+    const request = admissionRequestOf(id, `t${tenant}`, { revs }, CAPS[tenant]);
+    return isSub ? subCallOf(request) : request;
   }
 }
+
+const algorithms = fc.constantFrom("weighted" as const, "hierarchical" as const);
+
+it("grants no slot above its cap, and knows each request in one state, under any messages", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      algorithms,
+      fc.array(fc.oneof(step, reach), { maxLength: 80, size: "max" }),
+      async (algorithm, steps) => {
+        const history = new History(algorithm);
+        const { scheduler } = history.world;
+        for (const one of steps) {
+          const before = scheduler.inFlight;
+          await history.take(one);
+          if (one.type !== "return")
+            expect(scheduler.inFlight).toBeLessThanOrEqual(Math.max(before, scheduler.maxInFlight));
+          expect(history.count("reserving", "running")).toBe(scheduler.inFlight);
+          expect(history.count("waiting")).toBeLessThanOrEqual(scheduler.queued);
+          // One whose place was lost is judged again before it has another one.
+          expect(history.count("waiting", "judged again")).toBeGreaterThanOrEqual(scheduler.queued);
+          expect(history.wrong).toEqual([]);
+        }
+      },
+    ),
+    { numRuns: propertyRuns(300) },
+  );
+});
+
+it("leaves no request behind: each has one row, that of its answer, and holds nothing", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      algorithms,
+      fc.array(fc.oneof(step, reach), { maxLength: 80, size: "max" }),
+      async (algorithm, steps) => {
+        const history = new History(algorithm);
+        const { world, known } = history;
+        for (const one of steps) await history.take(one);
+        await history.finish();
+        expect(world.load).toEqual({ inFlight: 0, queued: 0, entries: 0 });
+        const withRows = known.filter(({ hasRow }) => hasRow);
+        expect(world.rows.map((row) => row.request_id).sort()).toEqual(withRows.map(({ id }) => id).sort());
+        const served = new Set(known.filter(({ wasServed }) => wasServed).map(({ id }) => id));
+        for (const { request_id: id, status_code } of world.rows)
+          expect({ id, status: status_code }).toEqual({ id, status: served.has(id) ? 200 : 499 });
+        world.budgets.reach = "up";
+        for (let second = 0; second < 30; second += 1) await history.pass(1_000);
+        for (const tenant of TENANTS) expect(budgetOf(world, tenant).reserved).toEqual(NOTHING_RESERVED);
+      },
+    ),
+    { numRuns: propertyRuns(300) },
+  );
+});
+
+it("charges each request once: what it used, or the estimate if that is more and it was given up", async () => {
+  await fc.assert(
+    fc.asyncProperty(algorithms, fc.array(step, { maxLength: 60, size: "max" }), async (algorithm, steps) => {
+      const history = new History(algorithm);
+      for (const one of steps) await history.take(one);
+      await history.finish();
+      for (let second = 0; second < 30; second += 1) await history.pass(1_000);
+      for (const tenant of TENANTS) {
+        const charged = history.known.filter((known) => known.tenant === tenant).map((known) => known.charged);
+        const { account } = budgetOf(history.world, tenant);
+        expect({ tenant, tokens: account.usedTokens }).toEqual({
+          tenant,
+          tokens: charged.reduce((sum, tokens) => sum + tokens, 0),
+        });
+      }
+    }),
+    { numRuns: propertyRuns(300) },
+  );
+});
+
+const NOTHING_RESERVED = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
+
+/** What the budget object knows of a tenant. */
+function budgetOf({ budgets, nowMs }: AdmissionHarness, tenant: number) {
+  const { limits } = admissionRequestOf("any", `t${tenant}`, {}, CAPS[tenant]);
+  return budgets.core(`t${tenant}`).read("tenant", limits, nowMs);
+}
+
+it("throws for a step that the table of states lacks, and for no other", () => {
+  const states = Object.keys(NEXT) as RequestState[];
+  const request = admissionRequestOf("r", "t0");
+  for (const from of states)
+    for (const to of states) {
+      const entry = { request, state: from, row: zeroUsageRow("r", 0) } as unknown as AdmissionEntry;
+      if (NEXT[from].includes(to)) become(entry, to);
+      else expect(() => become(entry, to)).toThrow(`a request that is ${from} cannot be ${to}`);
+      expect(entry.state).toBe(NEXT[from].includes(to) ? to : from);
+    }
+});

@@ -19,6 +19,7 @@ import {
   become,
   isLive,
   isSubCall,
+  judgeAgain,
   type RequestState,
   usedBy,
   waitingForBudget,
@@ -84,11 +85,17 @@ export class AdmissionMachine implements GrantCheck {
   ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);
     if (known === undefined && this.#ended.has(request.requestId)) return null;
-    if (known !== undefined && request.anew === true && isLive(known)) this.#leave(known, "given up", NOTHING_USED);
+    const givesBack = known !== undefined && request.anew === true && isLive(known);
+    if (givesBack) this.#leave(known, "given up", NOTHING_USED, true);
     if (known !== undefined && known.state !== "judged again" && known.state !== "given up")
       return known.answer ?? WAITS;
     const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
-    if (items.length > 0) return { verdict: "stale", items };
+    if (items.length > 0) {
+      const stale: Stale = { verdict: "stale", items };
+      // It has to be known to live, or nobody would give it up should its isolate be lost.
+      if (givesBack) judgeAgain(known, stale);
+      return stale;
+    }
     const hasWaited = request.waitedMs !== null || known !== undefined;
     const lostMs = known?.state === "given up" ? this.#options.now() - known.arrivedMs : null;
     const waitedMs = lostMs === null ? request.waitedMs : Math.max(lostMs, request.waitedMs ?? 0);

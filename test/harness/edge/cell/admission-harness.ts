@@ -40,7 +40,7 @@ export class AdmissionHarness {
   readonly admission: AdmissionMachine;
   readonly silent: SilentMembers;
   /** The sessions, in tests that have some. */
-  members: Members | null = null;
+  members: Pick<Members, "decided" | "isQuiet"> | null = null;
   /** The requests that were granted, in order. */
   readonly granted: string[] = [];
   readonly #answers = new Map<string, Decision | Stale>();
