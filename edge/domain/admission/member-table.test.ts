@@ -1,188 +1,323 @@
 import { describe, expect, it } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
-import type { ExchangeAnswer } from "./exchange-messages.ts";
-import type { AdmissionRequest, Decision, Settlement } from "./rpc.ts";
-import { SessionQueue } from "./session-queue.ts";
+import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import type { AdmissionAnswer, ExchangeAnswer, ExchangeMessage } from "./exchange-messages.ts";
+import { MemberTable } from "./member-table.ts";
+import type { AdmissionRequest, Grant, Settlement } from "./rpc.ts";
 
-const GRANTED: Decision = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } };
-const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
+const GRANT: Grant = { admission: "queued", queueWaitMs: 7, level: null };
+const GRANTED = { verdict: "granted", grant: GRANT } as const;
+const WAITS = { verdict: "waiting" } as const;
+const OLD = { verdict: "stale", items: [] } as const;
+const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
+const AWAY = new Error("the Cell is away");
 
-const askOf = (requestId: string): AdmissionRequest => ({
-  requestId,
-  tenant: { id: "t", name: "Acme", weight: 100, maxInFlight: null },
-  group: { name: "default", weight: 100 },
-  model: { name: "m", admissionWeight: 100, maxInFlight: null },
-  costTokens: 10,
-  revs: [],
-  openUntilMs: null,
-  waitedMs: null,
-  row: zeroUsageRow(requestId, 0),
-  limits: limitsWith({}),
-  need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
-  estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0 },
-});
-const endOf = (requestId: string): Settlement => ({ row: zeroUsageRow(requestId, 0), actualTokens: 1 });
+const askOf = (id: string): AdmissionRequest => admissionRequestOf(id, "t");
+const endOf = (id: string): Settlement => ({ row: zeroUsageRow(id, 0), actualTokens: 1 });
+const hitOf = (id: string) => ({ revs: [], limits: null, row: zeroUsageRow(id, 0) });
 const idsOf = (rows: readonly { readonly row: { readonly request_id: string } }[]) =>
   rows.map(({ row }) => row.request_id);
 
-/** A queue with a request that was granted. */
-function withGranted(...ids: readonly string[]): SessionQueue {
-  const queue = new SessionQueue();
-  for (const id of ids) queue.request(askOf(id));
-  queue.take();
-  queue.applyAnswer({ ...SILENCE, decided: ids.map((id) => [id, GRANTED] as const) });
-  return queue;
+/** A message by ids; null: there is none. */
+function sent(message: ExchangeMessage | null) {
+  if (message === null) return null;
+  const { ends, departures, records, hits, returns, asks } = message;
+  const of = (requests: readonly AdmissionRequest[]) => requests.map(({ requestId }) => requestId);
+  const all = { ends: idsOf(ends), departures, records: idsOf(records), hits: idsOf(hits) };
+  return Object.fromEntries(
+    Object.entries({ ...all, returns: of(returns), asks: of(asks) }).filter(([, list]) => list.length > 0),
+  );
 }
 
-describe("what a session has to send", () => {
+/** What became of some work, by now. */
+function outcome(work: Promise<unknown>): { now: unknown } {
+  const seen: { now: unknown } = { now: "waits" };
+  work.then(
+    (value) => (seen.now = value),
+    (error: unknown) => (seen.now = error),
+  );
+  return seen;
+}
+
+/** The isolate has read all of this. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+};
+
+class Table extends MemberTable {
+  /** Takes an answer to a message without departures. */
+  answer(answer: Partial<ExchangeAnswer>): readonly string[] {
+    return idsOf(this.applyAnswer({ ...SILENCE, ...answer }, { departures: [] }));
+  }
+
+  /** Requests that asked, and got this answer. */
+  answered(answer: AdmissionAnswer, ...ids: readonly string[]): void {
+    for (const id of ids) this.ask(askOf(id)).catch(() => undefined);
+    this.take();
+    this.answer({ decided: ids.map((id) => [id, answer]) });
+  }
+}
+
+function tableOf({ running = [], waiting = [] }: { running?: readonly string[]; waiting?: readonly string[] }): Table {
+  const table = new Table();
+  table.answered(GRANTED, ...running);
+  table.answered(WAITS, ...waiting);
+  return table;
+}
+
+describe("what an isolate has to send", () => {
   it("keeps admission requests in order, sends each once, and is urgent while one waits", async () => {
-    const queue = new SessionQueue();
-    const answers = ["one", "two"].map(async (id) => await queue.request(askOf(id)).answer);
-    expect(queue.isUrgent).toBe(true);
-    const message = queue.take();
-    expect(message?.asks.map(({ requestId }) => requestId)).toEqual(["one", "two"]);
-    expect({ message: queue.take(), isUrgent: queue.isUrgent }).toEqual({ message: null, isUrgent: false });
-    queue.applyAnswer({ ...SILENCE, decided: [["one", GRANTED]] }, message?.asks);
-    expect(await Promise.all(answers)).toEqual([GRANTED, null]);
-  });
-
-  it("keeps a row until it is stored, or has gone another way", () => {
-    const queue = withGranted("one", "two");
-    expect({ one: queue.end(endOf("one")), two: queue.end(endOf("two")), twoAgain: queue.end(endOf("two")) }).toEqual({
-      one: true,
-      two: true,
-      twoAgain: false,
-    });
-    queue.take();
-    expect(queue.isEmpty).toBe(false);
-    expect(idsOf(queue.applyAnswer({ ...SILENCE, stored: ["one"], refused: ["two"] }))).toEqual(["two"]);
-    expect(queue.isEmpty).toBe(false);
-    queue.rowSaved("two");
-    expect(queue.isEmpty).toBe(true);
-  });
-
-  it("sends nothing more of a request that has a permit of its own", () => {
-    const queue = withGranted("one");
-    queue.leave("one");
-    queue.depart("one");
-    expect({ isEndSent: queue.end(endOf("one")), message: queue.take(), isEmpty: queue.isEmpty }).toEqual({
-      isEndSent: false,
+    const table = new Table();
+    const answers = ["one", "two"].map(async (id) => await table.ask(askOf(id)));
+    expect(table.isUrgent).toBe(true);
+    expect(sent(table.take())).toEqual({ asks: ["one", "two"] });
+    expect({ message: table.take(), isUrgent: table.isUrgent, asking: table.asking }).toEqual({
       message: null,
+      isUrgent: false,
+      asking: ["one", "two"],
+    });
+    table.answer({ decided: [["two", GRANTED]] });
+    table.answer({ decided: [["one", WAITS]] });
+    expect(await Promise.all(answers)).toEqual([WAITS, GRANTED]);
+    expect(table.living()).toEqual({ waiting: ["one"], running: ["two"] });
+  });
+
+  it("keeps a row until it is stored, or has gone another way", async () => {
+    const table = tableOf({ running: ["one", "two"] });
+    for (const id of ["one", "two"]) table.end(endOf(id));
+    const saved = ["one", "two"].map((id) => outcome(table.saved(id)));
+    expect(sent(table.take())).toEqual({ ends: ["one", "two"] });
+    expect(table.answer({ stored: ["one"], refused: ["two"] })).toEqual(["two"]);
+    expect({ isEmpty: table.isEmpty, rows: idsOf(table.rows) }).toEqual({ isEmpty: false, rows: ["two"] });
+    table.rowSaved("two");
+    await settled();
+    expect({ isEmpty: table.isEmpty, saved: saved.map(({ now }) => now) }).toEqual({
       isEmpty: true,
+      saved: [undefined, undefined],
     });
   });
 
-  it("sends no admission request that has gone another way", () => {
-    const queue = new SessionQueue();
-    queue.request(askOf("one"));
-    queue.leave("one");
-    expect(queue.take()).toBeNull();
+  it("keeps one answer for two rows of a request", async () => {
+    const table = new Table();
+    table.record({ row: zeroUsageRow("one", 0) });
+    const first = outcome(table.saved("one"));
+    table.end(endOf("one"));
+    table.answer({ stored: ["one"] });
+    await settled();
+    expect(first.now).toBeUndefined();
   });
 
-  it("keeps a waiting request open until it has its permit, so that the session continues", () => {
-    const queue = new SessionQueue();
-    queue.request(askOf("one"));
-    queue.take();
-    queue.applyAnswer({ ...SILENCE, decided: [["one", { verdict: "waiting" }]] });
-    expect(queue.isEmpty).toBe(false);
-    queue.leave("one");
-    expect(queue.isEmpty).toBe(true);
-  });
-
-  it("delivers the decision of a waiting request, even if it overtakes the answer to wait", async () => {
-    const queue = new SessionQueue();
-    const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
-    const requests = queue.take()?.asks;
-    queue.applyAnswer({ ...SILENCE, decided: [["second", GRANTED]] });
-    const waits = ["first", "second"].map((id) => [id, { verdict: "waiting" }] as const);
-    queue.applyAnswer({ ...SILENCE, decided: waits }, requests);
-    queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "stale", items: [] }]] });
-    expect({ firstAnswer: await first.answer, secondAnswer: await second.answer }).toEqual({
-      firstAnswer: { verdict: "waiting" },
-      secondAnswer: GRANTED,
-    });
-    expect(await first.decision).toEqual({ verdict: "stale", items: [] });
-    expect({ first: queue.end(endOf("first")), second: queue.end(endOf("second")) }).toEqual({
-      first: true,
-      second: true,
-    });
-  });
-
-  it("ends the wait of requests when nothing more is decided, also of those that come later", async () => {
-    const queue = new SessionQueue();
-    const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
-    queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "waiting" }]] });
-    queue.stopDecisions();
-    queue.applyAnswer({ ...SILENCE, decided: [["second", { verdict: "waiting" }]] });
-    expect({
-      firstDecision: await first.decision,
-      answer: await second.answer,
-      secondDecision: await second.decision,
-    }).toEqual({ firstDecision: null, answer: { verdict: "waiting" }, secondDecision: null });
-    queue.leave("first");
-    queue.leave("second");
-    expect(queue.isEmpty).toBe(true);
-  });
-
-  it("drops the row of an outdated hit, and keeps that of one that is sent", async () => {
-    const queue = new SessionQueue();
-    const hits = ["good", "old"].map(
-      async (id) => await queue.hit({ revs: [], limits: null, row: zeroUsageRow(id, 0) }),
-    );
-    queue.take();
-    queue.applyAnswer({
-      ...SILENCE,
+  it("keeps the row of a hit that is sent, and drops that of an outdated one", async () => {
+    const table = new Table();
+    const hits = ["good", "old"].map(async (id) => await table.hit(hitOf(id)));
+    table.take();
+    table.answer({
       hits: [
         ["good", { verdict: "current", level: null }],
         ["old", { verdict: "stale", items: [] }],
       ],
     });
-    expect((await Promise.all(hits)).map((verdict) => verdict?.verdict)).toEqual(["current", "stale"]);
-    expect(idsOf(queue.close())).toEqual(["good"]);
+    expect((await Promise.all(hits)).map(({ verdict }) => verdict)).toEqual(["current", "stale"]);
+    expect(idsOf(table.rows)).toEqual(["good"]);
+  });
+
+  it("is not more than 512 of each kind in one message", () => {
+    const table = new Table();
+    for (let at = 0; at < 600; at += 1) void table.ask(askOf(`r${at}`));
+    expect([table.take()?.asks.length, table.take()?.asks.length, table.take()]).toEqual([512, 88, null]);
+  });
+
+  it("leaves out what has got its answer meanwhile", () => {
+    const table = tableOf({ running: ["ended"] });
+    void table.ask(askOf("asked"));
+    table.end(endOf("ended"));
+    table.take();
+    table.sendAgain();
+    table.answer({ decided: [["asked", GRANTED]], stored: ["ended"] });
+    expect({ message: table.take(), hasMessage: table.hasMessage }).toEqual({ message: null, hasMessage: false });
   });
 });
 
-describe("a session that is over", () => {
-  it("answers requests that wait for a decision with null", async () => {
-    const queue = new SessionQueue();
-    const { answer, decision, lost } = queue.request(askOf("one"));
-    queue.take();
-    queue.applyAnswer({ ...SILENCE, decided: [["one", { verdict: "waiting" }]] });
-    queue.close();
-    expect({ answer: await answer, decision: await decision, lost: await lost }).toEqual({
-      answer: { verdict: "waiting" },
-      decision: null,
-      lost: undefined,
+describe("a request that waits", () => {
+  it("gets its decision, even if it overtakes the answer to wait, and comes only once", async () => {
+    const table = new Table();
+    const [first, second] = [table.ask(askOf("first")), table.ask(askOf("second"))];
+    table.take();
+    table.answer({ decided: [["second", GRANTED]] });
+    table.answer({ decided: ["first", "second"].map((id) => [id, WAITS] as const) });
+    const decision = table.decision("first");
+    table.answer({ decided: ["first", "second"].map((id) => [id, OLD] as const) });
+    table.answer({ decided: [["first", GRANTED]] });
+    expect({ first: await first, second: await second, decision: await decision }).toEqual({
+      first: WAITS,
+      second: GRANTED,
+      decision: OLD,
+    });
+    expect(table.living()).toEqual({ waiting: ["first"], running: ["second"] });
+  });
+
+  it.each([
+    ["ends", (table: Table) => table.end(endOf("one"))],
+    ["leaves", (table: Table) => table.depart("one")],
+  ])("waits for nothing more when it %s", async (_, end) => {
+    const table = tableOf({ waiting: ["one"] });
+    const decision = outcome(table.decision("one"));
+    void table.ask(askOf("two")).catch(() => undefined);
+    const asked = outcome(table.ask(askOf("two")));
+    end(table);
+    table.depart("two");
+    await settled();
+    const ended = new Error("the request has ended");
+    expect({ decision: decision.now, asked: asked.now, isOpen: table.has("one") }).toEqual({
+      decision: ended,
+      asked: ended,
+      isOpen: false,
     });
   });
 
-  it("notifies waiting and running requests, and hands its rows back until they are safe", async () => {
-    const queue = withGranted("ended");
-    const running = queue.request(askOf("running"));
-    const asking = queue.request(askOf("asking"));
-    queue.applyAnswer({ ...SILENCE, decided: [["running", GRANTED]] });
-    const hit = queue.hit({ revs: [], limits: null, row: zeroUsageRow("hit", 0) });
-    queue.end(endOf("ended"));
-    queue.record({ row: zeroUsageRow("refused", 0) });
-    expect(idsOf(queue.close()).toSorted()).toEqual(["ended", "refused"]);
-    await running.lost;
-    expect({ runningAnswer: await running.answer, askingAnswer: await asking.answer, hit: await hit }).toEqual({
-      runningAnswer: GRANTED,
-      askingAnswer: null,
-      hit: null,
+  it("keeps its place while it is judged again, and loses nothing that it never had", async () => {
+    const table = tableOf({ waiting: ["placed"] });
+    table.answer({ decided: [["placed", OLD]] });
+    const answers = ["placed", "new"].map(async (id) => await table.ask(askOf(id)));
+    table.take();
+    table.answer({ decided: ["placed", "new"].map((id) => [id, OLD] as const) });
+    expect(await Promise.all(answers)).toEqual([OLD, OLD]);
+    expect({ placed: table.has("placed"), isNewOpen: table.has("new") }).toEqual({ placed: true, isNewOpen: false });
+  });
+});
+
+describe("after a session is lost", () => {
+  it("whatever has no answer is sent again, and what has one is not", () => {
+    const table = tableOf({ running: ["runs", "ends", "stored"], waiting: ["waits", "leaves"] });
+    void table.ask({ ...askOf("asks"), anew: true });
+    void table.hit(hitOf("hit"));
+    table.record({ row: zeroUsageRow("record", 0) });
+    for (const id of ["ends", "stored"]) table.end(endOf(id));
+    table.depart("leaves");
+    table.take();
+    table.answer({ stored: ["stored"] });
+    expect(table.take()).toBeNull();
+    table.sendAgain();
+    const message = table.take();
+    expect(sent(message)).toEqual({
+      ends: ["record", "ends"],
+      departures: ["leaves"],
+      hits: ["hit"],
+      asks: ["asks"],
     });
     expect({
-      isEndSent: queue.end(endOf("running")),
-      isRecordSent: queue.record({ row: zeroUsageRow("late", 0) }),
-    }).toEqual({
-      isEndSent: false,
-      isRecordSent: false,
+      hit: message?.hits[0]?.again,
+      waitedMs: message?.asks[0]?.waitedMs,
+      anew: message?.asks[0]?.anew,
+    }).toEqual({ hit: true, waitedMs: 0, anew: false });
+    expect(table.living()).toEqual({ waiting: ["waits"], running: ["runs"] });
+    table.applyAnswer(SILENCE, { departures: ["leaves"] });
+    table.sendAgain();
+    expect(sent(table.take())).toEqual({ ends: ["record", "ends"], hits: ["hit"], asks: ["asks"] });
+  });
+
+  it("a request that asked may have a place, and keeps it when it is stale", () => {
+    const table = new Table();
+    void table.ask(askOf("one"));
+    table.take();
+    table.sendAgain();
+    table.answer({ decided: [["one", OLD]] });
+    expect(table.living()).toEqual({ waiting: ["one"], running: [] });
+  });
+
+  it("a running request of which the Cell does not know comes back with what it was granted", () => {
+    const table = tableOf({ running: ["one", "gone"] });
+    void table.ask(subCallOf(askOf("sub")));
+    table.take();
+    table.answer({ decided: [["sub", GRANTED]] });
+    table.answer({ unknown: ["one", "gone", "sub", "another isolate's"] });
+    table.depart("gone");
+    const message = table.take();
+    expect(sent(message)).toEqual({ departures: ["gone"], returns: ["one", "sub"] });
+    expect(message?.returns.map(({ waitedMs, row }) => [waitedMs, row.admission, row.queue_wait_ms])).toEqual([
+      [0, "queued", 7],
+      [0, "boon", 7],
+    ]);
+  });
+});
+
+describe("a Cell that is away", () => {
+  it("is told to those who ask, not to those who wait or run; what they asked for is given up", async () => {
+    const table = tableOf({ running: ["runs"], waiting: ["waits"] });
+    const asked = outcome(table.ask(askOf("asks")));
+    const hit = outcome(table.hit(hitOf("hit")));
+    const decision = outcome(table.decision("waits"));
+    table.take();
+    table.sendAgain();
+    table.failed(AWAY);
+    await settled();
+    expect({ asked: asked.now, hit: hit.now, decision: decision.now }).toEqual({
+      asked: AWAY,
+      hit: AWAY,
+      decision: "waits",
     });
-    queue.rowSaved("ended");
-    expect({ closedIds: idsOf(queue.close()), message: queue.take() }).toEqual({
-      closedIds: ["refused"],
-      message: null,
+    expect({ message: sent(table.take()), living: table.living(), rows: table.rows }).toEqual({
+      message: { departures: ["asks"] },
+      living: { waiting: ["waits"], running: ["runs"] },
+      rows: [],
+    });
+    table.failedToDecide(AWAY);
+    await settled();
+    expect({ decision: decision.now, living: table.living() }).toEqual({
+      decision: AWAY,
+      living: { waiting: [], running: ["runs"] },
     });
   });
+
+  it("does not get the departure of a request that has asked again", () => {
+    const table = new Table();
+    for (let at = 0; at < 600; at += 1) void table.ask(askOf(`r${at}`)).catch(() => undefined);
+    table.failed(AWAY);
+    void table.ask(askOf("r599"));
+    const messages = [table.take(), table.take()];
+    expect(messages.map((message) => message?.departures.length)).toEqual([512, 87]);
+    expect(messages.flatMap((message) => message?.asks.map(({ requestId }) => requestId) ?? [])).toEqual(["r599"]);
+    table.sendAgain();
+    expect([table.take(), table.take()].flatMap((message) => message?.departures ?? [])).not.toContain("r599");
+  });
+
+  it("leaves no more than 20,000 departures behind", () => {
+    const table = new Table();
+    for (let at = 0; at < 20_100; at += 1) {
+      void table.ask(askOf(`r${at}`)).catch(() => undefined);
+      table.depart(`r${at}`);
+    }
+    table.sendAgain();
+    const departures: string[] = [];
+    for (let message = table.take(); message !== null; message = table.take()) departures.push(...message.departures);
+    expect({ count: departures.length, oldest: departures[0] }).toEqual({ count: 20_000, oldest: "r100" });
+  });
+});
+
+it("departs a request whose code gave no sign for five looks", () => {
+  const table = tableOf({ running: ["gone", "lives"], waiting: ["waits"] });
+  const left: unknown[] = [];
+  for (let look = 1; look <= 6; look += 1) {
+    if (look === 4) table.sign("lives");
+    table.sign("waits");
+    table.look();
+    left.push(sent(table.take()));
+  }
+  expect(left).toEqual([null, null, null, null, { departures: ["gone"] }, null]);
+  expect(table.living()).toEqual({ waiting: ["waits"], running: ["lives"] });
+});
+
+it("knows a request by the same life until it ends", () => {
+  const table = tableOf({ waiting: ["one"] });
+  const life = table.lifeOf("one");
+  table.answer({ decided: [["one", OLD]] });
+  table.ask(askOf("one")).catch(() => undefined);
+  expect({ isSame: table.lifeOf("one") === life, isKnown: life !== undefined }).toEqual({
+    isSame: true,
+    isKnown: true,
+  });
+  table.end(endOf("one"));
+  expect(table.lifeOf("one")).toBeUndefined();
+  table.answered(WAITS, "one");
+  expect(table.lifeOf("one")).not.toBe(life);
 });

@@ -185,15 +185,17 @@ export class MemberTable {
     if (!this.hasMessage) return null;
     const take = <T>(list: T[], isOpen: (item: T) => boolean): T[] => list.splice(0, MESSAGE_MAX).filter(isOpen);
     const hasRow = ({ row }: RowRecord): boolean => this.#rows.has(row.request_id);
-    const does = (stands: OpenRequest["stands"]) => (request: AdmissionRequest) =>
-      this.#open.get(request.requestId)?.stands === stands;
+    const asks = (request: AdmissionRequest): boolean => {
+      const open = this.#open.get(request.requestId);
+      return open?.stands === "asked" && open.request === request;
+    };
     const message: ExchangeMessage = {
       ends: take(this.#ends, hasRow),
       departures: take(this.#departures, (requestId) => this.#departing.has(requestId)),
       records: take(this.#records, hasRow),
       hits: take(this.#hits, ({ row }) => this.#shown.has(row.request_id)),
-      returns: take(this.#returns, does("running")),
-      asks: take(this.#asks, does("asked")),
+      returns: take(this.#returns, ({ requestId }) => this.#open.get(requestId)?.stands === "running"),
+      asks: take(this.#asks, asks),
     };
     return Object.values(message).some((list) => list.length > 0) ? message : null;
   }
@@ -205,7 +207,8 @@ export class MemberTable {
       if (open.stands !== "asked") continue;
       open.mayHavePlace = true;
       // What it gives back may have come back already; then the Cell's answer is to this request.
-      this.#asks.push({ ...open.request, waitedMs: open.request.waitedMs ?? 0, anew: false });
+      open.request = { ...open.request, waitedMs: open.request.waitedMs ?? 0, anew: false };
+      this.#asks.push(open.request);
     }
     this.#hits = Array.from(this.#shown.values(), ({ hit }) => ({ ...hit, again: true as const }));
     this.#ends = Array.from(this.#rows.values(), ({ settlement }) => settlement);
