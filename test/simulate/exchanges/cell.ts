@@ -2,7 +2,7 @@
  * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. The disk keeps
  * what outlives it: capacity, revisions, and that it was busy.
  */
-import type { AdmissionEntry } from "../../../edge/domain/admission/admission-entry.ts";
+import { type AdmissionEntry, isLive } from "../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
 import { type BudgetPort, LateDecisions } from "../../../edge/domain/admission/budget-port.ts";
 import type {
@@ -89,11 +89,11 @@ class WatchedAdmission extends AdmissionMachine {
   }
 
   override giveUp(entry: AdmissionEntry, awaited?: (lapse: () => void) => void): void {
+    // What it gives back may be granted in the same turn.
+    const run = isLive(entry) ? this.#truth.running.get(entry.request.requestId) : undefined;
+    if (run?.heard === false) this.#truth.end(run.id, 0);
+    else if (run !== undefined) this.#truth.uncount(run, "it was given up");
     super.giveUp(entry, awaited);
-    const run = this.#truth.running.get(entry.request.requestId);
-    if (run === undefined) return;
-    if (!run.heard) this.#truth.end(run.id, 0);
-    else this.#truth.uncount(run, "it was given up");
   }
 
   /** A request was granted, as its isolate will hear. */
