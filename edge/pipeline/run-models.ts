@@ -121,7 +121,7 @@ async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
     call.waitUntil(call.ports.admission.record(row));
   };
   try {
-    const forwarded = await forward(call, request, request.upstream, () => undefined);
+    const forwarded = await forward(call, request, request.upstream);
     const settler = { end, abandon: () => end({ statusCode: 500 }) };
     const response = await relay(call, {
       request,

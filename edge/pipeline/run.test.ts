@@ -151,33 +151,35 @@ describe("admission", () => {
 
   it("queues again when the Cell is reset while the request waits", async () => {
     const world = new TestPipeline();
-    const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
-    world.answers = [{ verdict: "waiting", permit: lost }];
+    const before = new TestPermit();
+    before.decided.resolve({ verdict: "stale", items: [] });
+    world.answers = [{ verdict: "waiting", permit: before }];
     world.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(world)).status).toBe(404);
     expect({
-      disposed: lost.disposed,
-      requestCount: world.requests.length,
+      waits: world.requests.map(({ waitedMs, anew }) => ({ waitedMs, anew })),
+      earlierSettlement: before.settlement,
       status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ disposed: true, requestCount: 2, status_code: 404 });
+    }).toEqual({
+      waits: [
+        { waitedMs: null, anew: false },
+        { waitedMs: 0, anew: false },
+      ],
+      earlierSettlement: null,
+      status_code: 404,
+    });
   });
 
-  it("fails when every place is lost, and writes one row in every case", async () => {
+  it("fails when the Cell stays away while the request waits, and writes one row", async () => {
     const world = new TestPipeline();
-    const lost = () =>
-      Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
-    world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
+    world.answers = [{ verdict: "waiting", permit: world.permit }];
+    world.permit.decided.reject(new GatewayError("scheduler_unavailable"));
     expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect({
-      requestCount: world.requests.length,
-      recorded: world.recorded,
-      orphanCount: world.orphans.length,
-    }).toEqual({
-      requestCount: 10,
+    expect({ requestCount: world.requests.length, recorded: world.recorded }).toEqual({
+      requestCount: 1,
       recorded: [],
-      orphanCount: 1,
     });
-    expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
+    expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
   it("reports a refusal as a possible duplicate row while the Cell may hold a place for it", async () => {
@@ -204,12 +206,8 @@ describe("admission", () => {
     await answered;
     await world.settled();
     const { permit, recorded } = world;
-    expect({
-      disposed: permit.disposed,
-      status_code: permit.settlement?.row.status_code,
-      actualTokens: permit.settlement?.actualTokens,
-    }).toEqual({ disposed: true, status_code: 499, actualTokens: 0 });
-    expect({ admission: permit.settlement?.row.admission, recorded }).toEqual({ admission: "queued", recorded: [] });
+    expect(permit.settlement).toMatchObject({ actualTokens: 0, row: { status_code: 499, admission: "queued" } });
+    expect({ recorded, orphans: world.orphans }).toEqual({ recorded: [], orphans: [] });
   });
 });
 
@@ -250,11 +248,8 @@ describe("a refusal by the budgets", () => {
       actualTokens: 0,
       row: { status_code: 429, admission: "rejected", cost_usd: 0 },
     });
-    expect({ disposed: world.permit.disposed, recorded: world.recorded, upstreamCalls: world.upstreamCalls }).toEqual({
-      disposed: true,
-      recorded: [],
-      upstreamCalls: [],
-    });
+    const { recorded, orphans, upstreamCalls } = world;
+    expect({ recorded, orphans, upstreamCalls }).toEqual({ recorded: [], orphans: [], upstreamCalls: [] });
   });
 
   it("tells a client whose estimate can never fit that a retry does not help", async () => {
@@ -264,9 +259,8 @@ describe("a refusal by the budgets", () => {
     expect((await run(world.received())).headers.get("x-should-retry")).toBe("false");
   });
 
-  it("is 403 when a term budget is used up, with its row at the Cell if the permit fails", async () => {
+  it("is 403 when a term budget is used up at the request's turn, with one row", async () => {
     const world = new TestPipeline();
-    world.permit.settleFails = true;
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     world.permit.decided.resolve(refused(world.permit, "tenant_budget_exhausted", null));
     const response = await run(world.received());
@@ -276,7 +270,8 @@ describe("a refusal by the budgets", () => {
       "x-should-retry": response.headers.get("x-should-retry"),
       "retry-after": response.headers.get("retry-after"),
     }).toEqual({ status: 403, "x-should-retry": "false", "retry-after": null });
-    expect(world.orphans).toMatchObject([{ status_code: 403, admission: "rejected" }]);
+    expect(world.permit.settlement?.row).toMatchObject({ status_code: 403, admission: "rejected" });
+    expect({ recorded: world.recorded, orphans: world.orphans }).toEqual({ recorded: [], orphans: [] });
   });
 });
 
@@ -295,8 +290,8 @@ describe("x-ratelimit headers", () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
     world.level = { limitTokens: 600, remainingTokens: 600, resetMs: 0 };
-    const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
-    world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost }) as const);
+    world.answers = [{ verdict: "waiting", permit: world.permit }];
+    world.permit.decided.reject(new GatewayError("scheduler_unavailable"));
     const response = await run(world.received());
     expect({
       status: response.status,
@@ -314,39 +309,6 @@ describe("an upstream that does not answer", () => {
       actualTokens: 0,
       row: { status_code: 502, upstream_status: 0, cost_usd: 0 },
     });
-    expect({ disposed: world.permit.disposed, recorded: world.recorded }).toEqual({ disposed: true, recorded: [] });
-  });
-
-  it("sends its row to the Cell when the permit cannot take it", async () => {
-    const world = new TestPipeline();
-    world.permit.settleFails = true;
-    world.upstream = async () => await Promise.reject(new TypeError("refused"));
-    await answer(world);
-    expect(world.orphans).toMatchObject([{ status_code: 502 }]);
-  });
-
-  it("settles the adopted permit when the Cell was reset, though the end comes first", async () => {
-    const world = new TestPipeline();
-    const adopted = new TestPermit();
-    const adoption = Promise.withResolvers<TestPermit>();
-    const asked = Promise.withResolvers<undefined>();
-    world.adopt = async () => {
-      asked.resolve(undefined);
-      return await adoption.promise;
-    };
-    world.upstream = async () => {
-      world.permit.reset.reject(new Error("reset"));
-      await asked.promise;
-      throw new TypeError("refused");
-    };
-    const response = await run(world.received());
-    adoption.resolve(adopted);
-    await world.settled();
-    expect({
-      status: response.status,
-      rowStatus: adopted.settlement?.row.status_code,
-      disposed: adopted.disposed,
-    }).toEqual({ status: 502, rowStatus: 502, disposed: true });
-    expect({ settlement: world.permit.settlement, orphans: world.orphans }).toEqual({ settlement: null, orphans: [] });
+    expect({ recorded: world.recorded, orphans: world.orphans }).toEqual({ recorded: [], orphans: [] });
   });
 });

@@ -54,7 +54,7 @@ export async function serveAdmitted(
     const stages = [...boosted.stages, ...lastStages(call, served)];
     const sent = stages.length === 0 ? served : { ...served, model: withTimeForWholeAnswer(call, served.model) };
     try {
-      forwarded = await forward(call, sent, served.upstream, () => undefined);
+      forwarded = await forward(call, sent, served.upstream);
     } finally {
       served.guarded?.beside?.();
     }

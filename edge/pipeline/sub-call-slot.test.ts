@@ -21,9 +21,9 @@ const ASKED: SubCall = {
 async function held() {
   const world = new TestPipeline();
   const permit = new TestPermit();
-  const seen = { adopted: 0, lose: (): void => undefined };
-  world.adopt = async () => {
-    seen.adopted += 1;
+  const seen = { admitted: 0, lose: (): void => undefined };
+  world.subCallPermit = async () => {
+    seen.admitted += 1;
     return permit;
   };
   const slotHold = new SlotHold({
@@ -54,10 +54,10 @@ it.each([
   await world.settled();
   expect({
     upstreamCalls: world.upstreamCalls,
-    adopted: seen.adopted,
+    admitted: seen.admitted,
     recorded: world.recorded,
     orphans: world.orphans,
-  }).toEqual({ upstreamCalls: [], adopted: 0, recorded: [], orphans: [] });
+  }).toEqual({ upstreamCalls: [], admitted: 0, recorded: [], orphans: [] });
 });
 
 it("is ended upstream when the slot is lost while it runs, and has its row", async () => {

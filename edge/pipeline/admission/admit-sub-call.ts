@@ -17,7 +17,7 @@ export async function admitSubCall(call: Call, request: Prepared): Promise<Admit
   call.slotHold.begin();
   try {
     const admitted = await call.ports.admission.admit(message);
-    if (admitted.verdict !== "granted") throw new GatewayError("key_store_unavailable");
+    if (admitted.verdict !== "granted") throw new GatewayError("scheduler_unavailable");
     return { ...request, message, permit: admitted.permit, admission: "boon" };
   } catch (error) {
     call.slotHold.release();

@@ -22,7 +22,6 @@ import { refusalHeaders } from "../reply/rate-limit.ts";
 import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
-import { giveBack } from "./late-answer.ts";
 import { isAway, Patience } from "./patience.ts";
 
 /** How often a grant of a request may come too late, because its isolate was cut off meanwhile. */
@@ -79,6 +78,7 @@ async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<
       async (error: unknown) => await betweenOwners(call, StageFailure.of(error, current), waiting, patience),
     );
     if (answer === null) {
+      wasStale = false;
       current = await again([], { ...current, queueEntryUnknown: true });
       continue;
     }
@@ -108,10 +108,9 @@ async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<
       return admittedBy(call, current, { message, permit }, decision);
     }
   }
-  waiting.permit?.leave();
   const { alerts, admission } = call.ports;
   alerts.raise(issues.schedulerUnavailable(admission.cell, "out of reach again and again while a request waited"));
-  throw new StageFailure(new GatewayError("scheduler_unavailable"), current);
+  throw refusedInPlace(call, new StageFailure(new GatewayError("scheduler_unavailable"), current), current, waiting);
 }
 
 /** A grant came too late, or a refusal is not taken: the request queues again, at its age. */
@@ -220,9 +219,8 @@ function admittedBy(
 }
 
 /**
- * Sends the admission request. Until the Cell has answered, it may hold a place for the request. The answer is awaited
- * even when the client leaves: a grant in it counts as used at once, and only the receiver of the answer can correct
- * that.
+ * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the request:
+ * its row gives back whatever the Cell grants it, even later.
  */
 async function requestAdmission(
   call: Call,
@@ -231,11 +229,9 @@ async function requestAdmission(
   patience: Patience,
 ): Promise<AdmissionOutcome> {
   call.slotHold.begin();
-  const asked = call.ports.admission.admit(message, patience.began);
   try {
-    return await patience.awaited(asked);
+    return await patience.awaited(call.ports.admission.admit(message, patience.began));
   } catch (error) {
-    call.waitUntil(asked.then(async (late) => await giveBack(call, request, late)).catch(() => undefined));
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }
 }

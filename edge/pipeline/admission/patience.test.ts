@@ -21,6 +21,8 @@ function betweenOwners(lostFor: number, patienceMs: number) {
   const seen = {
     client,
     calls: 0,
+    /** The calls besides the first ones that find no owner. */
+    failing: new Set<number>(),
     pausesMs: [] as number[],
     nowMs: clock(),
     onPause: () => undefined as unknown,
@@ -46,7 +48,7 @@ function betweenOwners(lostFor: number, patienceMs: number) {
         reported.push(again === true);
         waited.push(request.waitedMs);
         await late.until?.promise;
-        if (seen.calls <= lostFor) throw new GatewayError("scheduler_unavailable");
+        if (seen.calls <= lostFor || seen.failing.has(seen.calls)) throw new GatewayError("scheduler_unavailable");
         return await admission.admit(request);
       },
     },
@@ -93,11 +95,11 @@ describe("a Cell without an owner", () => {
     const { world, seen, reported, answer } = betweenOwners(6, 4_000);
     const first = new TestPermit();
     world.answers.push({ verdict: "waiting", permit: first });
-    // the second owner lets it wait for half a minute, and is lost like the first
+    // the second owner lets it wait for half a minute, and is lost like the first: its successor knows of no place
     first.decision = async () => {
       seen.nowMs += 30_000;
       seen.calls = 0;
-      throw new Error("the owner is lost");
+      return { verdict: "stale", items: [] };
     };
     expect(await answer()).toBe(404);
     expect(seen.pausesMs).toEqual([100, 200, 400, 800, 1_000, 1_000, 100, 200, 400, 800, 1_000, 1_000]);
@@ -127,20 +129,16 @@ describe("a Cell without an owner", () => {
       seen.calls = 6;
       lost.decision = async () => {
         seen.calls = 0;
-        throw new Error("the owner is lost");
+        return { verdict: "stale", items: [] };
       };
       if (leaves) seen.onPause = () => seen.client.abort();
       expect(await answer()).toBe(status);
       expect(world.orphans).toMatchObject([{ status_code: status, admission }]);
-      expect({ settlement: lost.settlement, disposed: lost.disposed, recorded: world.recorded }).toEqual({
-        settlement: null,
-        disposed: true,
-        recorded: [],
-      });
+      expect({ settlement: lost.settlement, recorded: world.recorded }).toEqual({ settlement: null, recorded: [] });
     }
   });
 
-  it("is waited for until patience ends if its owner is silent, and gets a late answer back", async () => {
+  it("is waited for until patience ends if its owner is silent, whose late grant is not used", async () => {
     const { world, seen, answer, late } = betweenOwners(0, 25_000);
     const silences: number[] = [];
     seen.silence = async (ms) => {
@@ -162,12 +160,25 @@ describe("a Cell without an owner", () => {
       pausesMs: [],
       upstreamCalls: [],
     });
-    until.resolve();
     expect(await answered).toBe(503);
-    expect({ actualTokens: permit.settlement?.actualTokens, disposed: permit.disposed }).toEqual({
-      actualTokens: 0,
-      disposed: true,
+    // the row that is handed in gives back what is granted after it
+    until.resolve();
+    await world.settled();
+    expect({ rows: world.orphans.length, settlement: permit.settlement, upstreamCalls: world.upstreamCalls }).toEqual({
+      rows: 1,
+      settlement: null,
+      upstreamCalls: [],
     });
+  });
+
+  it("is waited for as well by a request that has read its records again", async () => {
+    const { world, seen, waited, answer } = betweenOwners(0, 25_000);
+    const changed: AdmissionOutcome = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] };
+    // the first owner calls it stale and is lost, the next one calls it stale again
+    world.answers.push(changed, changed);
+    seen.failing = new Set([2, 3]);
+    expect(await answer()).toBe(404);
+    expect({ pausesMs: seen.pausesMs, waited }).toEqual({ pausesMs: [100, 200], waited: [null, null, 100, 300, 300] });
   });
 
   it("is not asked again when the patience ended by a timer that was early", async () => {
@@ -223,10 +234,9 @@ describe("budgets without an owner", () => {
     world.answers.push(refused("budget_check_failed", first), refused("key_budget_check_failed", second));
     expect(await answer()).toBe(404);
     expect({ pausesMs: seen.pausesMs, waited }).toEqual({ pausesMs: [100, 200], waited: [null, 100, 300] });
-    expect([first, second].map(({ disposed, settlement }) => [disposed, settlement])).toEqual([
-      [true, null],
-      [true, null],
-    ]);
+    // by asking anew the request gives its refusal back
+    expect(world.requests.map(({ anew }) => anew)).toEqual([false, true, true]);
+    expect([first, second].map(({ settlement }) => settlement)).toEqual([null, null]);
     expect(world.upstreamCalls).toHaveLength(1);
   });
 

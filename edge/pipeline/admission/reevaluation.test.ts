@@ -8,7 +8,7 @@ import type { RevItem } from "../../../shared/internal.ts";
 import { keyOf, modelOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
-import type { Admitted, PermitHandle } from "../../domain/admission/rpc.ts";
+import type { AdmissionOutcome } from "../../ports.ts";
 import { run } from "../run.ts";
 
 const CHANGED: readonly RevItem[] = [{ kind: "tenant", id: tenantOf().id, rev: 2 }];
@@ -38,7 +38,7 @@ class Waiting {
    * The request's turn comes after 40 ms. `answers`: the Cell's answers to its next admission requests; when they are
    * used up, it grants.
    */
-  turn(items: readonly RevItem[], ...answers: Admitted<PermitHandle>[]): void {
+  turn(items: readonly RevItem[], ...answers: AdmissionOutcome[]): void {
     this.world.nowMs += 40;
     this.world.answers.push(...answers);
     this.place.decided.resolve({ verdict: "stale", items });
@@ -54,7 +54,7 @@ async function asked({ world }: Waiting): Promise<void> {
 }
 
 describe("a request that is judged again at its turn", () => {
-  it("asks again with its new records and its wait, and gives up its place only then", async () => {
+  it("asks again with its new records and its wait, and keeps its place", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.key = keyOf({ tenant: tenantOf({ name: "renamed", weight: 7, rev: 2 }) });
@@ -68,10 +68,8 @@ describe("a request that is judged again at its turn", () => {
     });
     expect(again).toMatchObject({ tenant: { name: "renamed", weight: 7 }, revs: expect.arrayContaining([...CHANGED]) });
     expect(waiting.world.forgotten).toEqual([`tenant ${tenantOf().id}`]);
-    expect({ disposed: waiting.place.disposed, settlement: waiting.place.settlement }).toEqual({
-      disposed: true,
-      settlement: null,
-    });
+    const { settlement, hasLeft } = waiting.place;
+    expect({ settlement, hasLeft, anew: again?.anew }).toEqual({ settlement: null, hasLeft: false, anew: false });
     expect(waiting.world.permit.settlement?.row).toMatchObject({ status_code: 404 });
   });
 
@@ -132,8 +130,7 @@ describe("a request that is judged again at its turn", () => {
       expect({
         requestCount: waiting.world.requests.length,
         upstreamCalls: waiting.world.upstreamCalls,
-        disposed: waiting.place.disposed,
-      }).toEqual({ requestCount: 1, upstreamCalls: [], disposed: true });
+      }).toEqual({ requestCount: 1, upstreamCalls: [] });
       expect({ recorded: waiting.world.recorded, orphans: waiting.world.orphans }).toEqual({
         recorded: [],
         orphans: [],
@@ -196,10 +193,10 @@ describe("a request that is judged again at its turn", () => {
     waiting.turn(CHANGED, { verdict: "waiting", permit: next });
     expect((await waiting.answered).status).toBe(404);
     expect({
-      waitingDisposed: waiting.place.disposed,
-      nextDisposed: next.disposed,
       requestCount: waiting.world.requests.length,
-    }).toEqual({ waitingDisposed: true, nextDisposed: true, requestCount: 3 });
+      earlierSettlements: [waiting.place.settlement, next.settlement],
+      status_code: waiting.world.permit.settlement?.row.status_code,
+    }).toEqual({ requestCount: 3, earlierSettlements: [null, null], status_code: 404 });
   });
 
   it("writes one row when the Cell can no longer be reached", async () => {
@@ -227,7 +224,7 @@ describe("a request that is judged again at its turn", () => {
     });
   });
 
-  it("leaves its row to the Cell when its client left while it read its records", async () => {
+  it("has one row when its client left while it read its records", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     const next = new TestPermit();
@@ -244,17 +241,15 @@ describe("a request that is judged again at its turn", () => {
       recorded: [],
       orphans: [],
     });
-    expect({ waitingDisposed: waiting.place.disposed, nextDisposed: next.disposed }).toEqual({
-      waitingDisposed: true,
-      nextDisposed: true,
-    });
+    const settled = [waiting.place, next].flatMap(({ settlement }) => settlement ?? []);
+    expect(settled).toMatchObject([{ actualTokens: 0, row: { status_code: 499, admission: "queued" } }]);
   });
 
   it("keeps waiting after its Cell is reset, and reports how long it has waited", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     waiting.world.nowMs += 25;
-    waiting.place.decided.reject(new Error("reset"));
+    waiting.place.decided.resolve({ verdict: "stale", items: [] });
     expect((await waiting.answered).status).toBe(404);
     expect(waiting.world.requests[1]?.waitedMs).toBe(25);
   });

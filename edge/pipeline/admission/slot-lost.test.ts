@@ -4,25 +4,21 @@
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
-import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { GRANT, TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import type { SlotLeases } from "../../ports.ts";
 import { run } from "../run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
-const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
-
-const LEASE_MS = 45_000;
-
 /** A pipeline in a cluster. `end` ends the lease of what runs; leases that are `late` had ended when their grant came. */
-function clustered(late: readonly boolean[] = [], body: object = {}) {
+function clustered(late: (lease: number) => boolean = () => false, body: object = {}) {
   const world = new TestPipeline();
   const seen = { begun: 0, released: 0, watches: 0, end: (): void => undefined };
   const leases: SlotLeases = {
-    leaseMs: LEASE_MS,
+    leaseMs: 45_000,
     begin: () => {
-      const isHeld = late[seen.begun] !== true;
+      const isHeld = !late(seen.begun);
       seen.begun += 1;
       return {
         watch: (onEnd) => {
@@ -56,20 +52,17 @@ function oneEvent(signal: AbortSignal): ReadableStream<Uint8Array> {
 
 describe("a slot that is lost", () => {
   it("ends the stream of its request in-band, and its upstream", async () => {
-    const { world, seen, input } = clustered([], { stream: true });
+    const { world, seen, input } = clustered(undefined, { stream: true });
     let aborted: AbortSignal | null = null;
     world.upstream = async ({ signal }) => {
       aborted = signal;
-      // a request that lasts renews its lease
-      world.permit.reset.reject(new Error("out of reach"));
       const headers = { "content-type": "text/event-stream; charset=utf-8", "x-first": "1" };
       return new Response(oneEvent(signal), { headers });
     };
-    world.adopt = async () => await new Promise<never>(() => undefined);
     const response = await run(input);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
-    await waitForWatch(seen);
+    await renewed(seen);
     seen.end();
     let rest = "";
     for (let next = await reader.read(); !next.done; next = await reader.read())
@@ -81,11 +74,10 @@ describe("a slot that is lost", () => {
       aborted: true,
       alerts: [],
     });
-    expect({
-      status_code: world.permit.settlement?.row.status_code,
-      disposed: world.permit.disposed,
-      released: seen.released,
-    }).toEqual({ status_code: 200, disposed: true, released: 1 });
+    expect({ status_code: world.permit.settlement?.row.status_code, released: seen.released }).toEqual({
+      status_code: 200,
+      released: 1,
+    });
   });
 
   it("is 503 before the first byte, and no other attempt follows", async () => {
@@ -93,10 +85,8 @@ describe("a slot that is lost", () => {
     world.upstream = async ({ signal }) =>
       await new Promise<never>((_, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason));
-        world.permit.reset.reject(new Error("out of reach"));
-        void waitForWatch(seen).then(() => seen.end());
+        void renewed(seen).then(() => seen.end());
       });
-    world.adopt = async () => await new Promise<never>(() => undefined);
     const response = await run(input);
     expect({ status: response.status, body: await response.json() }).toMatchObject({
       status: 503,
@@ -106,42 +96,29 @@ describe("a slot that is lost", () => {
     expect({
       upstreamCallCount: world.upstreamCalls.length,
       status_code: world.permit.settlement?.row.status_code,
-    }).toEqual({ upstreamCallCount: 1, status_code: 503 });
+      released: seen.released,
+    }).toEqual({ upstreamCallCount: 1, status_code: 503, released: 1 });
   });
+});
 
-  it("is released if it is adopted all the same", async () => {
-    const { world, seen, input } = clustered();
-    const adopted = new TestPermit();
-    const answer = Promise.withResolvers<TestPermit>();
-    world.adopt = async () => await answer.promise;
-    world.upstream = async ({ signal }) =>
-      await new Promise<never>((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason));
-        world.permit.reset.reject(new Error("out of reach"));
-        void waitForWatch(seen).then(() => seen.end());
-      });
-    await (await run(input)).text();
-    await world.settled();
-    answer.resolve(adopted);
-    await new Promise((resolve) => setTimeout(resolve));
-    expect({
-      adoptedDisposed: adopted.disposed,
-      adoptedSettlement: adopted.settlement,
-      rowStatus: world.permit.settlement?.row.status_code,
-    }).toEqual({ adoptedDisposed: true, adoptedSettlement: null, rowStatus: 503 });
-  });
+it("does not renew the lease of a request that ends at once", async () => {
+  vi.useFakeTimers();
+  const { world, seen, input } = clustered();
+  await (await run(input)).text();
+  await world.settled();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect({ watches: seen.watches, released: seen.released }).toEqual({ watches: 0, released: 1 });
 });
 
 describe("a grant that comes after the lease has ended", () => {
   it.each([
     ["at once", false],
     ["to a request that waited", true],
-  ])("%s is not used: the request asks again", async (_, waits) => {
-    const { world, seen, input } = clustered([true, false]);
+  ])("%s is not used: the request asks again, and gives it back", async (_, waits) => {
+    const { world, seen, input } = clustered((lease) => lease === 0);
     const first = new TestPermit();
     first.decided.resolve(GRANT);
     world.answers = [waits ? { verdict: "waiting", permit: first } : { ...GRANT, permit: first }];
-    world.upstream = async () => Response.json({ choices: [] });
     const response = await run(input);
     await response.text();
     await world.settled();
@@ -150,18 +127,45 @@ describe("a grant that comes after the lease has ended", () => {
       upstreamCallCount: 1,
       begun: 2,
     });
-    expect({ disposed: first.disposed, settlement: first.settlement, waitedMs: world.requests[1]?.waitedMs }).toEqual({
-      disposed: true,
-      settlement: null,
-      waitedMs: 0,
+    expect(world.requests.map(({ waitedMs, anew }) => ({ waitedMs, anew }))).toEqual([
+      { waitedMs: null, anew: false },
+      { waitedMs: 0, anew: true },
+    ]);
+    expect({
+      firstSettlement: first.settlement,
+      firstHasLeft: first.hasLeft,
+      status_code: world.permit.settlement?.row.status_code,
+    }).toEqual({ firstSettlement: null, firstHasLeft: false, status_code: 200 });
+  });
+
+  it("fails its request when that happens again and again, which pays nothing", async () => {
+    const { world, seen, input } = clustered(() => true);
+    const response = await run(input);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 503,
+      body: { error: { code: "scheduler_unavailable" } },
     });
-    expect(world.requests.map(({ leaseMs }) => leaseMs)).toEqual([LEASE_MS, LEASE_MS]);
-    expect(world.permit.settlement?.row.status_code).toBe(200);
+    await world.settled();
+    expect({ requestCount: world.requests.length, hasLeft: world.permit.hasLeft, released: seen.released }).toEqual({
+      requestCount: 10,
+      hasLeft: false,
+      released: 10,
+    });
+    expect(world.permit.settlement).toMatchObject({
+      actualTokens: 0,
+      row: { status_code: 503, admission: "rejected", cost_usd: 0 },
+    });
+    expect({ orphans: world.orphans, recorded: world.recorded, upstreamCalls: world.upstreamCalls }).toEqual({
+      orphans: [],
+      recorded: [],
+      upstreamCalls: [],
+    });
+    expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
 });
 
-/** Resolves when the lease is renewed by a running request, some time after its upstream was called. */
-async function waitForWatch(seen: { readonly watches: number }): Promise<void> {
+/** Resolves when the lease is renewed by a running request. */
+async function renewed(seen: { readonly watches: number }): Promise<void> {
   await waitFor(
     () => seen.watches,
     (watches) => watches > 0,

@@ -1,8 +1,9 @@
 /** One wide line of the log for each call, whatever its outcome. */
 import { describe, expect, it } from "vitest";
+import { GatewayError } from "../../../shared/errors.ts";
 import { NIL_UUID } from "../../../shared/usage-row.ts";
 import { keyOf, modelOf } from "../../../test/harness/edge/pipeline/records.ts";
-import { SECRET, TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { originOf } from "../cache/response-cache.ts";
 import { run, runOther } from "../run.ts";
 import { listModels } from "../run-models.ts";
@@ -105,10 +106,9 @@ describe("the line of a call", () => {
   });
 
   it("whose Cell is unreachable reports it, as an error", async () => {
-    const lost = () =>
-      Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     const away = world();
-    away.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
+    away.answers = [{ verdict: "waiting", permit: away.permit }];
+    away.permit.decided.reject(new GatewayError("scheduler_unavailable"));
     expect(await lineOf(away, run(away.received()))).toMatchObject({
       level: "error",
       status: 503,

@@ -88,7 +88,7 @@ it("writes one row for each turn and holds nothing, whenever the client leaves",
       // A client that leaves before the first answer has no loop; each later turn that was admitted has its row.
       expect(rows).toHaveLength(1 + permits.length);
       expect(rows.length).toBeGreaterThanOrEqual(world.asked.length);
-      expect([permit, ...permits].every(({ disposed }) => disposed)).toBe(true);
+      expect([permit, ...permits].every(({ settlement }) => settlement !== null)).toBe(true);
       expect(new Set(lines.map(({ request_id: id }) => id))).toEqual(new Set(ids));
       expect(lines).toHaveLength(rows.length);
       const parents = lines.map(({ parent_request_id: parent }) => parent).filter((parent) => parent !== undefined);

@@ -278,7 +278,7 @@ describe("a tool loop", () => {
     await world.settled();
     expect(world.rows).toMatchObject([{ status_code: 499, total_tokens: 5 }]);
     expect(world.memory.answerMemory.usedBytes).toBe(0);
-    expect(world.permit.disposed).toBe(true);
+    expect(world.permit.settlement?.row.status_code).toBe(499);
     expect(world.sessions.ended).toBe(world.sessions.begun);
   });
 });

@@ -49,8 +49,6 @@ export interface AttemptInput {
   /** The changes of transforms to the request, for every upstream. */
   readonly plans: readonly TransformPlan[];
   readonly progress: UpstreamProgress;
-  /** Called once, before the first byte leaves. */
-  readonly onFirstSend: () => void;
 }
 
 /** Makes one attempt. Throws ClientGone, or GatewayError for the client's error. */
@@ -136,7 +134,7 @@ async function sendOnce(
 }
 
 async function send(
-  { call, model, parsed, progress, onFirstSend }: AttemptInput,
+  { call, model, parsed, progress }: AttemptInput,
   target: Target,
   headers: Readonly<Record<string, string>>,
   cancellation: AttemptCancellation,
@@ -144,7 +142,6 @@ async function send(
 ): Promise<Omit<UpstreamAnswer, "span">> {
   const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => cancellation.abort());
   const sentMs = call.ports.clock();
-  if (progress.calledMs === null) onFirstSend();
   progress.sent(sentMs);
   const response = await call.ports.upstream.fetch({
     url: upstreamUrl(target.apiBase, call.path, call.search),

@@ -60,10 +60,9 @@ it("holds for any upstreams, retries and moment of leaving", async () => {
         const { settlement } = world.permit;
         expect({
           isUnsettled: settlement === null,
-          disposed: world.permit.disposed,
           orphans: world.orphans,
           recorded: world.recorded,
-        }).toEqual({ isUnsettled: false, disposed: true, orphans: [], recorded: [] });
+        }).toEqual({ isUnsettled: false, orphans: [], recorded: [] });
         const calls = hosts(world);
         for (const host of Object.keys(script))
           expect(calls.filter((name) => name === host).length).toBeLessThanOrEqual(maxRetries + 2);

@@ -33,20 +33,12 @@ interface AttemptTotals {
   address: string;
 }
 
-/**
- * Calls the upstreams of the request's model. `progress` shows how far the calls have come; `onFirstSend` is called once, before
- * the first byte leaves. Throws 502, 504, or ClientGone.
- */
-export async function forward(
-  call: Call,
-  request: Resolved,
-  progress: UpstreamProgress,
-  onFirstSend: () => void,
-): Promise<UpstreamAnswer> {
+/** Calls the upstreams of the request's model. `progress` shows how far the calls have come. Throws 502, 504, or ClientGone. */
+export async function forward(call: Call, request: Resolved, progress: UpstreamProgress): Promise<UpstreamAnswer> {
   const { model, parsed } = request;
   const targets = targetsOf(call, request);
   const plans = planTransforms(call, request);
-  const sending: AttemptInput = { call, model, parsed, plans, progress, onFirstSend };
+  const sending: AttemptInput = { call, model, parsed, plans, progress };
   const totals: AttemptTotals = { made: 0, timedOut: 0, endpoints: new Set(), reason: "", address: "" };
   let kept: UpstreamAnswer | null = null;
   let state = RETRY_START;

@@ -50,7 +50,7 @@ export class BoonWorld extends TestPipeline {
       if (answer === undefined) throw new Error(`${name} was not expected`);
       return await answer(call);
     };
-    this.adopt = async () => {
+    this.subCallPermit = async () => {
       const permit = new TestPermit();
       this.#permits.push(permit);
       return permit;

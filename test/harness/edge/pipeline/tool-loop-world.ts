@@ -52,7 +52,7 @@ export class LoopWorld extends TestPipeline {
     this.mcpServer = mcpServerOf({ auth_header: "sealed" });
     this.settings.set("boons", settingsOf(boonsValueSchema.parse({ tool_loop_enabled: true, ...settings })));
     this.maxBodyBytes = 1_000_000;
-    this.adopt = async () => {
+    this.subCallPermit = async () => {
       const permit = new TestPermit();
       this.permits.push(permit);
       return permit;

@@ -3,15 +3,7 @@
  * change while the request runs, and a record of their calls.
  */
 
-import type {
-  AdmissionRequest,
-  Admitted,
-  CacheHit,
-  Decision,
-  PermitHandle,
-  Settlement,
-  Stale,
-} from "../../../../edge/domain/admission/rpc.ts";
+import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "../../../../edge/domain/admission/rpc.ts";
 import type { Identity } from "../../../../edge/domain/auth/identity.ts";
 import type { BucketLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { type CountedEvent, eventsOf } from "../../../../edge/domain/cell/event-counters.ts";
@@ -31,11 +23,13 @@ import { RequestBodyMemory } from "../../../../edge/pipeline/memory/request-body
 import { ToolLists } from "../../../../edge/pipeline/memory/tool-lists.ts";
 import type {
   Admission,
+  AdmissionOutcome,
   CacheEntry,
   Compressor,
   Directory,
   FinishedCall,
   KnownTerms,
+  Permit,
   Ports,
   RecordSource,
   TokenVerdict,
@@ -59,36 +53,31 @@ import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
 
-/** A permit that remembers how it ended. */
-export class TestPermit implements PermitHandle {
-  readonly decided = Promise.withResolvers<Decision | Stale>();
-  readonly reset = Promise.withResolvers<never>();
-  settlement: Settlement | null = null;
-  disposed = false;
-  settleFails = false;
+/** A slot that is granted at once. */
+export const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 
-  constructor() {
-    // A request may end before it checks whether its Cell is still there.
-    this.reset.promise.catch(() => undefined);
-  }
+/** A permit that remembers how it ended; a second end fails the test, because every row counts. */
+export class TestPermit implements Permit {
+  readonly decided = Promise.withResolvers<Decision | Stale>();
+  settlement: Settlement | null = null;
+  hasLeft = false;
 
   async decision(): Promise<Decision | Stale> {
     return await this.decided.promise;
   }
 
-  async inUse(): Promise<void> {}
-
-  async lost(): Promise<never> {
-    return await this.reset.promise;
-  }
-
   async settle(settlement: Settlement): Promise<void> {
-    if (this.settleFails) throw new Error("the permit is beyond reach");
+    this.#mustBeOpen();
     this.settlement = settlement;
   }
 
-  [Symbol.dispose](): void {
-    this.disposed = true;
+  leave(): void {
+    this.#mustBeOpen();
+    this.hasLeft = true;
+  }
+
+  #mustBeOpen(): void {
+    if (this.settlement !== null || this.hasLeft) throw new Error("the permit has ended before");
   }
 }
 
@@ -116,7 +105,8 @@ export class TestPipeline {
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
-  answers: Admitted<PermitHandle>[] = [];
+  /** What the Cell answers to the client's request, in order; then it grants `permit`. */
+  answers: AdmissionOutcome[] = [];
   entry: CacheEntry | null = null;
   upstream: (call: UpstreamCall) => Promise<Response> = async () => Response.json({ choices: [] });
   nowMs = 1_700_000_000_000;
@@ -126,7 +116,8 @@ export class TestPipeline {
   transforms = TRANSFORMS;
   validateSchema: Ports["validateSchema"] = () => [];
   inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
-  adopt: (request: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
+  /** The permits that the Cell gives to sub-calls. */
+  subCallPermit: (request: AdmissionRequest) => Promise<Permit> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
   passthroughPaths: ReadonlySet<string> | null = null;
@@ -154,6 +145,7 @@ export class TestPipeline {
   readonly diagnosed: string[] = [];
   /** Waits that were requested, ms. */
   readonly waits: number[] = [];
+  /** The admission requests of the client's request, without those of its sub-calls. */
   readonly requests: AdmissionRequest[] = [];
   /** Answers without a slot that were sent to the Cell. */
   readonly hits: CacheHit[] = [];
@@ -307,16 +299,10 @@ export class TestPipeline {
     return {
       cell: "test",
       admit: async (request) => {
+        if (request.row.admission === "boon") return { ...GRANT, permit: await this.subCallPermit(request) };
         this.requests.push(request);
-        return (
-          this.answers.shift() ?? {
-            verdict: "granted",
-            grant: { admission: "fast", queueWaitMs: 0, level: null },
-            permit: this.permit,
-          }
-        );
+        return this.answers.shift() ?? { ...GRANT, permit: this.permit };
       },
-      adopt: async (request) => await this.adopt(request),
       record: async (row) => {
         this.recorded.push(row);
       },
