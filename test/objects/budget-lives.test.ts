@@ -18,7 +18,7 @@ import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
 import { mainRows } from "../harness/main-rows.ts";
-import { admissionRequestFor, settlementFor } from "./admission-messages.ts";
+import { ObjectIsolate } from "./exchange-isolate.ts";
 
 const bindings = env as unknown as {
   CELL: DurableObjectNamespace<CellObject>;
@@ -42,13 +42,8 @@ describe("a life of a Cell", () => {
   }
 
   /** Runs one request: it is granted a slot and ends. */
-  async function serve(stub: DurableObjectStub<CellObject>, limits: BudgetLimits): Promise<void> {
-    const requestId = crypto.randomUUID();
-    const admitted = await stub.admit(admissionRequestFor(requestId, { limits }));
-    if (admitted.verdict === "stale") throw new Error("stale");
-    const decision = admitted.verdict === "waiting" ? await admitted.permit.decision() : admitted;
-    expect(decision.verdict).toBe("granted");
-    await admitted.permit.settle(settlementFor(requestId, 10));
+  async function serve(isolate: ObjectIsolate, limits: BudgetLimits): Promise<void> {
+    await isolate.end(await isolate.begin({ limits }));
   }
 
   it("is counted in one row once a budget is used; its leases are newer than all earlier ones", async () => {
@@ -56,11 +51,11 @@ describe("a life of a Cell", () => {
     const tenants = [crypto.randomUUID(), crypto.randomUUID()];
     const lives: number[] = [];
     for (let life = 0; life < 3; life += 1) {
-      const stub = bindings.CELL.getByName(name);
-      await stub.stats();
+      const isolate = new ObjectIsolate(name);
+      await isolate.stub.stats();
       expect(await lifeOf(name)).toEqual(life === 0 ? [] : [String(FIRST_LIFE + life - 1)]);
-      for (const tenantId of tenants) await serve(stub, limitsOf(tenantId));
-      await serve(stub, limitsOf(tenants[0] as string));
+      for (const tenantId of tenants) await serve(isolate, limitsOf(tenantId));
+      await serve(isolate, limitsOf(tenants[0] as string));
       expect(await lifeOf(name)).toEqual([String(FIRST_LIFE + life)]);
       const newest = await runInDurableObject(
         bindings.TENANT_BUDGET.getByName(tenants[0] as string),

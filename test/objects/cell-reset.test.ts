@@ -1,5 +1,5 @@
 /**
- * The Cell is reset under load (docs/rules/admission.md#reset-and-adoption): streams go on, slots are counted again,
+ * The Cell is reset under load (docs/rules/admission.md#reset): streams go on, slots are counted again,
  * the cap is kept, and every row is written once.
  */
 import { describe, expect, it } from "vitest";

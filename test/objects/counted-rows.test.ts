@@ -4,13 +4,15 @@
  */
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
-import type { PermitHandle, Settlement } from "../../edge/domain/admission/rpc.ts";
+import type { Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
+import type { Permit } from "../../edge/ports.ts";
 import type { CellMetrics } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { admissionRequestFor, rowFor } from "./admission-messages.ts";
+import { rowFor } from "./admission-messages.ts";
+import { ObjectIsolate } from "./exchange-isolate.ts";
 import { rowsOnDisk } from "./ledger-world.ts";
 
 const { CELL, LEDGER } = env as unknown as {
@@ -92,29 +94,29 @@ it("in whatever way requests end, are lost, and come again", async () => {
   const cell = CELL.getByName(name);
   const ledger = LEDGER.getByName(`${name}:0`);
   await cell.setCapacity(1000);
-  const WAYS: readonly ((permit: PermitHandle, end: Settlement) => Promise<unknown>)[] = [
+  const WAYS: readonly ((permit: Permit, end: Settlement) => Promise<unknown>)[] = [
     async (permit, end) => await permit.settle(end),
     // lost, and its Worker lives on: it hands its row in again
     async (permit, { row }) => {
-      permit[Symbol.dispose]();
+      permit.leave();
       await cell.settleOrphan(row);
     },
     async (permit, { row }) => {
       const handedIn = cell.settleOrphan(row);
-      permit[Symbol.dispose]();
+      permit.leave();
       await handedIn;
     },
     // both rows of it reach the Ledger in one batch
     async (permit, { row }) => {
       const lost = { ...row, status_code: 499, output_tokens: 515 };
       await Promise.all([cell.settleOrphan(lost), cell.settleOrphan(row)]);
-      permit[Symbol.dispose]();
+      permit.leave();
     },
-    async (permit) => permit[Symbol.dispose](),
+    async (permit) => permit.leave(),
     // its Worker found no Cell
     async (permit, { row }) => {
       await ledger.appendOrphan({ ...row, cell: name });
-      permit[Symbol.dispose]();
+      permit.leave();
     },
     async (permit, end) => {
       await ledger.appendOrphan({ ...end.row, cell: name });
@@ -126,13 +128,14 @@ it("in whatever way requests end, are lost, and come again", async () => {
       await settled;
     },
   ];
-  const requests = Array.from({ length: 10 * WAYS.length }, () => crypto.randomUUID());
-  const permits = await Promise.all(
-    requests.map(async (request) => (await cell.admit(admissionRequestFor(request))) as { permit: PermitHandle }),
-  );
+  const isolate = new ObjectIsolate(name);
+  const running = await Promise.all(Array.from({ length: 10 * WAYS.length }, async () => await isolate.begin()));
   await Promise.all(
-    permits.map(async ({ permit }, at) => await WAYS[at % WAYS.length]?.(permit, endOf(requests[at] ?? "", at))),
+    running.map(
+      async ({ request, permit }, at) => await WAYS[at % WAYS.length]?.(permit, endOf(request.requestId, at)),
+    ),
   );
+  await isolate.load(0);
   const others = Array.from({ length: 4 }, () => crypto.randomUUID());
   const [refused = "", limited = "", hit = "", missed = ""] = others;
   await cell.record(rowFor(refused, { admission: "rejected", status_code: 429 }));
@@ -141,5 +144,5 @@ it("in whatever way requests end, are lost, and come again", async () => {
     rowFor(hit, { admission: "fast", cache_status: "hit", input_tokens: 3, output_tokens: 4, total_tokens: 7 }),
   );
   await cell.settleOrphan(rowFor(missed, { admission: "queued", status_code: 499, cache_status: "miss" }));
-  await expectCounted(name, [...requests, ...others]);
+  await expectCounted(name, [...isolate.admitted, ...others]);
 });

@@ -4,7 +4,7 @@
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
-import { ExchangeAdmission } from "../../edge/adapters/objects/exchange-admission.ts";
+import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
 import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
@@ -44,7 +44,7 @@ export class Crowd {
   /** The largest number of streams that ran at once. */
   peak = 0;
   readonly #admission: Admission;
-  readonly #sessions: Promise<unknown>[] = [];
+  readonly #carriers: Promise<unknown>[] = [];
   readonly #world = new TestPipeline();
   readonly #tenantId = crypto.randomUUID();
 
@@ -53,10 +53,11 @@ export class Crowd {
     const budget = { tokens: 1_000_000, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
     this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
     const { alerts, log } = this.#world.received().ports;
-    this.#admission = new ExchangeAdmission({
+    this.#admission = new MemberAdmission({
+      member: crypto.randomUUID(),
       direct: new CellAdmission(new ObjectStubs(bindings, []), name, 1, alerts, log),
       clock: Date.now,
-      keepAlive: (work) => void this.#sessions.push(work),
+      keepAlive: (work) => void this.#carriers.push(work),
       log,
     });
   }
@@ -101,7 +102,7 @@ export class Crowd {
   /** Resolves when all work that was given to `waitUntil` has ended. */
   async settled(): Promise<void> {
     await this.#world.settled();
-    await Promise.all(this.#sessions);
+    await Promise.all(this.#carriers);
   }
 
   /** The ids of the rows on the Ledger's disk, and the sum of their tokens. */

@@ -1,73 +1,106 @@
 /**
- * One isolate of the Worker from the side of its Cell: it admits requests by exchanges, its session lives longer than the
- * call that opened it, and its requests are admitted, run and end as those of the pipeline.
+ * One isolate of the Worker from the side of its Cell: its requests are admitted, run and end as those of the pipeline. A test can
+ * break its sessions, and cut it off from its Cell.
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
-import { ExchangeAdmission } from "../../edge/adapters/objects/exchange-admission.ts";
+import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
 import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
-import type { ExchangeSession } from "../../edge/domain/admission/exchange-messages.ts";
-import type { AdmissionRequest, PermitHandle, Settlement } from "../../edge/domain/admission/rpc.ts";
+import type {
+  ExchangeAnswer,
+  ExchangeMessage,
+  ExchangeSession,
+} from "../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
-import type { AdmissionOutcome } from "../../edge/ports.ts";
+import type { AdmissionOutcome, Permit } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
 import { rowsOnDisk } from "./ledger-world.ts";
 
 const bindings = env as unknown as Bindings;
 const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
+/** A message without content. */
+export const NO_MESSAGE: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
 interface Running {
   readonly request: AdmissionRequest;
-  readonly permit: PermitHandle;
-  /** Null: the request has a permit of its own, outside the session. */
-  readonly sessionLost: Promise<void> | null;
+  readonly permit: Permit;
 }
 
-/** Admission that lets a test break the session under way. */
-class BreakableAdmission extends CellAdmission {
+/** A session whose calls are counted. */
+class CountedSession implements ExchangeSession {
+  readonly #real: ExchangeSession;
+  readonly #called: () => void;
+
+  constructor(real: ExchangeSession, called: () => void) {
+    this.#real = real;
+    this.#called = called;
+  }
+
+  async exchange(message: ExchangeMessage): Promise<ExchangeAnswer> {
+    this.#called();
+    return await this.#real.exchange(message);
+  }
+
+  async news(): Promise<ExchangeAnswer> {
+    this.#called();
+    return await this.#real.news();
+  }
+
+  async close(): Promise<void> {
+    this.#called();
+    await this.#real.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.#real[Symbol.dispose]();
+  }
+}
+
+/** The way to the Cell, which a test can break. */
+class BreakableWay extends CellAdmission {
   readonly opened: ExchangeSession[] = [];
-  readonly calls: string[] = [];
+  /** Every call to the Cell so far: those that open sessions, and those in them. */
+  calls = 0;
+  isCut = false;
 
   override async openSession(
     ...given: Parameters<CellAdmission["openSession"]>
   ): ReturnType<CellAdmission["openSession"]> {
+    this.calls += 1;
+    if (this.isCut) throw new Error("the Cell is out of reach");
     const { session, answer } = await super.openSession(...given);
-    this.opened.push(session);
-    return { session, answer };
-  }
-
-  override async admit(request: AdmissionRequest): ReturnType<CellAdmission["admit"]> {
-    this.calls.push("admit");
-    return await super.admit(request);
-  }
-
-  override async hold(requestId: string): ReturnType<CellAdmission["hold"]> {
-    this.calls.push("hold");
-    return await super.hold(requestId);
+    const counted = new CountedSession(session, () => {
+      this.calls += 1;
+    });
+    this.opened.push(counted);
+    return { session: counted, answer };
   }
 }
 
 export class ObjectIsolate {
   readonly cell: string;
-  readonly direct: BreakableAdmission;
-  readonly admission: ExchangeAdmission;
-  /** The sessions that were opened; each promise resolves when its session has ended. */
-  readonly sessions: Promise<unknown>[] = [];
+  readonly member = crypto.randomUUID();
+  readonly direct: BreakableWay;
+  readonly admission: MemberAdmission;
+  /** The carriers that have begun; each promise resolves when its carrier has ended. */
+  readonly carriers: Promise<unknown>[] = [];
   /** The ids of all requests that got a slot or a place in the queue. */
   readonly admitted: string[] = [];
 
   constructor(cell: string) {
     this.cell = cell;
     const log = { event: () => undefined };
-    this.direct = new BreakableAdmission(new ObjectStubs(bindings, []), cell, 1, { raise: () => undefined }, log);
-    this.admission = new ExchangeAdmission({
+    this.direct = new BreakableWay(new ObjectStubs(bindings, []), cell, 1, { raise: () => undefined }, log);
+    this.admission = new MemberAdmission({
+      member: this.member,
       direct: this.direct,
       clock: Date.now,
-      keepAlive: (work) => void this.sessions.push(work),
+      keepAlive: (work) => void this.carriers.push(work),
       log,
     });
   }
@@ -79,7 +112,7 @@ export class ObjectIsolate {
   async admit(
     over: Partial<AdmissionRequest> = {},
   ): Promise<AdmissionOutcome & { readonly request: AdmissionRequest }> {
-    const request = admissionRequestFor(crypto.randomUUID(), over);
+    const request = admissionRequestFor(over.requestId ?? crypto.randomUUID(), over);
     const answer = await this.admission.admit(request);
     if (answer.verdict !== "stale") this.admitted.push(request.requestId);
     return { ...answer, request };
@@ -89,40 +122,49 @@ export class ObjectIsolate {
   async begin(over: Partial<AdmissionRequest> = {}): Promise<Running> {
     const answer = await this.admit(over);
     if (answer.verdict === "stale") throw new Error("stale");
-    if (answer.verdict === "waiting") await answer.permit.decision();
-    return { request: answer.request, permit: answer.permit, sessionLost: answer.sessionLost?.() ?? null };
+    const { request, permit } = answer;
+    const { verdict } = answer.verdict === "waiting" ? await permit.decision() : answer;
+    if (verdict !== "granted") throw new Error(verdict);
+    return { request, permit };
   }
 
-  /** The client of a waiting request leaves. */
-  async leave({ request, permit }: Pick<Running, "request" | "permit">): Promise<void> {
-    await this.end({ request, permit }, { row: rowFor(request.requestId, { status_code: 499 }), actualTokens: 0 });
+  /** Sends a request that has to wait. */
+  async wait(over: Partial<AdmissionRequest> = {}): Promise<Running> {
+    const answer = await this.admit(over);
+    if (answer.verdict !== "waiting") throw new Error(`the request is ${answer.verdict}`);
+    return answer;
   }
 
-  /** Ends a request as the pipeline does. */
-  async end(
-    { request, permit }: Pick<Running, "request" | "permit">,
-    settlement: Settlement = settlementFor(request.requestId),
-  ): Promise<void> {
-    try {
-      await permit.settle(settlement);
-    } catch {
-      await this.admission.settleOrphan(settlement.row);
-    } finally {
-      permit[Symbol.dispose]();
-    }
-  }
-
-  /** `count` requests whose slots are held by the session. */
+  /** `count` requests that hold slots, one after another. */
   async young(count: number): Promise<Running[]> {
-    // The first request opens the session; the others are admitted in it.
-    const all = [await this.begin()];
+    const all: Running[] = [];
     while (all.length < count) all.push(await this.begin());
     return all;
   }
 
-  /** Ends the session at the Cell; the Cell gets no reason. */
+  /** The client of a waiting request leaves. */
+  async leave({ request, permit }: Running): Promise<void> {
+    await permit.settle({ row: rowFor(request.requestId, { status_code: 499 }), actualTokens: 0 });
+  }
+
+  /** Ends a request. */
+  async end({ request, permit }: Running, settlement: Settlement = settlementFor(request.requestId)): Promise<void> {
+    await permit.settle(settlement);
+  }
+
+  /** Ends the session at the Cell; the isolate gets no reason. */
   async breakSession(): Promise<void> {
     await this.direct.opened.at(-1)?.close();
+  }
+
+  /** Nothing of the isolate reaches the Cell any more, until it is `rejoin`ed. */
+  async cutOff(): Promise<void> {
+    this.direct.isCut = true;
+    await this.breakSession();
+  }
+
+  rejoin(): void {
+    this.direct.isCut = false;
   }
 
   /** Ends the Cell as a deploy does. */
@@ -138,16 +180,25 @@ export class ObjectIsolate {
     );
   }
 
-  /** The rows on the Ledger's disk, once every session has ended and everything written before has arrived. */
+  /** Resolves when the Cell has taken so many more of its samples, one in two seconds. */
+  async samples(more: number): Promise<void> {
+    const sinceMs = (await this.stub.fairshareHistory(0)).at(-1)?.ts_ms ?? 0;
+    await waitFor(
+      async () => await this.stub.fairshareHistory(sinceMs + 1),
+      ({ length }) => length >= more,
+    );
+  }
+
+  /** The rows on the Ledger's disk, once every carrier has ended and everything written before has arrived. */
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    await Promise.all(this.sessions);
+    await Promise.all(this.carriers);
     await this.stub.record(rowFor(MARKER));
     return (await rowsOnDisk(this.cell)).filter((row) => row["request_id"] !== MARKER);
   }
 
   /**
-   * The ids of the requests that have rows, once there are this many; an id appears once for each of its rows. The row of a lost
-   * request comes late (docs/rules/admission.md#grace).
+   * The ids of the requests that have rows, once there are this many; an id appears once for each of its rows. The row of a request
+   * that was given up comes late (docs/rules/admission.md#membership).
    */
   async rowIds(atLeast = 0): Promise<string[]> {
     const rows = await waitFor(

@@ -1,17 +1,24 @@
 /**
- * Exchanges between a real Cell and an isolate (docs/rules/admission.md#exchanges): which requests are granted slots,
- * what happens to requests when the Cell or the isolate ends, and that every row is written once.
+ * Exchanges between a real Cell and its member, an isolate (docs/rules/admission.md#membership): which requests are granted slots,
+ * what happens to requests when the Cell, the isolate or the session between them ends, and that every row is written once.
  */
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor } from "./admission-messages.ts";
-import { ObjectIsolate } from "./exchange-isolate.ts";
+import { NO_MESSAGE, ObjectIsolate } from "./exchange-isolate.ts";
 
 let nextCell = 1;
 async function isolateOf(maxInFlight: number): Promise<ObjectIsolate> {
   const isolate = new ObjectIsolate(`exchanges-${nextCell++}`);
   await isolate.stub.setCapacity(maxInFlight);
   return isolate;
+}
+
+/** What the rows of an isolate say of status and tokens, by request id; fails when a request has several. */
+async function rowsById(isolate: ObjectIsolate, atLeast: number): Promise<Readonly<Record<string, unknown>>> {
+  expect(await isolate.rowIds(atLeast)).toEqual(isolate.admitted.toSorted());
+  const rows = await isolate.rows();
+  return Object.fromEntries(rows.map((row) => [row["request_id"], [row["status_code"], row["total_tokens"]]]));
 }
 
 describe("requests of one isolate", () => {
@@ -22,10 +29,7 @@ describe("requests of one isolate", () => {
     for (const one of running) await isolate.end(one);
     await isolate.load(0);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
-    expect({ openedCount: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({
-      openedCount: 1,
-      calls: [],
-    });
+    expect(isolate.direct.opened).toHaveLength(1);
   });
 
   it("are granted slots in the order of their admission requests, and wait in the same session", async () => {
@@ -42,48 +46,50 @@ describe("requests of one isolate", () => {
     await isolate.leave(last);
     await isolate.load(2);
     for (const one of [second, third]) await isolate.end(one);
-    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
-    expect({ openedCount: isolate.direct.opened.length, calls: isolate.direct.calls }).toEqual({
-      openedCount: 1,
-      calls: [],
+    expect(await rowsById(isolate, 4)).toEqual({
+      [first.request.requestId]: [200, 10],
+      [second.request.requestId]: [200, 10],
+      [third.request.requestId]: [200, 10],
+      [last.request.requestId]: [499, 0],
     });
+    expect(isolate.direct.opened).toHaveLength(1);
   });
 
-  it("take permits of their own when they wait for long, and leave their places in time", async () => {
+  it("that run or wait for seconds make no calls of their own", async () => {
+    const isolate = await isolateOf(40);
+    const running = await Promise.all(Array.from({ length: 40 }, async () => await isolate.begin()));
+    const waiting = await Promise.all(Array.from({ length: 40 }, async () => await isolate.wait()));
+    const before = isolate.direct.calls;
+    await isolate.samples(2);
+    expect({ calls: isolate.direct.calls - before, stats: await isolate.stub.stats() }).toMatchObject({
+      calls: 0,
+      stats: { in_flight: 40, queued: 40 },
+    });
+    const granted = Promise.all(waiting.map(async ({ permit }) => await permit.decision()));
+    await Promise.all(running.map(async (one) => await isolate.end(one)));
+    expect(new Set((await granted).map(({ verdict }) => verdict))).toEqual(new Set(["granted"]));
+    await Promise.all(waiting.map(async (one) => await isolate.end(one)));
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+    expect(isolate.direct.calls).toBeLessThan(0.5 * isolate.admitted.length);
+  });
+
+  it("that leave while they wait are waited for no longer", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
-    const [second, third] = [await isolate.admit(), await isolate.admit()];
-    if (first === undefined || second.verdict !== "waiting" || third.verdict !== "waiting")
-      throw new Error("no request waits");
-    const left = second.permit.decision();
-    const decision = third.permit.decision();
-    await waitFor(
-      () => isolate.direct.calls.length,
-      (calls) => calls === 2,
-    );
-    expect(isolate.direct.calls).toEqual(["hold", "hold"]);
-    await isolate.leave(second);
+    if (first === undefined) throw new Error("nothing was granted");
+    const waiting = await isolate.wait();
+    const decision = expect(waiting.permit.decision()).rejects.toThrow("the request has ended");
+    await isolate.leave(waiting);
     await isolate.end(first);
-    expect(await decision).toMatchObject({ verdict: "granted" });
-    expect(await left).toEqual({ verdict: "stale", items: [] });
-    await isolate.end(third);
-    await isolate.load(0);
-    const rows = await isolate.rows();
-    expect(new Map(rows.map((row) => [row["request_id"], [row["status_code"], row["total_tokens"]]]))).toEqual(
-      new Map([
-        [first.request.requestId, [200, 10]],
-        [second.request.requestId, [499, 0]],
-        [third.request.requestId, [200, 10]],
-      ]),
-    );
-    expect(rows).toHaveLength(3);
+    await decision;
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
   });
 
   it("that leave while a grant is on its way to them have used nothing", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
-    const waiting = await isolate.admit();
-    if (first === undefined || waiting.verdict !== "waiting") throw new Error("no request waits");
+    if (first === undefined) throw new Error("nothing was granted");
+    const waiting = await isolate.wait();
     await isolate.end(first);
     await waiting.permit.decision();
     await isolate.leave(waiting);
@@ -103,7 +109,7 @@ describe("requests of one isolate", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted);
   });
 
-  it("carry cache hits, and rows of requests without a permit, in their exchanges", async () => {
+  it("carry cache hits, and rows of requests without a slot, in their exchanges", async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -120,18 +126,19 @@ describe("requests of one isolate", () => {
     expect(isolate.direct.opened).toHaveLength(1);
   });
 
-  it("that end without a settlement are settled by the Cell at their estimate", async () => {
+  it("that give up without an end are settled by the Cell at their estimate", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
-    first?.permit[Symbol.dispose]();
+    first?.permit.leave();
     await isolate.load(0);
+    await isolate.rowIds(1);
     expect(await isolate.rows()).toMatchObject([{ status_code: 499, total_tokens: 10, cost_usd: 0.5 }]);
   });
 
   it("give everything back when their session ends because it was not used for a while", async () => {
     const isolate = await isolateOf(10);
     for (const one of await isolate.young(3)) await isolate.end(one);
-    await Promise.all(isolate.sessions);
+    await Promise.all(isolate.carriers);
     for (const one of await isolate.young(2)) await isolate.end(one);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
     expect(isolate.direct.opened).toHaveLength(2);
@@ -139,88 +146,144 @@ describe("requests of one isolate", () => {
 });
 
 describe("a session that breaks", () => {
-  it("gives its slots back and leaves one row of each request, at its estimate", async () => {
-    const isolate = await isolateOf(3);
-    await isolate.young(3);
-    await isolate.breakSession();
-    await isolate.load(0);
-    expect(await isolate.rowIds(3)).toEqual(isolate.admitted.toSorted());
-    expect((await isolate.rows()).map((row) => [row["status_code"], row["total_tokens"]])).toEqual(
-      Array(3).fill([499, 10]),
-    );
-  });
-
-  it("lets its requests continue under their own permits, counted again, with one row each", async () => {
+  it("settles nobody: its requests keep slots and places, and end with one row each, over and over", async () => {
     const isolate = await isolateOf(3);
     const running = await isolate.young(3);
-    await isolate.breakSession();
-    await Promise.all(running.map(async ({ sessionLost }) => await sessionLost));
-    const adopted = await Promise.all(
-      running.map(async ({ request }) => ({ request, permit: await isolate.admission.adopt(request) })),
-    );
-    await isolate.load(3);
-    for (const one of adopted) await isolate.end(one);
+    const [next, last] = [await isolate.wait(), await isolate.wait()];
+    for (let broken = 1; broken <= 5; broken += 1) {
+      await isolate.breakSession();
+      expect(await isolate.stub.stats()).toMatchObject({ in_flight: 3, queued: 2 });
+      await waitFor(
+        () => isolate.direct.opened.length,
+        (opened) => opened > broken,
+      );
+    }
+    // The grace of the first session would have ended long ago.
+    await isolate.samples(2);
+    await isolate.load(3, 2);
+    for (const [at, one] of [next, last].entries()) {
+      const granted = one.permit.decision();
+      await isolate.end(running[at] as (typeof running)[number]);
+      expect(await granted).toMatchObject({ verdict: "granted" });
+      await isolate.load(3, 1 - at);
+    }
+    for (const one of [...running.slice(2), next, last]) await isolate.end(one);
     await isolate.load(0);
-    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+    const rows = await rowsById(isolate, 5);
+    expect(Object.values(rows)).toEqual(Array(5).fill([200, 10]));
   });
 
-  it("takes nothing from a request that has a permit of its own", async () => {
-    const isolate = await isolateOf(3);
-    const [first, ...others] = await isolate.young(3);
-    if (first === undefined) throw new Error("nothing was granted");
-    const permit = await isolate.admission.adopt(first.request);
-    await isolate.load(3);
-    for (const one of others) await isolate.end(one);
-    await isolate.load(1);
+  it("as its requests end loses no row and doubles none", async () => {
+    const isolate = await isolateOf(20);
+    const running = await isolate.young(20);
+    const ended = running.map(async (one) => await isolate.end(one));
     await isolate.breakSession();
-    await Promise.all(isolate.sessions);
-    await isolate.load(1);
-    await isolate.end({ request: first.request, permit });
-    expect((await isolate.rows()).map((row) => row["status_code"])).toEqual([200, 200, 200]);
+    await Promise.all(ended);
+    await isolate.load(0);
+    const rows = await rowsById(isolate, 20);
+    expect(Object.values(rows)).toEqual(Array(20).fill([200, 10]));
   });
+});
 
-  it("ends with the context that holds it: what it holds comes back, and is settled once", async () => {
+describe("an isolate that is gone", () => {
+  it("gives its slots back, the waiting first, and leaves one row of each request", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
-    const request = admissionRequestFor(crypto.randomUUID());
-    const message = { ends: [], departures: [], records: [], hits: [], asks: [request] };
-    const { session, answer } = await isolate.direct.openSession(message);
-    expect(answer.decided).toMatchObject([[request.requestId, { verdict: "granted" }]]);
-    await isolate.load(1);
+    const [runs, waits] = [crypto.randomUUID(), crypto.randomUUID()];
+    const member = { member: crypto.randomUUID(), waiting: [], running: [] };
+    const asks = [admissionRequestFor(runs), admissionRequestFor(waits)];
+    const { session, answer } = await isolate.direct.openSession(member, { ...NO_MESSAGE, asks });
+    expect(answer.decided).toMatchObject([
+      [runs, { verdict: "granted" }],
+      [waits, { verdict: "waiting" }],
+    ]);
+    const next = await isolate.wait();
+    const granted = next.permit.decision();
     session[Symbol.dispose]();
-    await isolate.load(0);
-    await isolate.rowIds(1);
-    expect(await isolate.rows()).toMatchObject([{ request_id: request.requestId, status_code: 499, total_tokens: 10 }]);
+    expect(await granted).toMatchObject({ verdict: "granted" });
+    await isolate.end(next);
+    await isolate.rowIds(3);
+    const rows = (await isolate.rows()).map((row) => [row["request_id"], [row["status_code"], row["total_tokens"]]]);
+    expect({ count: rows.length, byId: Object.fromEntries(rows) }).toEqual({
+      count: 3,
+      byId: { [runs]: [499, 10], [waits]: [499, 0], [next.request.requestId]: [200, 10] },
+    });
   });
 
-  it("leaves a waiting request its place in the queue", async () => {
+  it("holds its slots for the grace only: others get them, and it is counted again when it is back", async () => {
+    const isolate = await isolateOf(2);
+    const running = await isolate.young(2);
+    const other = new ObjectIsolate(isolate.cell);
+    const taken = Promise.all([other.begin(), other.begin()]);
+    await other.load(2, 2);
+    await isolate.cutOff();
+    const others = await taken;
+    expect(await isolate.stub.stats()).toMatchObject({ in_flight: 2, queued: 0 });
+    isolate.rejoin();
+    await isolate.load(4);
+    const late = await other.wait();
+    for (const one of running) await isolate.end(one);
+    expect(await isolate.stub.stats()).toMatchObject({ in_flight: 2, queued: 1 });
+    for (const one of others) await other.end(one);
+    await late.permit.decision();
+    await other.end(late);
+    await Promise.all(other.carriers);
+    const ids = [...isolate.admitted, ...other.admitted].toSorted();
+    expect(await isolate.rowIds(ids.length)).toEqual(ids);
+    expect((await isolate.rows()).map((row) => row["status_code"])).toEqual(Array(5).fill(200));
+  });
+
+  it("waits again when it is back, at its age", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
-    const [first] = await isolate.young(1);
-    const waiting = await isolate.admit();
-    if (first === undefined || waiting.verdict !== "waiting") throw new Error("no request waits");
-    await isolate.breakSession();
-    expect(await waiting.permit.decision()).toMatchObject({ verdict: "granted" });
+    const other = new ObjectIsolate(isolate.cell);
+    const held = await other.begin();
+    const waiting = await isolate.wait();
+    const decided = waiting.permit.decision();
+    await isolate.cutOff();
+    await isolate.load(1, 0);
+    isolate.rejoin();
+    await isolate.load(1, 1);
+    await other.end(held);
+    const decision = await decided;
+    expect(decision).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    if (decision.verdict === "granted") expect(decision.grant.queueWaitMs).toBeGreaterThanOrEqual(2_000);
     await isolate.end(waiting);
-    expect(await isolate.rowIds(2)).toEqual(isolate.admitted.toSorted());
+    await Promise.all(other.carriers);
+    const ids = [...isolate.admitted, ...other.admitted].toSorted();
+    expect(await isolate.rowIds(ids.length)).toEqual(ids);
   });
 });
 
 describe("a Cell that is reset", () => {
-  it("counts requests of the session as they adopt, and writes one row each, even if just ended", async () => {
+  it("counts the running requests again, and writes one row each, even if just ended", async () => {
     const isolate = await isolateOf(4);
     const [first, ...others] = await isolate.young(4);
     if (first === undefined) throw new Error("nothing was granted");
     await isolate.end(first);
     await isolate.reset();
-    await Promise.all(others.map(async ({ sessionLost }) => await sessionLost));
-    const adopted = await Promise.all(
-      others.map(async ({ request }) => ({ request, permit: await isolate.admission.adopt(request) })),
-    );
     await isolate.load(3);
-    for (const one of adopted) await isolate.end(one);
+    for (const one of others) await isolate.end(one);
+    await isolate.load(0);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
   });
 
-  it("answers admission requests that it lost when they arrive by another call", async () => {
+  it("counts them before it grants a slot to another isolate, again and again", async () => {
+    const isolate = await isolateOf(2);
+    const running = await isolate.young(2);
+    const other = new ObjectIsolate(isolate.cell);
+    for (let reset = 0; reset < 3; reset += 1) {
+      await isolate.reset();
+      const asked = await other.wait();
+      await isolate.load(2, 1);
+      await other.leave(asked);
+      await isolate.load(2);
+    }
+    for (const one of running) await isolate.end(one);
+    await Promise.all(other.carriers);
+    const ids = [...isolate.admitted, ...other.admitted].toSorted();
+    expect(await isolate.rowIds(ids.length)).toEqual(ids);
+  });
+
+  it("answers admission requests that it lost, when they arrive again", async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -230,5 +293,14 @@ describe("a Cell that is reset", () => {
     await isolate.end(first);
     await isolate.load(0);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+  });
+
+  it("has requests that waited judged again", async () => {
+    const isolate = await isolateOf(1);
+    await isolate.young(1);
+    const waiting = await isolate.wait();
+    const decided = waiting.permit.decision();
+    await isolate.reset();
+    expect(await decided).toEqual({ verdict: "stale", items: [] });
   });
 });

@@ -4,21 +4,15 @@
  *
  * @module-tag check
  */
-import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
-import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { admissionRequestFor, settlementFor } from "./admission-messages.ts";
-
-const { CELL } = env as unknown as { CELL: DurableObjectNamespace<CellObject> };
+import { ObjectIsolate } from "./exchange-isolate.ts";
 
 it("keeps its samples and active tenants while it is idle, in one disk row per minute", async () => {
-  const cell = CELL.getByName("rests");
-  const request = crypto.randomUUID();
-  const { permit } = (await cell.admit(admissionRequestFor(request))) as unknown as { readonly permit: PermitHandle };
-  await permit.settle(settlementFor(request));
-  permit[Symbol.dispose]();
+  const isolate = new ObjectIsolate("rests");
+  const cell = isolate.stub;
+  await isolate.end(await isolate.begin());
   const onDisk = async (query: string) =>
     await runInDurableObject(cell, (_cell, { storage }) => storage.sql.exec(query).toArray());
   await waitFor(
@@ -42,13 +36,11 @@ it("keeps its samples and active tenants while it is idle, in one disk row per m
   expect(live.tenants.map(({ name, inFlight }) => [name, inFlight])).toEqual([["Acme", 0]]);
   expect(live).toMatchObject({ inFlight: 0, queued: 0 });
 
-  const next = (await cell.admit(admissionRequestFor(crypto.randomUUID()))) as unknown as {
-    readonly permit: PermitHandle;
-  };
+  const next = await isolate.begin();
   const after = await cell.fairshareHistory(0);
   expect({ kept: after.slice(0, before.length), count: after.length }).toEqual({
     kept: before,
     count: before.length + 1,
   });
-  next.permit[Symbol.dispose]();
+  await isolate.end(next);
 });
