@@ -72,7 +72,7 @@ export interface LookupOptions {
 export interface Permit {
   /**
    * Of a request that waits: resolves when it is granted, refused, or to be judged again. Throws GatewayError
-   * `scheduler_unavailable` when the Cell has been away for too long.
+   * `scheduler_unavailable` when the Cell has been away for too long, and another error when the place is lost.
    */
   decision(): Promise<Decision | Stale>;
   /** Ends the request. Resolves when its row is durable, or was given up after every attempt. Never rejects. */

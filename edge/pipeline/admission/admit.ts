@@ -24,8 +24,8 @@ import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
 import { isAway, Patience } from "./patience.ts";
 
-/** How often a grant of a request may come too late, because its isolate was cut off meanwhile. */
-const LATE_MAX = 10;
+/** How often a request may lose its place, or get its grant too late, because it or its isolate was cut off meanwhile. */
+const LOST_MAX = 10;
 
 /** After step 6: a request with a slot, which has to be settled exactly once. */
 export interface AdmittedRequest extends Prepared {
@@ -72,7 +72,7 @@ async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<
     await judgedAgain(call, items, before, waiting, reload);
   let current = request;
   let wasStale = false;
-  for (let late = 0; late < LATE_MAX; ) {
+  for (let losses = 0; losses < LOST_MAX; ) {
     const message = admissionMessage(call, current, waiting);
     const answer = await requestAdmission(call, current, message, patience).catch(
       async (error: unknown) => await betweenOwners(call, StageFailure.of(error, current), waiting, patience),
@@ -97,11 +97,11 @@ async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<
     const { permit } = answer;
     waiting.permit = permit;
     const decision = answer.verdict === "waiting" ? await waitForDecision(call, current, permit, waiting) : answer;
-    if (decision.verdict === "stale") current = await again(decision.items, current);
-    else if (decision.verdict === "granted" && !(await call.slotHold.isHeld())) {
-      late += 1;
+    if (decision === null || (decision.verdict === "granted" && !(await call.slotHold.isHeld()))) {
+      losses += 1;
       current = await asksAnew(call, current, waiting, again);
-    } else if (await budgetsAway(call, current, decision, waiting, patience))
+    } else if (decision.verdict === "stale") current = await again(decision.items, current);
+    else if (await budgetsAway(call, current, decision, waiting, patience))
       current = await asksAnew(call, current, waiting, again);
     else {
       current = { ...current, queueWaitMs: waitedMs(call, waiting) ?? current.queueWaitMs };
@@ -113,7 +113,7 @@ async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<
   throw refusedInPlace(call, new StageFailure(new GatewayError("scheduler_unavailable"), current), current, waiting);
 }
 
-/** A grant came too late, or a refusal is not taken: the request queues again, at its age. */
+/** A place was lost, a grant came too late, or a refusal is not taken: the request queues again, at its age. */
 async function asksAnew(
   call: Call,
   request: Prepared,
@@ -236,13 +236,16 @@ async function requestAdmission(
   }
 }
 
-/** The Cell's decision once it is made. Throws AlreadySettled when the client leaves. */
+/**
+ * The Cell's decision once it is made; null when the place is lost. Throws the failure of 503 when the Cell stays away, and
+ * AlreadySettled when the client leaves.
+ */
 async function waitForDecision(
   call: Call,
   request: Prepared,
   permit: Permit,
   waiting: Waiting,
-): Promise<Decision | Stale> {
+): Promise<Decision | Stale | null> {
   waiting.sinceMs ??= call.ports.clock();
   call.slotHold.keepPlace();
   const gone = Promise.withResolvers<never>();
@@ -255,7 +258,8 @@ async function waitForDecision(
   } catch (error) {
     decision.catch(() => undefined);
     const known = { ...request, queueWaitMs: waitedMs(call, waiting) ?? 0 };
-    if (!(error instanceof ClientGone)) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
+    if (isAway(error)) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
+    if (!(error instanceof ClientGone)) return null;
     settleWithoutSlot(call, known, permit, { statusCode: 499, admission: "queued", failure: error });
     throw new AlreadySettled(error, known);
   } finally {
