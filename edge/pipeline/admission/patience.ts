@@ -67,7 +67,7 @@ export class Patience {
         patient -= 1;
       }
     }
-    // The Cell is not asked again: what it answers late is given back, and must not be what another attempt got.
+    // The Cell is not asked again, even if the timer was early: it has the request, which ends with its refusal.
     if (!over.aborted) this.#isOver = true;
     throw new GatewayError("scheduler_unavailable");
   }
