@@ -5,13 +5,15 @@
  * crash-relay.test.ts.
  */
 import { describe, expect, it } from "vitest";
-import { GatewayError } from "../../shared/errors.ts";
 import { modelOf } from "../harness/edge/pipeline/records.ts";
 import { mainRows } from "../harness/main-rows.ts";
 import { type Act, broken, playCrash } from "./crash-play.ts";
 import type { CrashScene } from "./crash-scene.ts";
 
-const unavailable = (): Error => new GatewayError("scheduler_unavailable");
+/** What the runtime throws for a call whose connection broke. */
+function disconnected(): never {
+  throw Object.assign(new Error("Network connection lost."), { retryable: true });
+}
 
 const acts: readonly Act[] = [
   {
@@ -86,44 +88,82 @@ const acts: readonly Act[] = [
     left: [500, "nothing"],
   },
   {
-    what: "6 admit: the answer that it is granted is lost",
+    what: "6 admit: the Cell is out of reach",
     arrange: (scene) => {
-      scene.cell.loseAnswer = unavailable;
+      scene.unreachable = true;
     },
     answer: 503,
-    // The status depends on which comes first: the end of the permit, or the refusal.
-    left: ["499 or 503", "nothing"],
+    left: [503, "nothing"],
+  },
+  {
+    what: "6 admit: the answer that it is granted is lost",
+    arrange: (scene) => {
+      scene.cell.answering = disconnected;
+    },
+    answer: 200,
+    left: [200, "estimate"],
   },
   {
     what: "6 admit: the answer that it waits is lost",
     arrange: (scene) => {
       scene.full = true;
-      scene.cell.loseAnswer = unavailable;
+      scene.cell.answering = disconnected;
+      scene.cell.answeringAgain = () => scene.makeRoom();
     },
-    answer: 503,
-    left: ["499 or 503", "nothing"],
+    answer: 200,
+    left: [200, "estimate"],
   },
   {
-    what: "6 admit: its place is lost, and the Cell's next answer",
+    what: "6 admit: the answer that it is granted is lost by a defect",
     arrange: (scene) => {
-      scene.full = true;
-      scene.cell.breakWaiting = () => {
-        scene.cell.loseAnswer = unavailable;
-      };
+      scene.cell.answering = broken;
     },
     answer: 503,
-    left: ["499 or 503", "nothing"],
+    left: [503, "nothing"],
   },
   {
-    what: "6 admit: the call that waits breaks, and its client is gone when it waits again",
+    what: "6 admit: the answer that it waits is lost by a defect",
     arrange: (scene) => {
       scene.full = true;
-      scene.cell.breakWaiting = () => {
-        scene.cell.afterAdmit = () => scene.client.abort();
+      scene.cell.answering = broken;
+    },
+    answer: 503,
+    left: [503, "nothing"],
+  },
+  {
+    what: "6 admit: its session breaks while it waits, and the Cell's next answer is lost",
+    arrange: (scene) => {
+      scene.full = true;
+      scene.cell.afterAdmit = () => scene.breakSession();
+      scene.cell.answeringAgain = () => {
+        scene.makeRoom();
+        disconnected();
       };
+    },
+    answer: 200,
+    left: [200, "estimate"],
+  },
+  {
+    what: "6 admit: its session breaks while it waits, and its client is gone when it waits again",
+    arrange: (scene) => {
+      scene.full = true;
+      scene.cell.afterAdmit = () => scene.breakSession();
+      scene.cell.answeringAgain = () => scene.client.abort();
     },
     answer: null,
     left: [499, "nothing"],
+  },
+  {
+    what: "6 admit: the Cell gets out of reach while it waits",
+    arrange: (scene) => {
+      scene.full = true;
+      scene.cell.afterAdmit = () => {
+        scene.unreachable = true;
+        scene.breakSession();
+      };
+    },
+    answer: 503,
+    left: [503, "nothing"],
   },
   {
     what: "6 admit: client gone while it waits",
@@ -172,6 +212,18 @@ const acts: readonly Act[] = [
     left: [499, "estimate"],
   },
   {
+    what: "7 forward: its session breaks while the upstream thinks",
+    arrange: (scene) => thinking(scene, () => scene.breakSession()),
+    answer: 200,
+    left: [200, "estimate"],
+  },
+  {
+    what: "7 forward: the Cell is reset while the upstream thinks",
+    arrange: (scene) => thinking(scene, async () => await scene.reset()),
+    answer: 200,
+    left: [200, "estimate"],
+  },
+  {
     what: "9 settle: is not heard",
     arrange: (scene) => {
       scene.cell.beforeSettle = broken;
@@ -191,7 +243,7 @@ const acts: readonly Act[] = [
     what: "9 settle: is not heard, and the Cell beyond reach",
     arrange: (scene) => {
       scene.cell.beforeSettle = () => {
-        scene.cell.unreachable = true;
+        scene.unreachable = true;
         broken();
       };
     },
@@ -224,6 +276,15 @@ function hangUp(scene: CrashScene): void {
     },
   });
   scene.init = { body };
+}
+
+/** Something happens before the upstream answers. */
+function thinking(scene: CrashScene, happens: () => void | Promise<void>): void {
+  const { upstream } = scene.world;
+  scene.world.upstream = async (call) => {
+    await happens();
+    return await upstream(call);
+  };
 }
 
 function preparing(scene: CrashScene, happens: () => void): void {

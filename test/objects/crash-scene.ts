@@ -1,30 +1,30 @@
 /**
  * One request with everything around it: the pipeline, a real Cell with one slot, its real Ledger and its tenant's real
- * budget, and ports that a test can break. Permits are never disposed automatically, so that a test sees what the pipeline
+ * budget, and ports that a test can break. Its isolate lives on when the request has ended, so that a test sees what the pipeline
  * forgets to give back.
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
+import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
 import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
 import type {
-  AdmissionRequest,
-  Admitted,
-  Decision,
-  PermitHandle,
-  Settlement,
-  Stale,
-} from "../../edge/domain/admission/rpc.ts";
+  ExchangeAnswer,
+  ExchangeMessage,
+  ExchangeSession,
+} from "../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
 import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";
 import { run } from "../../edge/pipeline/run.ts";
-import type { Admission, Directory, Ports } from "../../edge/ports.ts";
+import type { Admission, AdmissionOutcome, Directory, Ports } from "../../edge/ports.ts";
 import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../harness/edge/pipeline/world.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { admissionRequestFor, rowFor } from "./admission-messages.ts";
+import { rowFor } from "./admission-messages.ts";
+import { ObjectIsolate } from "./exchange-isolate.ts";
 import { rowsOnDisk } from "./ledger-world.ts";
 
 const bindings = env as unknown as Bindings;
@@ -35,56 +35,80 @@ const TERM_TOKENS = 200;
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 const HOLDER = "00000000-0000-4000-8000-0000000000fe";
 
-/** What goes wrong between a request and its Cell. */
-class CellFaults {
-  beforeAdmit: (() => void) | null = null;
-  afterAdmit: (() => void) | null = null;
-  /** The Cell has decided, but its answer does not arrive: this error is thrown instead. */
-  loseAnswer: (() => Error) | null = null;
-  /** The first call that waits for the decision runs this, then fails. */
-  breakWaiting: (() => void) | null = null;
-  beforeSettle: (() => void) | null = null;
-  afterSettle: (() => void) | null = null;
-  /** From now on every call to the Cell fails. */
-  unreachable = false;
+/** What goes wrong between a request and its Cell. Each is called at most once, and may throw. */
+interface CellFaults {
+  beforeAdmit?: () => void;
+  /** The request has the Cell's answer: a slot, or a place in the queue. */
+  afterAdmit?: () => void;
+  /** The Cell has decided, and its answer is on its way; it is lost when this throws. */
+  answering?: () => void;
+  /** The answer to the next session that is opened is on its way. */
+  answeringAgain?: () => void;
+  /** The end of the request is about to be sent to the Cell. */
+  beforeSettle?: () => void;
+  /** The Cell has the end of the request, and its acknowledgement is on its way. */
+  afterSettle?: () => void;
 }
 
-class FaultyPermit implements PermitHandle {
-  readonly #real: PermitHandle;
-  readonly #faults: CellFaults;
+/** A session in which faults happen to the request that ends. */
+class FaultySession implements ExchangeSession {
+  readonly #real: ExchangeSession;
+  readonly #fault: (at: keyof CellFaults) => void;
 
-  constructor(real: PermitHandle, faults: CellFaults) {
+  constructor(real: ExchangeSession, fault: (at: keyof CellFaults) => void) {
     this.#real = real;
-    this.#faults = faults;
+    this.#fault = fault;
   }
 
-  async decision(): Promise<Decision | Stale> {
-    const fault = this.#faults.breakWaiting;
-    this.#faults.breakWaiting = null;
-    if (fault === null) return await this.#real.decision();
-    fault();
-    throw new Error("the call broke");
+  async exchange(message: ExchangeMessage): Promise<ExchangeAnswer> {
+    const ends = message.ends.length > 0;
+    if (ends) this.#fault("beforeSettle");
+    const answer = await this.#real.exchange(message);
+    if (ends) this.#fault("afterSettle");
+    return answer;
   }
 
-  async inUse(): Promise<void> {
-    await this.#real.inUse();
+  async news(): Promise<ExchangeAnswer> {
+    return await this.#real.news();
   }
 
-  /**
-   * In production, pending calls end with their request. Here no request ends by itself, so that this call must not begin.
-   */
-  async lost(): Promise<never> {
-    return await new Promise<never>(() => {});
-  }
-
-  async settle(settlement: Settlement): Promise<void> {
-    this.#faults.beforeSettle?.();
-    await this.#real.settle(settlement);
-    this.#faults.afterSettle?.();
+  async close(): Promise<void> {
+    await this.#real.close();
   }
 
   [Symbol.dispose](): void {
     this.#real[Symbol.dispose]();
+  }
+}
+
+/** The way of the scene's isolate to its Cell. */
+class FaultyWay extends CellAdmission {
+  readonly fault: (at: keyof CellFaults) => void;
+  #session: ExchangeSession | null = null;
+
+  constructor(fault: FaultyWay["fault"], ...given: ConstructorParameters<typeof CellAdmission>) {
+    super(...given);
+    this.fault = fault;
+  }
+
+  override async openSession(
+    ...given: Parameters<CellAdmission["openSession"]>
+  ): ReturnType<CellAdmission["openSession"]> {
+    const { session, answer } = await super.openSession(...given);
+    try {
+      this.fault(this.#session === null ? "answering" : "answeringAgain");
+    } catch (error) {
+      session[Symbol.dispose]();
+      throw error;
+    } finally {
+      this.#session = session;
+    }
+    return { session: new FaultySession(session, this.fault), answer };
+  }
+
+  /** The session under way breaks. */
+  async breakSession(): Promise<void> {
+    await this.#session?.close();
   }
 }
 
@@ -95,17 +119,22 @@ export class CrashScene {
   readonly tenantId = crypto.randomUUID();
   readonly world = new TestPipeline();
   readonly client = new AbortController();
-  readonly cell = new CellFaults();
+  readonly cell: CellFaults = {};
+  /** From now on every call to the Cell fails. */
+  unreachable = false;
   readonly ports: Ports;
   readonly config: PipelineConfig;
   init: RequestInit = {};
-  /** Another request holds the Cell's only slot until this request has been answered. */
+  /** Another request holds the Cell's only slot until this request has been answered, or until `makeRoom`. */
   full = false;
   /** The client reads this many chunks and leaves. */
   readChunks = Number.POSITIVE_INFINITY;
   /** The admission request that the Cell got; null when it got none. */
   request: AdmissionRequest | null = null;
   readonly #received: PipelineInput;
+  readonly #way: FaultyWay;
+  readonly #carriers: Promise<unknown>[] = [];
+  readonly #room = Promise.withResolvers<void>();
   readonly #overrides: { -readonly [Port in keyof Ports]?: Ports[Port] } = {};
 
   private constructor() {
@@ -114,6 +143,7 @@ export class CrashScene {
     this.#received = this.world.received();
     this.ports = this.#received.ports;
     this.config = { ...this.#received.config };
+    this.#way = this.#faultyWay();
   }
 
   static async open(): Promise<CrashScene> {
@@ -131,6 +161,16 @@ export class CrashScene {
     await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
   }
 
+  /** The session of the request breaks. */
+  breakSession(): void {
+    void this.#way.breakSession();
+  }
+
+  /** The request that holds the Cell's only slot ends. */
+  makeRoom(): void {
+    this.#room.resolve();
+  }
+
   override(ports: Partial<Ports>): void {
     Object.assign(this.#overrides, ports);
   }
@@ -144,7 +184,11 @@ export class CrashScene {
    * it.
    */
   async run(): Promise<number | null> {
-    const holder = this.full ? await this.stub.admit(admissionRequestFor(HOLDER)) : null;
+    const other = new ObjectIsolate(this.name);
+    const held = this.full ? await other.begin({ requestId: HOLDER }) : null;
+    const roomMade = this.#room.promise.then(async () => {
+      if (held !== null) await other.end(held, { row: rowFor(HOLDER), actualTokens: 0 });
+    });
     const body = '{"model":"tiny","max_tokens":40,"messages":[]}';
     const { request } = this.world.received({ body, ...this.init, signal: this.client.signal });
     const ports = { ...this.ports, admission: this.#admission(), ...this.#overrides };
@@ -153,10 +197,9 @@ export class CrashScene {
       () => null,
     );
     await this.world.settled();
-    if (holder !== null && holder.verdict !== "stale") {
-      const { permit } = holder as unknown as { permit: PermitHandle };
-      await permit.settle({ row: rowFor(HOLDER), actualTokens: 0 });
-    }
+    this.makeRoom();
+    await roomMade;
+    await Promise.all([...this.#carriers, ...other.carriers]);
     return status;
   }
 
@@ -204,25 +247,29 @@ export class CrashScene {
     }
   }
 
-  #admission(): Admission {
-    const { cell: faults, ports } = this;
+  #faultyWay(): FaultyWay {
+    const { ports } = this;
     const reachable = {
       getByName: (name: string) => {
-        if (faults.unreachable) throw new Error("the Cell is beyond reach");
+        if (this.unreachable) throw new Error("the Cell is beyond reach");
         return bindings.CELL.getByName(name);
       },
     } as unknown as DurableObjectNamespace;
-    const real = new CellAdmission(
-      new ObjectStubs({ ...bindings, CELL: reachable }, []),
-      this.name,
-      1,
-      ports.alerts,
-      ports.log,
-    );
+    const stubs = new ObjectStubs({ ...bindings, CELL: reachable }, []);
+    return new FaultyWay((at) => this.#fault(at), stubs, this.name, 1, ports.alerts, ports.log);
+  }
+
+  #admission(): Admission {
+    const real = new MemberAdmission({
+      member: crypto.randomUUID(),
+      direct: this.#way,
+      clock: Date.now,
+      keepAlive: (work) => void this.#carriers.push(work),
+      log: this.ports.log,
+    });
     return {
       cell: this.name,
-      admit: async (request) => await this.#admit(real, request),
-      adopt: async (request) => await real.adopt(request),
+      admit: async (request, again) => await this.#admit(real, request, again),
       record: async (row) => await real.record(row),
       confirmHit: async (hit) => await real.confirmHit(hit),
       settleOrphan: async (row) => await real.settleOrphan(row),
@@ -232,18 +279,17 @@ export class CrashScene {
     };
   }
 
-  async #admit(real: Admission, request: AdmissionRequest): Promise<Admitted<PermitHandle>> {
-    const faults = this.cell;
-    faults.beforeAdmit?.();
+  async #admit(real: Admission, request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome> {
+    this.#fault("beforeAdmit");
     this.request = request;
-    const admitted = await real.admit(request);
-    if (admitted.verdict === "stale") return admitted;
-    if (faults.loseAnswer !== null) {
-      const lost = faults.loseAnswer();
-      admitted.permit[Symbol.dispose]();
-      throw lost;
-    }
-    faults.afterAdmit?.();
-    return { ...admitted, permit: new FaultyPermit(admitted.permit, faults) };
+    const admitted = await real.admit(request, again);
+    if (admitted.verdict !== "stale") this.#fault("afterAdmit");
+    return admitted;
+  }
+
+  #fault(at: keyof CellFaults): void {
+    const happens = this.cell[at];
+    delete this.cell[at];
+    happens?.();
   }
 }
