@@ -4,8 +4,8 @@ import { lessOf, type Operations } from "./operations.ts";
 
 const before: Operations = {
   requests: 10,
-  objectCalls: { "Cell.admit": 10 },
-  permitCalls: { "Permit.settle": 10 },
+  objectCalls: { "Cell.openSession": 10 },
+  sessionCalls: { "Session.exchange": 10 },
   rowsWritten: 5,
   rowsRead: 100,
   subrequests: 12,
@@ -13,8 +13,8 @@ const before: Operations = {
 };
 const after: Operations = {
   requests: 110,
-  objectCalls: { "Cell.admit": 110, "Ledger.append": 20, "Ledger.alarm": 0 },
-  permitCalls: { "Permit.settle": 110 },
+  objectCalls: { "Cell.openSession": 110, "Ledger.append": 20, "Ledger.alarm": 0 },
+  sessionCalls: { "Session.exchange": 110 },
   rowsWritten: 15,
   rowsRead: 400,
   subrequests: 122,
@@ -24,8 +24,8 @@ const after: Operations = {
 test("the operations between two counts are their difference", () => {
   expect(lessOf(after, before)).toEqual({
     requests: 100,
-    objectCalls: { "Cell.admit": 100, "Ledger.append": 20 },
-    permitCalls: { "Permit.settle": 100 },
+    objectCalls: { "Cell.openSession": 100, "Ledger.append": 20 },
+    sessionCalls: { "Session.exchange": 100 },
     rowsWritten: 10,
     rowsRead: 300,
     subrequests: 110,

@@ -5,8 +5,8 @@ export interface Operations {
   readonly requests: number;
   /** Calls to objects, by class and method. */
   readonly objectCalls: Readonly<Record<string, number>>;
-  /** Calls on permits, by method; each belongs to the session of the call that returned the permit. */
-  readonly permitCalls: Readonly<Record<string, number>>;
+  /** Calls on sessions, by method; each belongs to the session of the call that opened it. */
+  readonly sessionCalls: Readonly<Record<string, number>>;
   readonly rowsWritten: number;
   readonly rowsRead: number;
   /** Requests that the Worker or an object sends to somebody outside: upstreams and stores. The platform limits them, and bills none. */
@@ -20,7 +20,7 @@ export function lessOf(after: Operations, before: Operations): Operations {
   return {
     requests: after.requests - before.requests,
     objectCalls: callsLess(after.objectCalls, before.objectCalls),
-    permitCalls: callsLess(after.permitCalls, before.permitCalls),
+    sessionCalls: callsLess(after.sessionCalls, before.sessionCalls),
     rowsWritten: after.rowsWritten - before.rowsWritten,
     rowsRead: after.rowsRead - before.rowsRead,
     subrequests: after.subrequests - before.subrequests,

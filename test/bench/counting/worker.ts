@@ -5,7 +5,7 @@
  * bundles it, for a separate run; the measured gateway is the real one.
  */
 import { CellObject } from "../../../edge/objects/cell/cell.ts";
-import { Permit } from "../../../edge/objects/cell/permit.ts";
+import { SessionTarget } from "../../../edge/objects/cell/exchange-session.ts";
 import { LedgerObject } from "../../../edge/objects/ledger/ledger.ts";
 import { TenantBudgetObject } from "../../../edge/objects/tenant-budget/tenant-budget.ts";
 import worker, { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
@@ -16,7 +16,7 @@ const COUNTS_PATH = "/bench/operations";
 
 let [requests, rowsWritten, rowsRead, subrequests, objects] = [0, 0, 0, 0, 0];
 const objectCalls: Record<string, number> = {};
-const permitCalls: Record<string, number> = {};
+const sessionCalls: Record<string, number> = {};
 
 type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 type Method = (this: unknown, ...args: unknown[]) => unknown;
@@ -74,7 +74,7 @@ function countCalls(kind: string, prototype: object, calls = objectCalls): void 
 countCalls("Cell", CellObject.prototype);
 countCalls("Ledger", LedgerObject.prototype);
 countCalls("TenantBudget", TenantBudgetObject.prototype);
-countCalls("Permit", Permit.prototype, permitCalls);
+countCalls("Session", SessionTarget.prototype, sessionCalls);
 
 const fetchOutside = globalThis.fetch;
 globalThis.fetch = async (...args: Parameters<typeof fetch>): Promise<Response> => {
@@ -105,7 +105,7 @@ export default {
       const operations: Operations = {
         requests,
         objectCalls,
-        permitCalls,
+        sessionCalls,
         rowsWritten,
         rowsRead,
         subrequests,
