@@ -1,78 +1,139 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
-import { SessionQueue } from "../../domain/admission/session-queue.ts";
-import { ExchangeTransport } from "./exchange-transport.ts";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
+import { MemberTable } from "../../domain/admission/member-table.ts";
+import { SessionCarrier } from "./session-carrier.ts";
 
-const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
+const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
+const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
+const never = async () => await new Promise<never>(() => undefined);
+const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));
 
-/** One transport, and a Cell that the test plays. The rows are records: the queue needs no other kind. */
+/** One carrier, and a Cell that the test plays. It grants every request, and stores every row. */
 class Stage {
-  readonly queue = new SessionQueue();
+  readonly table = new MemberTable();
+  /** What each call carried: ids of requests and rows. */
   readonly sent: string[][] = [];
   readonly resent: string[] = [];
   readonly events: string[] = [];
+  readonly aways: number[] = [];
+  opened = 0;
+  calls = 0;
   closes = 0;
   disposes = 0;
+  /** Whether the failure to open a session means that the Cell is away. */
+  isAlone = true;
   opens: () => Promise<void> = async () => undefined;
-  answers: (ids: readonly string[]) => Promise<Partial<ExchangeAnswer>> = async (stored) => ({ stored });
-  readonly reset = Promise.withResolvers<never>();
-  readonly transport = new ExchangeTransport(this.queue, {
-    cell: "fra",
-    clock: Date.now,
-    log: { event: (name) => void this.events.push(name) },
-    opened: () => undefined,
-    open: async (message) => {
-      await this.opens();
-      const session = {
-        exchange: async (given: ExchangeMessage) => await this.#answer(given),
-        news: async () => await this.reset.promise,
-        close: async () => {
-          this.closes += 1;
-        },
-        [Symbol.dispose]: () => {
-          this.disposes += 1;
-        },
-      };
-      return { session, answer: await this.#answer(message) };
-    },
-    resend: async ({ row }) => {
-      this.resent.push(row.request_id);
-      this.queue.rowSaved(row.request_id);
-    },
-  });
+  answers: (message: ExchangeMessage) => Promise<Partial<ExchangeAnswer>> = async (message) => answerOf(message);
+  closing: () => Promise<void> = async () => undefined;
+  resending: () => Promise<void> = async () => undefined;
+  news = Promise.withResolvers<ExchangeAnswer>();
+  readonly carrier: SessionCarrier;
 
+  constructor(requestId: string | null = null) {
+    if (requestId !== null) this.ask(requestId);
+    this.carrier = new SessionCarrier({
+      table: this.table,
+      requestId,
+      cell: "fra",
+      clock: Date.now,
+      log: { event: (name) => void this.events.push(name) },
+      opened: () => {
+        this.opened += 1;
+      },
+      away: () => {
+        this.aways.push(Date.now());
+        return this.isAlone;
+      },
+      open: async (message) => {
+        this.calls += 1;
+        this.sent.push(idsOf(message));
+        await this.opens();
+        return { session: this.#session(), answer: { ...SILENCE, ...(await this.answers(message)) } };
+      },
+      resend: async ({ row }) => {
+        this.calls += 1;
+        await this.resending();
+        this.resent.push(row.request_id);
+        this.table.rowSaved(row.request_id);
+      },
+    });
+  }
+
+  ask(id: string): void {
+    this.table.ask(admissionRequestOf(id, "t")).catch(() => undefined);
+  }
+
+  /** Hands in the row of a request that asked for no slot. */
   say(id: string): void {
-    this.queue.record({ row: zeroUsageRow(id, 0) });
-    this.transport.wake();
+    this.table.record({ row: zeroUsageRow(id, 0) });
+    this.carrier.wake();
   }
 
-  async #answer({ records }: ExchangeMessage): Promise<ExchangeAnswer> {
-    const ids = records.map(({ row }) => row.request_id);
-    this.sent.push(ids);
-    return { ...SILENCE, ...(await this.answers(ids)) };
+  end(id: string): void {
+    this.table.end({ row: zeroUsageRow(id, 0), actualTokens: 1 });
+    this.carrier.wake();
   }
+
+  /** The session that serves is lost. */
+  loseSession(): void {
+    this.news.reject(new Error("reset"));
+  }
+
+  #session(): ExchangeSession {
+    const news = Promise.withResolvers<ExchangeAnswer>();
+    this.news = news;
+    return {
+      exchange: async (message) => {
+        this.calls += 1;
+        this.sent.push(idsOf(message));
+        return { ...SILENCE, ...(await this.answers(message)) };
+      },
+      news: async () => {
+        this.calls += 1;
+        return await news.promise;
+      },
+      close: async () => {
+        this.closes += 1;
+        await this.closing();
+        news.resolve(SILENCE);
+      },
+      [Symbol.dispose]: () => {
+        this.disposes += 1;
+      },
+    };
+  }
+}
+
+function idsOf({ asks, ends, records, returns, departures }: ExchangeMessage): string[] {
+  const requests = [...returns, ...asks].map(({ requestId }) => requestId);
+  return [...[...ends, ...records].map(({ row }) => row.request_id), ...departures, ...requests];
+}
+
+function answerOf({ asks, ends, records }: ExchangeMessage): Partial<ExchangeAnswer> {
+  const stored = [...ends, ...records].map(({ row }) => row.request_id);
+  return { stored, decided: asks.map(({ requestId }) => [requestId, GRANTED]) };
 }
 
 let stage: Stage;
 beforeEach(() => {
   vi.useFakeTimers();
   stage = new Stage();
-  stage.reset.promise.catch(() => undefined);
 });
 
-describe("the transport of a session", () => {
+describe("a carrier", () => {
   it("sends what was queued while it opened, batches what can wait, and closes when unused", async () => {
-    const over = stage.transport.run();
+    const over = stage.carrier.run();
     stage.say("one");
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     stage.say("two");
     stage.say("three");
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(stage.sent).toEqual([["one"]]);
-    await vi.advanceTimersByTimeAsync(4);
+    await pass(4);
     expect(stage.sent).toEqual([["one"], ["two", "three"]]);
-    await vi.advanceTimersByTimeAsync(500);
+    await pass(500);
     await over;
     expect({ closes: stage.closes, disposes: stage.disposes, resent: stage.resent, events: stage.events }).toEqual({
       closes: 1,
@@ -83,40 +144,157 @@ describe("the transport of a session", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is replaced after some seconds, and closes when no successor follows", async () => {
-    const over = stage.transport.run();
-    for (let turn = 0; turn < 45; turn += 1) {
-      stage.say(`r${turn}`);
-      await vi.advanceTimersByTimeAsync(100);
-    }
-    expect({ wantsSuccessor: stage.transport.wantsSuccessor, isRetired: stage.transport.isRetired }).toEqual({
-      wantsSuccessor: true,
-      isRetired: false,
+  it("sends at once what a request waits for", async () => {
+    stage = new Stage("own");
+    void stage.carrier.run();
+    await pass(1);
+    stage.ask("one");
+    stage.carrier.wake();
+    await pass(0);
+    expect({ sent: stage.sent, living: stage.table.living() }).toEqual({
+      sent: [["own"], ["one"]],
+      living: { waiting: [], running: ["own", "one"] },
     });
-    for (let turn = 0; turn < 10; turn += 1) {
-      stage.say(`s${turn}`);
-      await vi.advanceTimersByTimeAsync(100);
+  });
+
+  it("serves while its own request goes on, and is followed four seconds after that has ended", async () => {
+    stage = new Stage("own");
+    const over = stage.carrier.run();
+    for (let second = 0; second < 60; second += 1) {
+      stage.table.sign("own");
+      await pass(1_000);
     }
+    stage.ask("other");
+    stage.end("own");
+    expect(stage.carrier.wantsSuccessor).toBe(false);
+    await pass(3_900);
+    expect(stage.carrier.wantsSuccessor).toBe(false);
+    await pass(100);
+    expect({ wantsSuccessor: stage.carrier.wantsSuccessor, closes: stage.closes }).toEqual({
+      wantsSuccessor: true,
+      closes: 0,
+    });
+    await pass(900);
+    stage.say("served until another one does");
+    await pass(10);
+    expect(stage.sent.at(-1)).toEqual(["served until another one does"]);
+    stage.carrier.replace();
+    await pass(0);
     await over;
-    expect({ isRetired: stage.transport.isRetired, closes: stage.closes, events: stage.events }).toEqual({
-      isRetired: true,
+    expect({ closes: stage.closes, events: stage.events, timers: vi.getTimerCount() }).toEqual({
       closes: 1,
       events: [],
+      timers: 0,
     });
   });
 
-  it("makes no more calls than a platform grants one request", async () => {
-    const over = stage.transport.run();
-    for (let turn = 0; turn < 1_000; turn += 1) {
-      stage.say(`r${turn}`);
-      await vi.advanceTimersByTimeAsync(5);
-    }
+  it("ends some seconds later when no other one follows, and leaves what has no answer to the next", async () => {
+    stage.ask("other");
+    const over = stage.carrier.run();
+    await pass(100);
+    stage.answers = async () => ({});
+    stage.say("row");
+    await pass(11_000);
     await over;
-    expect(stage.sent.length).toBeLessThan(950);
+    expect({ closes: stage.closes, events: stage.events, timers: vi.getTimerCount() }).toEqual({
+      closes: 1,
+      events: [],
+      timers: 0,
+    });
+    expect(stage.table.take()?.ends.map(({ row }) => row.request_id)).toEqual(["row"]);
   });
 
+  it("makes no more calls than a platform grants one request, and asks to be followed before", async () => {
+    const over = stage.carrier.run();
+    let wantedAt = 0;
+    for (let turn = 0; turn < 1_000; turn += 1) {
+      stage.say(`r${turn}`);
+      await pass(4);
+      if (wantedAt === 0 && stage.carrier.wantsSuccessor) wantedAt = stage.calls;
+    }
+    await pass(10_000);
+    await over;
+    expect({ wantedAt, isWithin: stage.calls <= 900, timers: vi.getTimerCount() }).toEqual({
+      wantedAt: 500,
+      isWithin: true,
+      timers: 0,
+    });
+  });
+
+  it("applies what the Cell reports as the session closes", async () => {
+    stage.answers = async () => ({});
+    const over = stage.carrier.run();
+    stage.say("one");
+    await pass(10);
+    stage.carrier.replace();
+    stage.closing = async () => stage.news.resolve({ ...SILENCE, stored: ["one"] });
+    await pass(0);
+    await over;
+    expect(stage.table.isEmpty).toBe(true);
+  });
+
+  it("closes within five seconds when the Cell does not answer any more", async () => {
+    const over = stage.carrier.run();
+    stage.say("one");
+    await pass(10);
+    stage.closing = never;
+    stage.carrier.replace();
+    await pass(5_000);
+    await over;
+    expect({ disposes: stage.disposes, timers: vi.getTimerCount() }).toEqual({ disposes: 1, timers: 0 });
+  });
+
+  it("departs silent requests once it serves, and no more when another one is to follow", async () => {
+    stage = new Stage("own");
+    stage.ask("silent");
+    stage.opens = never;
+    void stage.carrier.run();
+    await pass(4_900);
+    expect(stage.table.has("silent")).toBe(true);
+    stage.opens = async () => undefined;
+    for (let second = 0; second < 6; second += 1) {
+      stage.table.sign("own");
+      await pass(1_000);
+    }
+    expect({ silent: stage.table.has("silent"), own: stage.table.has("own") }).toEqual({ silent: false, own: true });
+    stage.end("own");
+    stage.ask("left alone");
+    await pass(4_000);
+    stage.table.sign("left alone");
+    await pass(10_000);
+    expect(stage.table.has("left alone")).toBe(true);
+  });
+
+  it("is late when it is silent, and cut off when it is still silent at a second look", async () => {
+    stage = new Stage("own");
+    void stage.carrier.run();
+    await pass(100);
+    const now = () => ({ isCutOff: stage.carrier.isCutOff, isLate: stage.carrier.isLate });
+    expect(now()).toEqual({ isLate: false, isCutOff: false });
+    vi.setSystemTime(Date.now() + 10_000);
+    expect(now()).toEqual({ isLate: true, isCutOff: false });
+    await pass(100);
+    expect(now()).toEqual({ isLate: false, isCutOff: false });
+    vi.setSystemTime(Date.now() + 10_000);
+    expect(now()).toEqual({ isLate: true, isCutOff: false });
+    vi.setSystemTime(Date.now() + 301);
+    expect(now()).toEqual({ isLate: true, isCutOff: true });
+  });
+
+  it("ends when unused though the clock was set back", async () => {
+    const over = stage.carrier.run();
+    stage.say("one");
+    await pass(10);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await pass(500);
+    await over;
+    expect(stage.closes).toBe(1);
+  });
+});
+
+describe("a session that is lost", () => {
   it.each([
-    ["the Cell is reset", (at: Stage) => at.reset.reject(new Error("reset"))],
+    ["the Cell is reset", (at: Stage) => at.loseSession()],
     [
       "an exchange fails",
       (at: Stage) => {
@@ -126,61 +304,199 @@ describe("the transport of a session", () => {
     [
       "an exchange is not answered",
       (at: Stage) => {
-        at.answers = async () => await new Promise(() => undefined);
+        at.answers = never;
       },
     ],
-  ])("sends the rows that are not known to be stored another way when %s", async (_, fail) => {
-    stage.answers = async (stored) => ({ stored: stored.filter((id) => id === "stored") });
-    const over = stage.transport.run();
+  ])("is followed by another at once, which gets what had no answer: %s", async (_, fail) => {
+    stage = new Stage("own");
+    stage.answers = async (message) => ({ stored: idsOf(message).filter((id) => id === "stored") });
+    void stage.carrier.run();
     stage.say("stored");
     stage.say("sent");
-    await vi.advanceTimersByTimeAsync(10);
+    await pass(10);
+    stage.closing = never;
+    stage.opens = async () => {
+      stage.answers = async (message) => answerOf(message);
+    };
     fail(stage);
     stage.say("unsent");
-    await vi.advanceTimersByTimeAsync(20_000);
-    await over;
-    expect({ resent: stage.resent.toSorted(), events: stage.events, disposes: stage.disposes }).toEqual({
-      resent: ["sent", "unsent"],
-      events: ["exchange_lost"],
-      disposes: 1,
+    await pass(0);
+    while (stage.events.length === 0) {
+      stage.table.sign("own");
+      await pass(100);
+    }
+    expect({ opened: stage.opened, sent: stage.sent.at(-1)?.toSorted() }).toEqual({
+      opened: 2,
+      sent: ["own", "sent", "unsent"],
     });
+    expect({ living: stage.table.living().running, events: stage.events, resent: stage.resent }).toEqual({
+      living: ["own"],
+      events: ["exchange_lost"],
+      resent: [],
+    });
+    expect({ rows: stage.table.rows, disposes: stage.disposes, aways: stage.aways }).toEqual({
+      rows: [],
+      disposes: 1,
+      aways: [],
+    });
+  });
+
+  it("leaves what it had no answer for to the carrier that has replaced it", async () => {
+    stage = new Stage("own");
+    void stage.carrier.run();
+    await pass(1);
+    const answer = Promise.withResolvers<Partial<ExchangeAnswer>>();
+    stage.answers = async () => await answer.promise;
+    stage.ask("one");
+    stage.say("row");
+    await pass(10);
+    stage.carrier.replace();
+    answer.reject(new Error("cut"));
+    await pass(0);
+    const next = stage.table.take();
+    expect({ opened: stage.opened, next: next === null ? null : idsOf(next).toSorted() }).toEqual({
+      opened: 1,
+      next: ["one", "row"],
+    });
+  });
+
+  it("is opened again for as long as its request goes on, though each lasts only a moment", async () => {
+    stage = new Stage("own");
+    const over = stage.carrier.run();
+    await pass(10);
+    for (let loss = 0; loss < 30; loss += 1) {
+      stage.loseSession();
+      stage.table.sign("own");
+      await pass(250);
+    }
+    await over;
+    expect({
+      opened: stage.opened,
+      wantsSuccessor: stage.carrier.wantsSuccessor,
+      isOpen: stage.table.has("own"),
+    }).toEqual({ opened: 30, wantsSuccessor: true, isOpen: true });
     expect(vi.getTimerCount()).toBe(0);
   });
+});
 
-  it("sends a row that the Cell refuses another way, and continues", async () => {
-    stage.answers = async (refused) => ({ refused });
-    const over = stage.transport.run();
-    stage.say("one");
-    await vi.advanceTimersByTimeAsync(500);
+describe("a Cell in which no session can be opened", () => {
+  const refused = (flags: object) => async () => await Promise.reject(Object.assign(new Error("away"), flags));
+
+  it.each([
+    ["at once", {}, 1],
+    ["after one more attempt, when that can help", { retryable: true }, 2],
+    ["at once, when it has too much to do", { retryable: true, overloaded: true }, 1],
+  ])("is reported as away %s", async (_, flags, attempts) => {
+    stage = new Stage("own");
+    stage.opens = refused(flags);
+    void stage.carrier.run();
+    await pass(0);
+    expect({ attempts: stage.sent.length, awayCount: stage.aways.length }).toEqual({ attempts, awayCount: 1 });
+  });
+
+  it("is tried five times a second, and no more when nothing is left to say", async () => {
+    stage = new Stage("own");
+    stage.opens = refused({});
+    const over = stage.carrier.run();
+    await pass(1_990);
+    expect(stage.sent.length).toBe(10);
+    stage.end("own");
+    await pass(300);
     await over;
-    expect({ resent: stage.resent, closes: stage.closes, events: stage.events }).toEqual({
-      resent: ["one"],
-      closes: 1,
-      events: [],
+    expect({ attempts: stage.sent.length, resent: stage.resent, timers: vi.getTimerCount() }).toEqual({
+      attempts: 12,
+      resent: ["own"],
+      timers: 0,
     });
   });
 
-  it("sends its rows another way when no session can be opened", async () => {
-    stage.opens = async () => await Promise.reject(new Error("away"));
-    stage.say("one");
-    await stage.transport.run();
-    expect({ resent: stage.resent, events: stage.events, disposes: stage.disposes }).toEqual({
-      resent: ["one"],
-      events: ["exchange_lost"],
-      disposes: 0,
+  it("is tried for six seconds by one request, then by another", async () => {
+    stage = new Stage("own");
+    stage.opens = refused({});
+    const over = stage.carrier.run();
+    await pass(6_000);
+    await over;
+    expect({ attempts: stage.sent.length, wantsSuccessor: stage.carrier.wantsSuccessor }).toEqual({
+      attempts: 30,
+      wantsSuccessor: true,
     });
   });
 
-  it("is late when it is silent, and cut off when it is still silent at a second look", async () => {
-    const over = stage.transport.run();
-    await vi.advanceTimersByTimeAsync(100);
-    const now = () => ({ isLate: stage.transport.isLate, isCutOff: stage.transport.isCutOff });
-    expect(now()).toEqual({ isLate: false, isCutOff: false });
-    vi.setSystemTime(Date.now() + 10_000);
-    expect(now()).toEqual({ isLate: true, isCutOff: false });
-    vi.setSystemTime(Date.now() + 501);
-    expect(now()).toEqual({ isLate: true, isCutOff: true });
-    await vi.advanceTimersByTimeAsync(500);
+  it("gets no more attempts of a carrier whose request has ended five seconds ago, or that is replaced", async () => {
+    stage.ask("other");
+    stage.opens = refused({});
+    const over = stage.carrier.run();
+    await pass(5_200);
     await over;
+    expect(stage.sent.length).toBe(25);
+    stage = new Stage("own");
+    stage.opens = refused({});
+    const replaced = stage.carrier.run();
+    await pass(10);
+    stage.carrier.replace();
+    await pass(200);
+    await replaced;
+    expect(stage.sent.length).toBe(1);
+  });
+
+  it("has its rows sent another way, by as many calls as a request may make", async () => {
+    stage = new Stage("own");
+    stage.opens = refused({});
+    stage.resending = never;
+    for (let row = 0; row < 1_000; row += 1) stage.say(`r${row}`);
+    void stage.carrier.run();
+    await pass(2_000);
+    expect({ calls: stage.calls, wantsSuccessor: stage.carrier.wantsSuccessor }).toEqual({
+      calls: 451,
+      wantsSuccessor: true,
+    });
+  });
+
+  it("keeps its rows while another carrier has a session", async () => {
+    stage = new Stage("own");
+    stage.isAlone = false;
+    stage.opens = refused({});
+    stage.say("row");
+    void stage.carrier.run();
+    await pass(1_000);
+    expect({ resent: stage.resent, rows: stage.table.rows.length }).toEqual({ resent: [], rows: 1 });
+  });
+});
+
+it("sends a row that the Cell refuses another way, waits for it, and continues", async () => {
+  const arrived = Promise.withResolvers<void>();
+  stage.resending = async () => await arrived.promise;
+  stage.answers = async ({ records }) => ({ refused: records.map(({ row }) => row.request_id) });
+  let isOver = false;
+  const over = stage.carrier.run().then(() => (isOver = true));
+  stage.say("one");
+  await pass(20_000);
+  expect({ isOver, wantsSuccessor: stage.carrier.wantsSuccessor }).toEqual({ isOver: false, wantsSuccessor: true });
+  arrived.resolve();
+  await over;
+  expect({ resent: stage.resent, closes: stage.closes, events: stage.events, timers: vi.getTimerCount() }).toEqual({
+    resent: ["one"],
+    closes: 1,
+    events: [],
+    timers: 0,
+  });
+});
+
+it("gives back a session that opens too late, and does not serve in one when it was replaced", async () => {
+  const opening = Promise.withResolvers<void>();
+  stage = new Stage("own");
+  stage.opens = async () => await opening.promise;
+  const over = stage.carrier.run();
+  await pass(5_000);
+  expect({ awayCount: stage.aways.length, events: stage.events }).toEqual({ awayCount: 1, events: ["exchange_lost"] });
+  await pass(200);
+  stage.carrier.replace();
+  opening.resolve();
+  await pass(0);
+  await over;
+  expect({ opened: stage.opened, disposes: stage.disposes, closes: stage.closes }).toEqual({
+    opened: 0,
+    disposes: 2,
+    closes: 1,
   });
 });

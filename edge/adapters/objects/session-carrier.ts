@@ -195,7 +195,7 @@ export class SessionCarrier {
   }
 
   get #mayOpen(): boolean {
-    return !this.#isReplaced && !this.#isOld && this.#calls < CALLS_MAX;
+    return !this.#isReplaced && !this.#isOld && this.#calls < CALLS_MAX && !this.#table.isEmpty;
   }
 
   /** The platform may soon end the context. */
