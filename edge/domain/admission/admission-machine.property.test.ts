@@ -104,10 +104,7 @@ class History {
       revisions.note([{ kind: "tenant", id: `t${one.tenant}`, rev: world.nowMs }], world.nowMs);
     } else if (one.type === "pass") await this.pass(one.ms);
     else if (one.type === "reach") budgets.reach = one.reach;
-    else if (one.type === "quiet") {
-      this.#quiet.add(one.isolate);
-      admission.quiet(one.isolate);
-    } else if (one.type === "lose") for (const entry of admission.liveOf(one.isolate)) this.#giveUp(entry);
+    else if (one.type === "lose" || one.type === "quiet") this.#isolate(one.isolate, one.type);
     else {
       const known = this.known[one.who % Math.max(1, this.known.length)];
       if (known !== undefined) this.#about(known, one);
@@ -130,6 +127,15 @@ class History {
   count(...states: RequestState[]): number {
     const live = ISOLATES.flatMap((isolate) => this.world.admission.liveOf(isolate));
     return live.filter(({ state, request }) => !isSubCall(request) && state !== null && states.includes(state)).length;
+  }
+
+  #isolate(isolate: string, what: "lose" | "quiet"): void {
+    const { admission } = this.world;
+    if (what === "lose") for (const entry of admission.liveOf(isolate)) this.#giveUp(entry);
+    else {
+      this.#quiet.add(isolate);
+      admission.quiet(isolate);
+    }
   }
 
   #about(known: Known, one: Extract<Step, { who: number }>): void {

@@ -139,7 +139,8 @@ export class Members {
       await news.promise;
     }
     session.notify = null;
-    return answerTo(member);
+    // Nobody may read the answer to a session that has ended; another one carries what there is to report.
+    return session.isOver && member.sessions.size > 0 ? NO_NEWS : answerTo(member);
   }
 
   /** Ends a session, whether its holder closed it or is gone; a second call does nothing. */
@@ -149,7 +150,10 @@ export class Members {
     session.isOver = true;
     session.notify?.();
     member.sessions.delete(session);
-    if (member.sessions.size > 0) return;
+    if (member.sessions.size > 0) {
+      notify(member);
+      return;
+    }
     const { admission } = this.#options;
     if (admission.liveOf(member.id).length === 0) {
       this.#known.delete(member.id);
@@ -221,6 +225,8 @@ export class Members {
 
 const idOf = ({ row }: { readonly row: UsageRow }): string => row.request_id;
 
+const NO_NEWS: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
+
 function newMember(id: string, leaseMs: number | undefined): KnownMember {
   return {
     id,
@@ -239,10 +245,9 @@ function hasNews({ decided, hits, stored, refused, unknown }: KnownMember): bool
   return decided.length + hits.length + stored.length + refused.length + unknown.length > 0;
 }
 
-/** Lets one session carry what there is to report. */
+/** Lets the newest session carry what there is to report: the code behind an older one may be gone. */
 function notify(member: KnownMember): void {
-  if (!hasNews(member)) return;
-  for (const session of member.sessions) session.notify?.();
+  if (hasNews(member)) [...member.sessions].at(-1)?.notify?.();
 }
 
 function answerTo(member: KnownMember): ExchangeAnswer {
