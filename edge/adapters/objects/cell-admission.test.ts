@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Issue } from "../../../shared/alerts.ts";
-import type { RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import type { AdmissionRequest, CacheHit, CellApi, LedgerApi, ReceiptHandle } from "../../domain/admission/rpc.ts";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import type {
+  ExchangeAnswer,
+  ExchangeApi,
+  ExchangeMessage,
+  ExchangeSession,
+} from "../../domain/admission/exchange-messages.ts";
+import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
 import type { Bindings } from "../../env.ts";
 import { CellAdmission } from "./cell-admission.ts";
 import { LostRows } from "./lost-rows.ts";
@@ -25,26 +31,23 @@ function admissionOf(...failures: (object | null)[]) {
     const failure = failures.shift();
     if (failure != null) throw Object.assign(new Error("cell"), failure);
   };
-  const receipt: ReceiptHandle = {
-    durable: async () => call("durable"),
-    [Symbol.dispose]: () => void calls.push("disposed"),
+  const answer: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
+  const session: ExchangeSession = {
+    exchange: async () => answer,
+    news: async () => answer,
+    close: async () => undefined,
+    [Symbol.dispose]: () => undefined,
   };
-  const outdated: RevItem[] = [];
-  const cell: Pick<CellApi, "record" | "settleOrphan" | "hit" | "admit" | "adopt"> = {
-    admit: async () => {
-      call("admit");
-      return { verdict: "stale", items: [] };
-    },
-    adopt: async () => {
-      call("adopt");
-      throw new Error("not adopted");
-    },
+  const cell: Pick<CellApi & ExchangeApi, "record" | "settleOrphan" | "level" | "openSession"> = {
     record: async () => call("record"),
     settleOrphan: async () => call("settleOrphan"),
-    hit: async (_hit, again = false) => {
-      call(again ? "hit again" : "hit");
-      if (outdated.length > 0) return { verdict: "stale", items: outdated };
-      return { verdict: "current", level: null, receipt };
+    level: async () => {
+      call("level");
+      return null;
+    },
+    openSession: async () => {
+      call("openSession");
+      return { session, answer };
     },
   };
   const told: number[] = [];
@@ -92,11 +95,11 @@ function admissionOf(...failures: (object | null)[]) {
     events,
     raised,
     calls,
-    outdated,
   };
 }
 
-const hit: CacheHit = { revs: [], limits: null, row };
+const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
+const MEMBER = { member: "isolate", waiting: [], running: [] };
 
 describe("the remote Cell", () => {
   it("is called once more, on a fresh stub, when that can help", async () => {
@@ -105,36 +108,6 @@ describe("the remote Cell", () => {
     expect({ stubs, ledgers }).toEqual({ stubs: ["fra", "fra"], ledgers: [] });
     // The first call may have arrived, so the row is handed in as one that may have come before.
     expect(calls).toEqual(["record", "settleOrphan"]);
-  });
-
-  it("confirms a hit and takes its row in one call, then reports the row as durable", async () => {
-    const { admission, calls, ledgers } = admissionOf();
-    const { newer, recorded } = await admission.confirmHit(hit);
-    await recorded;
-    expect({ newer, calls, ledgers }).toEqual({ newer: [], calls: ["hit", "durable", "disposed"], ledgers: [] });
-  });
-
-  it("takes no row of a hit that rests on outdated records", async () => {
-    const { admission, calls, outdated } = admissionOf();
-    outdated.push({ kind: "model", id: "tiny", rev: 2 });
-    const { newer, recorded } = await admission.confirmHit(hit);
-    await recorded;
-    expect({ newer, calls }).toEqual({ newer: outdated, calls: ["hit"] });
-  });
-
-  it("gets a hit again as one that it may know already", async () => {
-    const { admission, calls } = admissionOf({ retryable: true });
-    await (await admission.confirmHit(hit)).recorded;
-    expect(calls).toEqual(["hit", "hit again", "durable", "disposed"]);
-  });
-
-  it.each([
-    ["a new one", [{}], ["hit", "durable", "settleOrphan", "disposed"], []],
-    ["the Ledger, when there is none", [{}, {}], ["hit", "durable", "settleOrphan", "disposed"], ["fra"]],
-  ])("that is reset before the row of a hit is durable: the row goes to %s", async (_, failures, called, kept) => {
-    const { admission, calls, ledgers } = admissionOf(null, ...failures);
-    await (await admission.confirmHit(hit)).recorded;
-    expect({ calls, ledgers }).toEqual({ calls: called, ledgers: kept });
   });
 
   it.each([[{ retryable: true, overloaded: true }], [{}]])(
@@ -183,12 +156,42 @@ describe("the remote Cell", () => {
     ]);
   });
 
-  it("is reported once for each request that waits for it", async () => {
-    const { admission, events, raised } = admissionOf({}, {}, {});
-    const request = {} as AdmissionRequest;
-    await expect(admission.admit(request)).rejects.toMatchObject({ code: "scheduler_unavailable" });
-    await expect(admission.admit(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
-    await expect(admission.adopt(request, true)).rejects.toMatchObject({ code: "scheduler_unavailable" });
-    expect({ events, raisedCount: raised.length }).toEqual({ events: ["scheduler_unavailable"], raisedCount: 1 });
+  it("opens a session by one call: its carrier decides what follows a failure", async () => {
+    const { admission, calls, events, raised } = admissionOf({ retryable: true });
+    await expect(admission.openSession(MEMBER, NOTHING)).rejects.toMatchObject({ retryable: true });
+    await admission.openSession(MEMBER, NOTHING);
+    expect({ calls, events, raised }).toEqual({ calls: ["openSession", "openSession"], events: [], raised: [] });
+  });
+
+  it.each([
+    ["no answer", {}],
+    ["overloaded", { retryable: true, overloaded: true }],
+  ])("is reported as away once: %s", (detail, failure) => {
+    const { admission, events, raised } = admissionOf();
+    const errors = [false, true].map((isReported) =>
+      admission.unavailable(Object.assign(new Error(), failure), isReported),
+    );
+    expect(errors.map(({ code, status }) => ({ code, status }))).toEqual([
+      { code: "scheduler_unavailable", status: 503 },
+      { code: "scheduler_unavailable", status: 503 },
+    ]);
+    expect({ events, details: raised.map((issue) => issue.detail) }).toEqual({
+      events: ["scheduler_unavailable"],
+      details: [`cell fra: ${detail}; requests are rejected`],
+    });
+  });
+
+  it("that opens a session after rows were lost has them counted", async () => {
+    const { admission, away, told } = admissionOf({});
+    away.ledger = 3;
+    await admission.record(row);
+    await admission.openSession(MEMBER, NOTHING);
+    await Promise.resolve();
+    expect(told).toEqual([1]);
+  });
+
+  it("that is away leaves the level of a bucket unknown", async () => {
+    const { admission, calls } = admissionOf({ retryable: true }, {});
+    expect({ level: await admission.level(limitsWith({})), calls }).toEqual({ level: null, calls: ["level", "level"] });
   });
 });

@@ -46,7 +46,7 @@ describe("a call to a Cell", () => {
 
   it("waits as long as the same life answers", async () => {
     const { cell, lives } = isolate();
-    const waiting = outcome(lives.watched({ decision: never }).decision());
+    const waiting = outcome(lives.watched({ news: never }).news());
     await pass(60_000);
     // Once as it begins, and five times a second.
     expect({ outcome: waiting.now, asked: cell.asked }).toEqual({ outcome: "waits", asked: 301 });
@@ -54,8 +54,8 @@ describe("a call to a Cell", () => {
 
   it("fails as retryable, with every other one of that life, when another life answers", async () => {
     const { cell, lives } = isolate();
-    const stub = lives.watched({ decision: never, lost: never });
-    const all = [outcome(stub.decision()), outcome(stub.lost())];
+    const stub = lives.watched({ news: never, exchange: never });
+    const all = [outcome(stub.news()), outcome(stub.exchange())];
     await pass(400);
     cell.life = null;
     await pass(20_000);
@@ -66,8 +66,8 @@ describe("a call to a Cell", () => {
       expect.objectContaining({ retryable: true }),
       expect.objectContaining({ retryable: true }),
     ]);
-    await expect(stub.lost()).rejects.toThrow("the Cell lives elsewhere");
-    const next = outcome(lives.watched({ decision: never }).decision());
+    await expect(stub.exchange()).rejects.toThrow("the Cell lives elsewhere");
+    const next = outcome(lives.watched({ news: never }).news());
     await pass(1_000);
     expect(next.now).toBe("waits");
   });
@@ -75,7 +75,7 @@ describe("a call to a Cell", () => {
   it("fails too when the isolate knows no life yet and the first owner never answered", async () => {
     const { cell, lives } = isolate();
     cell.life = null;
-    const waiting = outcome(lives.watched({ admit: never }).admit());
+    const waiting = outcome(lives.watched({ openSession: never }).openSession());
     await pass(1_000);
     cell.life = "second";
     await pass(400);
@@ -87,7 +87,7 @@ it("makes no call for a moment after a connection broke", async () => {
   const { cell, lives } = isolate();
   const called: number[] = [];
   const stub = lives.watched({
-    admit: async (fails: boolean) => {
+    openSession: async (fails: boolean) => {
       called.push(Date.now());
       if (fails) throw Object.assign(new Error("disconnected"), { retryable: true });
     },
@@ -96,9 +96,9 @@ it("makes no call for a moment after a connection broke", async () => {
     },
   });
   await expect(stub.refuse()).rejects.toThrow("an error of the Cell itself");
-  await expect(stub.admit(true)).rejects.toThrow("disconnected");
+  await expect(stub.openSession(true)).rejects.toThrow("disconnected");
   const askedBefore = cell.asked;
-  const next = outcome(stub.admit(false));
+  const next = outcome(stub.openSession(false));
   await pass(249);
   expect({ callCount: called.length, outcome: next.now, asked: cell.asked }).toEqual({
     callCount: 1,
@@ -109,32 +109,26 @@ it("makes no call for a moment after a connection broke", async () => {
   expect(called.map((at) => at - (called[0] ?? 0))).toEqual([0, 250]);
 });
 
-it("watches the permits, sessions and receipts in an answer, and disposes them", async () => {
+it("watches the session in an answer, and disposes it", async () => {
   const { cell, lives } = isolate();
   const disposed: string[] = [];
-  const stubOf = (name: string) => ({ wait: never, [Symbol.dispose]: () => void disposed.push(name) });
-  const answer = {
-    verdict: "waiting",
-    permit: stubOf("permit"),
-    session: stubOf("session"),
-    receipt: stubOf("receipt"),
-  };
-  const got = await lives.watched({ admit: async () => answer }).admit();
-  expect(got.verdict).toBe("waiting");
-  const all = [got.permit, got.session, got.receipt].map((stub) => outcome(stub.wait()));
+  const session = { news: never, [Symbol.dispose]: () => void disposed.push("session") };
+  const got = await lives.watched({ openSession: async () => ({ answer: "first", session }) }).openSession();
+  expect(got.answer).toBe("first");
+  const news = outcome(got.session.news());
   await pass(400);
   cell.life = "second";
   await pass(400);
-  expect(all.map(({ now }) => now)).toEqual(all.map(() => expect.objectContaining({ retryable: true })));
-  for (const stub of [got.permit, got.session, got.receipt]) stub[Symbol.dispose]();
-  expect(disposed).toEqual(["permit", "session", "receipt"]);
+  expect(news.now).toMatchObject({ retryable: true });
+  got.session[Symbol.dispose]();
+  expect(disposed).toEqual(["session"]);
 });
 
 describe("a Cell that is out of reach, with nobody else in its place", () => {
   it("fails every call after a lease, not as retryable, and gets back what a late answer holds", async () => {
     const { cell, lives } = isolate();
     const answer = Promise.withResolvers<object>();
-    const waiting = outcome(lives.watched({ admit: async () => await answer.promise }).admit());
+    const waiting = outcome(lives.watched({ openSession: async () => await answer.promise }).openSession());
     await pass(1_000);
     cell.life = null;
     await pass(LEASE_MS - 400);
@@ -142,7 +136,7 @@ describe("a Cell that is out of reach, with nobody else in its place", () => {
     await pass(400);
     expect(waiting.now).toEqual(new Error("the Cell is out of reach"));
     const disposed = vi.fn();
-    answer.resolve({ verdict: "granted", permit: { [Symbol.dispose]: disposed } });
+    answer.resolve({ session: { [Symbol.dispose]: disposed } });
     await pass(0);
     expect(disposed).toHaveBeenCalledOnce();
   });
@@ -177,8 +171,8 @@ describe("a Cell that is out of reach, with nobody else in its place", () => {
     const { cell, lives } = isolate();
     await expect(
       lives
-        .watched({ admit: async () => await Promise.reject(Object.assign(new Error(), { retryable: true })) })
-        .admit(),
+        .watched({ openSession: async () => await Promise.reject(Object.assign(new Error(), { retryable: true })) })
+        .openSession(),
     ).rejects.toThrow();
     vi.setSystemTime(Date.now() - 3_600_000);
     const asked = cell.asked;
