@@ -161,7 +161,7 @@ describe("a Worker process that is killed under load", () => {
 });
 
 describe("the object process that is killed under load", () => {
-  it("adopts every open request of any Worker process, and each is answered and has one row", async () => {
+  it("counts open requests of all Worker processes again; each is answered and has one row", async () => {
     const loaded = await gateway.mint(upstream.url, "delay=20");
     const load = startLoad(gateway, loaded, CLIENTS);
     await load.more(ENOUGH);
@@ -171,7 +171,7 @@ describe("the object process that is killed under load", () => {
     await loadIs(minted, WORKERS, 0);
     await again("workerd", "SIGKILL");
     await loadIs(minted, WORKERS, 0);
-    // The adopted slots are counted: no slot is left for one more request.
+    // The slots in use are counted again: no slot is left for one more request.
     const late = gateway.chat(minted);
     await loadIs(minted, WORKERS, 1);
     expect(gate.seen(`hello ${minted.mark}`)).toEqual([]);
