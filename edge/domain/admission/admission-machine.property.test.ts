@@ -104,7 +104,7 @@ class History {
       revisions.note([{ kind: "tenant", id: `t${one.tenant}`, rev: world.nowMs }], world.nowMs);
     } else if (one.type === "pass") await this.pass(one.ms);
     else if (one.type === "reach") budgets.reach = one.reach;
-    else if (one.type === "lose" || one.type === "quiet") this.#isolate(one.isolate, one.type);
+    else if ("isolate" in one) this.#isolate(one.isolate, one.type);
     else {
       const known = this.known[one.who % Math.max(1, this.known.length)];
       if (known !== undefined) this.#about(known, one);

@@ -85,7 +85,7 @@ export type Decision =
 /**
  * Some record is older than the newest that the Cell knows: drop these items, read again, send the admission request once
  * more (docs/rules/freshness.md#revisions). Without items only time has passed, and the request is to be judged again. A
- * request that waited keeps its place until then, by its permit.
+ * request that waited keeps its place until then.
  */
 export interface Stale {
   readonly verdict: "stale";
