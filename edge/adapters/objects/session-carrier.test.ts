@@ -1,125 +1,14 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
-import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
-import { MemberTable } from "../../domain/admission/member-table.ts";
-import { SessionCarrier } from "./session-carrier.ts";
+import { answerOf, CarrierStage, idsOf, pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
+import type { ExchangeAnswer } from "../../domain/admission/exchange-messages.ts";
 
 const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
-const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 const never = async () => await new Promise<never>(() => undefined);
-const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));
 
-/** One carrier, and a Cell that the test plays. It grants every request, and stores every row. */
-class Stage {
-  readonly table = new MemberTable();
-  /** What each call carried: ids of requests and rows. */
-  readonly sent: string[][] = [];
-  readonly resent: string[] = [];
-  readonly events: string[] = [];
-  readonly aways: number[] = [];
-  opened = 0;
-  calls = 0;
-  closes = 0;
-  disposes = 0;
-  /** Whether the failure to open a session means that the Cell is away. */
-  isAlone = true;
-  opens: () => Promise<void> = async () => undefined;
-  answers: (message: ExchangeMessage) => Promise<Partial<ExchangeAnswer>> = async (message) => answerOf(message);
-  closing: () => Promise<void> = async () => undefined;
-  resending: () => Promise<void> = async () => undefined;
-  news = Promise.withResolvers<ExchangeAnswer>();
-  readonly carrier: SessionCarrier;
-
-  constructor(requestId: string | null = null) {
-    if (requestId !== null) this.ask(requestId);
-    this.carrier = new SessionCarrier({
-      table: this.table,
-      requestId,
-      cell: "fra",
-      clock: Date.now,
-      log: { event: (name) => void this.events.push(name) },
-      opened: () => {
-        this.opened += 1;
-      },
-      away: () => {
-        this.aways.push(Date.now());
-        return this.isAlone;
-      },
-      open: async (message) => {
-        this.calls += 1;
-        this.sent.push(idsOf(message));
-        await this.opens();
-        return { session: this.#session(), answer: { ...SILENCE, ...(await this.answers(message)) } };
-      },
-      resend: async ({ row }) => {
-        this.calls += 1;
-        await this.resending();
-        this.resent.push(row.request_id);
-        this.table.rowSaved(row.request_id);
-      },
-    });
-  }
-
-  ask(id: string): void {
-    this.table.ask(admissionRequestOf(id, "t")).catch(() => undefined);
-  }
-
-  /** Hands in the row of a request that asked for no slot. */
-  say(id: string): void {
-    this.table.record({ row: zeroUsageRow(id, 0) });
-    this.carrier.wake();
-  }
-
-  end(id: string): void {
-    this.table.end({ row: zeroUsageRow(id, 0), actualTokens: 1 });
-    this.carrier.wake();
-  }
-
-  /** The session that serves is lost. */
-  loseSession(): void {
-    this.news.reject(new Error("reset"));
-  }
-
-  #session(): ExchangeSession {
-    const news = Promise.withResolvers<ExchangeAnswer>();
-    this.news = news;
-    return {
-      exchange: async (message) => {
-        this.calls += 1;
-        this.sent.push(idsOf(message));
-        return { ...SILENCE, ...(await this.answers(message)) };
-      },
-      news: async () => {
-        this.calls += 1;
-        return await news.promise;
-      },
-      close: async () => {
-        this.closes += 1;
-        await this.closing();
-        news.resolve(SILENCE);
-      },
-      [Symbol.dispose]: () => {
-        this.disposes += 1;
-      },
-    };
-  }
-}
-
-function idsOf({ asks, ends, records, returns, departures }: ExchangeMessage): string[] {
-  const requests = [...returns, ...asks].map(({ requestId }) => requestId);
-  return [...[...ends, ...records].map(({ row }) => row.request_id), ...departures, ...requests];
-}
-
-function answerOf({ asks, ends, records }: ExchangeMessage): Partial<ExchangeAnswer> {
-  const stored = [...ends, ...records].map(({ row }) => row.request_id);
-  return { stored, decided: asks.map(({ requestId }) => [requestId, GRANTED]) };
-}
-
-let stage: Stage;
+let stage: CarrierStage;
 beforeEach(() => {
   vi.useFakeTimers();
-  stage = new Stage();
+  stage = new CarrierStage();
 });
 
 describe("a carrier", () => {
@@ -145,7 +34,7 @@ describe("a carrier", () => {
   });
 
   it("sends at once what a request waits for", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     void stage.carrier.run();
     await pass(1);
     stage.ask("one");
@@ -158,7 +47,7 @@ describe("a carrier", () => {
   });
 
   it("serves while its own request goes on, and is followed four seconds after that has ended", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     const over = stage.carrier.run();
     for (let second = 0; second < 60; second += 1) {
       stage.table.sign("own");
@@ -245,7 +134,7 @@ describe("a carrier", () => {
   });
 
   it("departs silent requests once it serves, and no more when another one is to follow", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.ask("silent");
     stage.opens = never;
     void stage.carrier.run();
@@ -266,7 +155,7 @@ describe("a carrier", () => {
   });
 
   it("is late when it is silent, and cut off when it is still silent at a second look", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     void stage.carrier.run();
     await pass(100);
     const now = () => ({ isCutOff: stage.carrier.isCutOff, isLate: stage.carrier.isLate });
@@ -294,21 +183,21 @@ describe("a carrier", () => {
 
 describe("a session that is lost", () => {
   it.each([
-    ["the Cell is reset", (at: Stage) => at.loseSession()],
+    ["the Cell is reset", (at: CarrierStage) => at.loseSession()],
     [
       "an exchange fails",
-      (at: Stage) => {
+      (at: CarrierStage) => {
         at.answers = async () => await Promise.reject(new Error("lost"));
       },
     ],
     [
       "an exchange is not answered",
-      (at: Stage) => {
+      (at: CarrierStage) => {
         at.answers = never;
       },
     ],
   ])("is followed by another at once, which gets what had no answer: %s", async (_, fail) => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.answers = async (message) => ({ stored: idsOf(message).filter((id) => id === "stored") });
     void stage.carrier.run();
     stage.say("stored");
@@ -342,7 +231,7 @@ describe("a session that is lost", () => {
   });
 
   it("leaves what it had no answer for to the carrier that has replaced it", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     void stage.carrier.run();
     await pass(1);
     const answer = Promise.withResolvers<Partial<ExchangeAnswer>>();
@@ -361,7 +250,7 @@ describe("a session that is lost", () => {
   });
 
   it("is opened again for as long as its request goes on, though each lasts only a moment", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     const over = stage.carrier.run();
     await pass(10);
     for (let loss = 0; loss < 30; loss += 1) {
@@ -387,7 +276,7 @@ describe("a Cell in which no session can be opened", () => {
     ["after one more attempt, when that can help", { retryable: true }, 2],
     ["at once, when it has too much to do", { retryable: true, overloaded: true }, 1],
   ])("is reported as away %s", async (_, flags, attempts) => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.opens = refused(flags);
     void stage.carrier.run();
     await pass(0);
@@ -395,7 +284,7 @@ describe("a Cell in which no session can be opened", () => {
   });
 
   it("is tried five times a second, and no more when nothing is left to say", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.opens = refused({});
     const over = stage.carrier.run();
     await pass(1_990);
@@ -411,7 +300,7 @@ describe("a Cell in which no session can be opened", () => {
   });
 
   it("is tried for six seconds by one request, then by another", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.opens = refused({});
     const over = stage.carrier.run();
     await pass(6_000);
@@ -429,7 +318,7 @@ describe("a Cell in which no session can be opened", () => {
     await pass(5_200);
     await over;
     expect(stage.sent.length).toBe(25);
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.opens = refused({});
     const replaced = stage.carrier.run();
     await pass(10);
@@ -440,7 +329,7 @@ describe("a Cell in which no session can be opened", () => {
   });
 
   it("has its rows sent another way, by as many calls as a request may make", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.opens = refused({});
     stage.resending = never;
     for (let row = 0; row < 1_000; row += 1) stage.say(`r${row}`);
@@ -453,7 +342,7 @@ describe("a Cell in which no session can be opened", () => {
   });
 
   it("keeps its rows while another carrier has a session", async () => {
-    stage = new Stage("own");
+    stage = new CarrierStage("own");
     stage.isAlone = false;
     stage.opens = refused({});
     stage.say("row");
@@ -484,7 +373,7 @@ it("sends a row that the Cell refuses another way, waits for it, and continues",
 
 it("gives back a session that opens too late, and does not serve in one when it was replaced", async () => {
   const opening = Promise.withResolvers<void>();
-  stage = new Stage("own");
+  stage = new CarrierStage("own");
   stage.opens = async () => await opening.promise;
   const over = stage.carrier.run();
   await pass(5_000);
