@@ -6,7 +6,6 @@ import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type ActualUsage, nanoUsdOf } from "../budget/amounts.ts";
 import type { Arrival } from "../fairshare/types.ts";
-import type { SlotTaken } from "./request-end.ts";
 import type { AdmissionRequest, Decision, Settlement, Stale } from "./rpc.ts";
 
 /**
@@ -29,6 +28,13 @@ export const NEXT: Readonly<Record<RequestState, readonly RequestState[]>> = {
   "given up": ["waiting", "judged again", "running", "ended"],
   ended: [],
 };
+
+/** The slot that a request got by fairshare. */
+export interface SlotTaken {
+  readonly admission: "fast" | "queued";
+  /** Whole ms; 0 when fast. */
+  readonly queueWaitMs: number;
+}
 
 export interface AdmissionEntry {
   /** The newest admission request. */

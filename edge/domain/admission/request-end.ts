@@ -6,15 +6,8 @@
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { totalTokens } from "../usage/billing.ts";
-import type { AdmissionEntry } from "./admission-entry.ts";
+import type { AdmissionEntry, SlotTaken } from "./admission-entry.ts";
 import type { Settlement } from "./rpc.ts";
-
-/** The slot that a request got by fairshare. */
-export interface SlotTaken {
-  readonly admission: "fast" | "queued";
-  /** Whole ms; 0 when fast. */
-  readonly queueWaitMs: number;
-}
 
 /**
  * A settled row with what only the Cell knows. `slot` null: the request left after `sinceMs` without a slot, which is its

@@ -60,6 +60,8 @@ export interface MemberSession {
   readonly member: KnownMember;
   /** Resumes the call by which the isolate waits for news; null: there is no such call. */
   notify: (() => void) | null;
+  /** The isolate has asked for news through it, so it has learnt that it is open. */
+  hasListened: boolean;
   isOver: boolean;
 }
 
@@ -83,7 +85,7 @@ export class Members {
     const member = this.#known.get(id) ?? newMember(id, leaseMs);
     this.#known.set(id, member);
     heard(id, leaseMs);
-    const session: MemberSession = { member, notify: null, isOver: false };
+    const session: MemberSession = { member, notify: null, hasListened: false, isOver: false };
     const isAlone = member.sessions.size === 0;
     member.sessions.add(session);
     member.grace = null;
@@ -133,6 +135,7 @@ export class Members {
   async news(session: MemberSession): Promise<ExchangeAnswer> {
     const { member } = session;
     if (session.isOver) throw new Error("the session is over");
+    session.hasListened = true;
     if (!hasNews(member)) {
       const news = Promise.withResolvers<void>();
       session.notify = news.resolve;
@@ -245,9 +248,12 @@ function hasNews({ decided, hits, stored, refused, unknown }: KnownMember): bool
   return decided.length + hits.length + stored.length + refused.length + unknown.length > 0;
 }
 
-/** Lets the newest session carry what there is to report: the code behind an older one may be gone. */
+/**
+ * Lets the newest session carry what there is to report: the code behind an older one may be gone. The isolate may not know yet of
+ * one through which it has not listened.
+ */
 function notify(member: KnownMember): void {
-  if (hasNews(member)) [...member.sessions].at(-1)?.notify?.();
+  if (hasNews(member)) [...member.sessions].findLast(({ hasListened }) => hasListened)?.notify?.();
 }
 
 function answerTo(member: KnownMember): ExchangeAnswer {

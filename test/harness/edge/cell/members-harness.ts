@@ -1,0 +1,93 @@
+/** The isolates of a Cell for tests, with the real admission. */
+import { vi } from "vitest";
+import type {
+  ExchangeAnswer,
+  ExchangeMessage,
+  Member,
+  RowRecord,
+} from "../../../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionRequest, Settlement } from "../../../../edge/domain/admission/rpc.ts";
+import { Members } from "../../../../edge/objects/cell/members.ts";
+import type { UsageRow } from "../../../../shared/usage-row.ts";
+import { type AdmissionHarness, admissionHarnessOf } from "./admission-harness.ts";
+import { admissionRequestOf } from "./admission-requests.ts";
+
+/** How long the requests of an isolate without a session keep what they hold (members.ts), ms. */
+export const GRACE_MS = 2_000;
+/** After that their rows wait for so long (admission-machine.ts), ms. */
+export const ROW_WAITS_MS = 6_000;
+export const NEWS_MS = 50;
+/** A message without content. */
+export const EMPTY_MESSAGE: ExchangeMessage = {
+  ends: [],
+  departures: [],
+  records: [],
+  hits: [],
+  returns: [],
+  asks: [],
+};
+
+/** A test moves the time. */
+export class MembersHarness {
+  readonly world: AdmissionHarness;
+  readonly members: Members;
+  readonly heard: string[] = [];
+  readonly failures: unknown[] = [];
+  /** Rows of requests that asked for no slot; with a mark if they may have come before. */
+  readonly recorded: string[] = [];
+  stores: (row: UsageRow) => Promise<void> = async () => undefined;
+
+  constructor(slots: number) {
+    this.world = admissionHarnessOf("weighted", slots);
+    this.members = new Members({
+      admission: this.world.admission,
+      revisions: this.world.revisions,
+      record: async ({ row }: RowRecord, again = false) => {
+        this.recorded.push(again ? `${row.request_id} again` : row.request_id);
+        await this.stores(row);
+      },
+      level: async () => ({ capTokens: 100, levelTokens: 7 }) as never,
+      later: (delayMs, run) => void setTimeout(run, delayMs),
+      heard: (member) => this.heard.push(member),
+      failed: (error) => this.failures.push(error),
+    });
+    this.world.members = this.members;
+  }
+
+  /** Opens a session of one isolate, which asks for these requests. */
+  open(asks: readonly AdmissionRequest[] = [], member: Partial<Member> = {}, message: Partial<ExchangeMessage> = {}) {
+    return this.members.open(
+      { member: "isolate", waiting: [], running: [], ...member },
+      { ...EMPTY_MESSAGE, asks, ...message },
+    );
+  }
+
+  /** The rows that admission wrote. */
+  get rows() {
+    return this.world.rows.map((row) => [row.request_id, row.status_code, row.total_tokens]);
+  }
+
+  get load() {
+    return this.world.load;
+  }
+
+  states(...ids: readonly string[]) {
+    return Object.fromEntries(ids.map((id) => [id, this.world.stateOf(id)]));
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.world.nowMs += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+}
+
+export const requestOf = (id: string, tenant = "t") => admissionRequestOf(id, tenant);
+
+/** An end as the isolate sends it. */
+export const endOf = (id: string): Settlement => ({
+  row: { ...requestOf(id).row, status_code: 200, total_tokens: 3 },
+  actualTokens: 3,
+});
+
+/** The verdict for each request. */
+export const verdicts = ({ decided }: ExchangeAnswer) => decided.map(([id, { verdict }]) => `${id} ${verdict}`);
