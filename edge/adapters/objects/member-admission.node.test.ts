@@ -2,7 +2,7 @@
  * One isolate with a Cell that the test plays: who carries, and what becomes of requests when contexts of requests, sessions or the
  * Cell are lost.
  */
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import {
   end,
@@ -24,6 +24,8 @@ beforeEach(() => {
   playContexts();
   isolate = new PlayedIsolate();
 });
+
+afterEach(() => void vi.unstubAllGlobals());
 
 describe("requests of an isolate", () => {
   it("share one session, and what begins in one turn goes in one message", async () => {
