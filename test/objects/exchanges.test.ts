@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";
-import { admissionRequestFor, rowFor } from "./admission-messages.ts";
+import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
 import { NO_MESSAGE, ObjectIsolate } from "./exchange-isolate.ts";
 
 let nextCell = 1;
@@ -182,6 +182,27 @@ describe("a session that breaks", () => {
     await isolate.load(0);
     const rows = await rowsById(isolate, 20);
     expect(Object.values(rows)).toEqual(Array(20).fill([200, 10]));
+  });
+});
+
+describe("an isolate with two sessions", () => {
+  it("keeps what it has when one of them ends", { tags: ["check"] }, async () => {
+    const isolate = await isolateOf(1);
+    const request = admissionRequestFor(crypto.randomUUID());
+    const { requestId } = request;
+    const { member, direct } = isolate;
+    const before = await direct.openSession({ member, waiting: [], running: [] }, { ...NO_MESSAGE, asks: [request] });
+    expect(before.answer.decided).toMatchObject([[requestId, { verdict: "granted" }]]);
+    const after = await direct.openSession({ member, waiting: [], running: [requestId] }, NO_MESSAGE);
+    before.session[Symbol.dispose]();
+    // A grace that began now would have ended.
+    await isolate.samples(2);
+    expect(await isolate.stub.stats()).toMatchObject({ in_flight: 1 });
+    await after.session.exchange({ ...NO_MESSAGE, ends: [settlementFor(requestId)] });
+    await isolate.load(0);
+    await after.session.close();
+    after.session[Symbol.dispose]();
+    expect(await isolate.rows()).toMatchObject([{ request_id: requestId, status_code: 200, total_tokens: 10 }]);
   });
 });
 
