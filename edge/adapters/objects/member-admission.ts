@@ -46,6 +46,7 @@ export class MemberAdmission implements Admission {
   readonly #carriers = new Set<SessionCarrier>();
   /** The rows that are sent another way, and who sends each. */
   readonly #resending = new Map<string, SessionCarrier>();
+  #openings = 0;
   #serving: SessionCarrier | null = null;
   #opening: SessionCarrier | null = null;
   /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
@@ -162,7 +163,7 @@ export class MemberAdmission implements Admission {
     this.#dismissLost();
     const newest = this.#opening ?? this.#serving;
     if (newest === null || newest.wantsSuccessor) this.#start(requestId);
-    this.#serving?.wake();
+    if (this.#table.hasMessage) this.#serving?.wake();
   }
 
   /** Dismisses carriers that were cut off with their requests. */
@@ -183,8 +184,11 @@ export class MemberAdmission implements Admission {
       cell: this.cell,
       clock,
       log,
-      open: async (message) =>
-        await direct.openSession({ member, leaseMs: this.leases?.leaseMs, ...this.#table.living() }, message),
+      open: async (message) => {
+        this.#openings += 1;
+        const { leaseMs } = this.leases ?? {};
+        return await direct.openSession({ member, opening: this.#openings, leaseMs, ...this.#table.living() }, message);
+      },
       opened: () => this.#serve(carrier),
       away: (error) => this.#away(carrier, error),
       resend: (record) => this.#resend(carrier, record),
@@ -207,6 +211,8 @@ export class MemberAdmission implements Admission {
     if (this.#opening === carrier) this.#opening = null;
     if (this.#serving === carrier) this.#serving = null;
     for (const [requestId, sender] of this.#resending) if (sender === carrier) this.#resending.delete(requestId);
+    // What it left without an answer is to be sent again.
+    if (this.#table.hasMessage) this.#serving?.wake();
   }
 
   /** A carrier could open no session. Returns whether the Cell is away. */

@@ -232,7 +232,8 @@ export class SessionCarrier {
       await this.#serve(session);
       return null;
     } catch (cause) {
-      log.event("exchange_lost", { cell, reason: cause instanceof Error ? cause.name : "unknown" });
+      if (!this.#isReplaced)
+        log.event("exchange_lost", { cell, reason: cause instanceof Error ? cause.name : "unknown" });
       return { cause, wasOpen, beganAt };
     }
   }

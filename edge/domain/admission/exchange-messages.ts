@@ -16,16 +16,23 @@ export interface RowRecord {
   readonly upstream?: UpstreamOutcomes | undefined;
 }
 
-/** Who opens a session (docs/rules/admission.md#membership). */
+/**
+ * Who opens a session, and what it knows of its requests (docs/rules/admission.md#membership). A member has one session at a time:
+ * with a new one the Cell takes no message of an earlier one any more, so that it hears everything in the order in which it was said.
+ */
 export interface Member {
   /** The isolate. */
   readonly member: string;
+  /** Numbers the sessions that it opens: one that comes late is not taken. */
+  readonly opening: number;
   /** How long it keeps slots that it cannot renew, ms; absent where a broken connection shows its end. */
   readonly leaseMs?: number | undefined;
   /** Its requests that wait: the Cell tells again what it has decided. */
   readonly waiting: readonly string[];
-  /** Its requests that hold a slot. */
+  /** Its requests that hold a slot, or were refused. */
   readonly running: readonly string[];
+  /** Its requests that ask, and those that have ended and whose rows it still keeps. Requests that it does not name are gone. */
+  readonly others: readonly string[];
 }
 
 /** What has been collected since the last exchange, each list in its order. */

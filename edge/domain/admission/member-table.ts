@@ -87,10 +87,14 @@ export class MemberTable {
   }
 
   /** The requests of which the Cell has to know. */
-  living(): Pick<Member, "waiting" | "running"> {
+  living(): Pick<Member, "waiting" | "running" | "others"> {
     const of = (...stands: OpenRequest["stands"][]) =>
       [...this.#open].flatMap(([id, request]) => (stands.includes(request.stands) ? [id] : []));
-    return { waiting: of("waiting", "judged again"), running: of("running", "refused") };
+    return {
+      waiting: of("waiting", "judged again"),
+      running: of("running", "refused"),
+      others: [...of("asked"), ...this.#rows.keys()],
+    };
   }
 
   /** The requests that wait for the answer to what they ask. */

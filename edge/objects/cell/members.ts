@@ -45,7 +45,9 @@ interface MembersOptions {
 interface KnownMember {
   readonly id: string;
   readonly leaseMs: number | undefined;
-  readonly sessions: Set<MemberSession>;
+  /** The number of its newest session. */
+  opening: number;
+  session: MemberSession | null;
   /** Identity of the grace that runs; null: none does. */
   grace: object | null;
   decided: (readonly [string, AdmissionAnswer])[];
@@ -60,8 +62,6 @@ export interface MemberSession {
   readonly member: KnownMember;
   /** Resumes the call by which the isolate waits for news; null: there is no such call. */
   notify: (() => void) | null;
-  /** The isolate has asked for news through it, so it has learnt that it is open. */
-  hasListened: boolean;
   isOver: boolean;
 }
 
@@ -74,34 +74,35 @@ export class Members {
   }
 
   /**
-   * Opens a session with its first exchange. What the member tells of its requests ends its grace, and those that it does not name
-   * are gone. Answers that a broken session may have lost are given again.
+   * Opens a session with its first exchange, and ends the member's earlier one. What the member tells of its requests ends its grace,
+   * and those that it does not name are gone. Answers that an earlier session may have lost are given again. Throws when a newer
+   * session is known.
    */
   open(
-    { member: id, leaseMs, waiting, running }: Member,
+    { member: id, opening, leaseMs, waiting, running, others }: Member,
     message: ExchangeMessage,
   ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
     const { admission, heard } = this.#options;
     const member = this.#known.get(id) ?? newMember(id, leaseMs);
+    if (opening <= member.opening) throw new Error("the member has a newer session");
     this.#known.set(id, member);
     heard(id, leaseMs);
-    const session: MemberSession = { member, notify: null, hasListened: false, isOver: false };
-    const isAlone = member.sessions.size === 0;
-    member.sessions.add(session);
+    const session: MemberSession = { member, notify: null, isOver: false };
+    const before = member.session;
+    member.opening = opening;
+    member.session = session;
     member.grace = null;
+    if (before !== null) close(before);
     try {
-      if (isAlone) {
-        member.decided = [];
-        const named = new Set([...waiting, ...running, ...message.departures, ...message.ends.map(idOf)]);
-        for (const { requestId } of [...message.asks, ...message.returns]) named.add(requestId);
-        for (const { request } of admission.liveOf(id))
-          if (!named.has(request.requestId)) admission.depart(request.requestId);
-      }
+      const named = new Set([...waiting, ...running, ...others]);
+      for (const { request } of admission.liveOf(id))
+        if (!named.has(request.requestId)) admission.depart(request.requestId);
+      member.decided = [];
       for (const requestId of waiting) {
         const answer = admission.waits(requestId);
         if (answer !== null) member.decided.push([requestId, answer]);
       }
-      member.unknown.push(...running.filter((requestId) => !admission.knows(requestId)));
+      member.unknown = running.filter((requestId) => !admission.knows(requestId));
       return { session, answer: this.exchange(session, message) };
     } catch (error) {
       // The caller gets an error, and no session.
@@ -135,28 +136,22 @@ export class Members {
   async news(session: MemberSession): Promise<ExchangeAnswer> {
     const { member } = session;
     if (session.isOver) throw new Error("the session is over");
-    session.hasListened = true;
     if (!hasNews(member)) {
       const news = Promise.withResolvers<void>();
       session.notify = news.resolve;
       await news.promise;
     }
     session.notify = null;
-    // Nobody may read the answer to a session that has ended; another one carries what there is to report.
-    return session.isOver && member.sessions.size > 0 ? NO_NEWS : answerTo(member);
+    // Another session carries what there is to report.
+    return session.isOver ? NO_NEWS : answerTo(member);
   }
 
   /** Ends a session, whether its holder closed it or is gone; a second call does nothing. */
   end(session: MemberSession): void {
     const { member } = session;
     if (session.isOver) return;
-    session.isOver = true;
-    session.notify?.();
-    member.sessions.delete(session);
-    if (member.sessions.size > 0) {
-      notify(member);
-      return;
-    }
+    close(session);
+    member.session = null;
     const { admission } = this.#options;
     if (admission.liveOf(member.id).length === 0) {
       this.#known.delete(member.id);
@@ -226,15 +221,14 @@ export class Members {
   }
 }
 
-const idOf = ({ row }: { readonly row: UsageRow }): string => row.request_id;
-
 const NO_NEWS: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
 
 function newMember(id: string, leaseMs: number | undefined): KnownMember {
   return {
     id,
     leaseMs,
-    sessions: new Set(),
+    opening: 0,
+    session: null,
     grace: null,
     decided: [],
     hits: [],
@@ -248,12 +242,14 @@ function hasNews({ decided, hits, stored, refused, unknown }: KnownMember): bool
   return decided.length + hits.length + stored.length + refused.length + unknown.length > 0;
 }
 
-/**
- * Lets the newest session carry what there is to report: the code behind an older one may be gone. The isolate may not know yet of
- * one through which it has not listened.
- */
+/** Lets the session carry what there is to report. */
 function notify(member: KnownMember): void {
-  if (hasNews(member)) [...member.sessions].findLast(({ hasListened }) => hasListened)?.notify?.();
+  if (hasNews(member)) member.session?.notify?.();
+}
+
+function close(session: MemberSession): void {
+  session.isOver = true;
+  session.notify?.();
 }
 
 function answerTo(member: KnownMember): ExchangeAnswer {
