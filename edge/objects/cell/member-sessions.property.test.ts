@@ -47,6 +47,7 @@ class Isolate {
   readonly requests = new Map<string, "asks" | "waits" | "runs" | "ended" | "dead">();
   longestOutageMs = 0;
   #outageMs = 0;
+  #opening = 0;
   #session: MemberSession | null = null;
   /** Sessions that are broken, and the Cell has not seen it. */
   #broken: MemberSession[] = [];
@@ -54,14 +55,13 @@ class Isolate {
   async take(one: Step): Promise<void> {
     if (one.type === "ask") this.#start(`r${this.requests.size}`);
     else if (one.type === "exchange") this.exchange(one.goes);
-    else if (one.type === "break") this.#lose();
-    else if (one.type === "notice") this.notice();
     else if (one.type === "pass") await this.pass(one.ms);
-    else {
+    else if ("who" in one) {
       const [id, stands] = [...this.requests][one.who % Math.max(1, this.requests.size)] ?? ["", "ended"];
       if (one.type === "end" && stands === "runs") this.end(id);
       else if (one.type === "die" && stands !== "ended") this.#die(id);
-    }
+    } else if (one.type === "break") this.#lose();
+    else this.notice();
     await this.pass(0);
   }
 
@@ -103,7 +103,11 @@ class Isolate {
   #carry(message: ExchangeMessage): ExchangeAnswer {
     const { members } = this.stage;
     if (this.#session !== null) return members.exchange(this.#session, message);
-    const { session, answer } = members.open({ member: "isolate", ...this.table.living() }, message);
+    this.#opening += 1;
+    const { session, answer } = members.open(
+      { member: "isolate", opening: this.#opening, ...this.table.living() },
+      message,
+    );
     this.#session = session;
     this.#outageMs = 0;
     void this.#listen(session);

@@ -21,7 +21,11 @@ describe("an isolate that opens its next session", () => {
     const asked = ["runs", "ends", "dies", "waits", "leaves"].map((id) => requestOf(id));
     stage.members.end(stage.open(asked).session);
     await stage.pass(GRACE_MS - 1);
-    const { answer } = stage.open([], { running: ["runs"], waiting: ["waits"] }, { ends: [endOf("ends")] });
+    const { answer } = stage.open(
+      [],
+      { running: ["runs"], waiting: ["waits"], others: ["ends"] },
+      { ends: [endOf("ends")] },
+    );
     await stage.pass(60_000);
     expect({ states: stage.states("runs", "ends", "dies", "waits", "leaves"), unknown: answer.unknown }).toEqual({
       states: { runs: "running", ends: null, dies: null, waits: "running", leaves: null },
@@ -75,7 +79,11 @@ describe("an isolate that opens its next session", () => {
     stage.members.end(session);
     // No answer came to the requests, nor to the end.
     const asks = [requestOf("third")];
-    const { answer } = stage.open(asks, { waiting: ["second"] }, { ends: [endOf("first")] });
+    const { answer } = stage.open(
+      asks,
+      { waiting: ["second"], others: ["first", "third"] },
+      { ends: [endOf("first")] },
+    );
     await stage.pass(0);
     expect({ told: verdicts(answer), load: stage.load, rows: stage.rows }).toEqual({
       told: ["second granted", "third waiting"],
@@ -98,79 +106,67 @@ describe("an isolate that opens its next session", () => {
   });
 });
 
-describe("an isolate whose sessions overlap", () => {
-  it("keeps all its requests when the older one ends, and whatever the newer one does not name", async () => {
+describe("an isolate that opens a session while an earlier one stands", () => {
+  it("is heard through the new one only, and loses what it does not name", async () => {
     const stage = new MembersHarness(2);
-    const first = stage.open([requestOf("one"), requestOf("two")]);
+    const { session } = stage.open([requestOf("one"), requestOf("two")]);
+    const news = stage.members.news(session);
+    stage.open([], { running: ["one"] });
+    expect(() => stage.members.exchange(session, { ...EMPTY_MESSAGE, asks: [requestOf("late")] })).toThrow(
+      "the session is over",
+    );
+    expect({ states: stage.states("one", "two", "late"), news: verdicts(await news) }).toEqual({
+      states: { one: "running", two: null, late: null },
+      news: [],
+    });
+  });
+
+  it("keeps its requests when the Cell sees later that the earlier one has ended", async () => {
+    const stage = new MembersHarness(1);
+    const first = stage.open([requestOf("one")]);
     const second = stage.open([], { running: ["one"] });
     stage.members.end(first.session);
     await stage.pass(60_000);
-    expect({ states: stage.states("one", "two"), isQuiet: stage.members.isQuiet("isolate") }).toEqual({
-      states: { one: "running", two: "running" },
+    expect({ states: stage.states("one"), isQuiet: stage.members.isQuiet("isolate") }).toEqual({
+      states: { one: "running" },
       isQuiet: false,
     });
     stage.members.end(second.session);
     await stage.pass(GRACE_MS);
-    expect(stage.load.inFlight).toBe(0);
+    expect(stage.states("one")).toEqual({ one: null });
   });
 
-  it("is told by the newer one, because the code behind the older one may be gone", async () => {
+  it("opens no session with a message that a newer one has overtaken", () => {
     const stage = new MembersHarness(1);
-    const first = stage.open([requestOf("one"), requestOf("two")]);
-    const older = stage.members.news(first.session);
-    const second = stage.open([], { running: ["one"], waiting: ["two"] });
-    const newer = stage.members.news(second.session);
-    await stage.world.admission.end(endOf("one"));
-    await stage.pass(0);
-    stage.members.end(first.session);
-    expect({ older: verdicts(await older), newer: verdicts(await newer) }).toEqual({
-      older: [],
-      newer: ["two granted"],
+    const { session } = stage.open([requestOf("one")], { opening: 5 });
+    for (const opening of [4, 5]) expect(() => stage.open([], { opening })).toThrow("the member has a newer session");
+    const { decided } = stage.members.exchange(session, { ...EMPTY_MESSAGE, asks: [requestOf("two")] });
+    expect({ decided: decided.length, states: stage.states("one", "two") }).toEqual({
+      decided: 1,
+      states: { one: "running", two: "waiting" },
     });
   });
 
-  it("is told by the older one while it may not know yet of the newer one", async () => {
+  it("is told by the new one what was decided or stored since", async () => {
     const stage = new MembersHarness(1);
     const first = stage.open([requestOf("one"), requestOf("two")]);
     const older = stage.members.news(first.session);
-    stage.open([], { running: ["one"], waiting: ["two"] });
-    await stage.world.admission.end(endOf("one"));
-    expect(verdicts(await older)).toEqual(["two granted"]);
-  });
-
-  it("is told by the newer one what was decided when the older one has ended", async () => {
-    const stage = new MembersHarness(1);
-    const first = stage.open([requestOf("one"), requestOf("two")]);
-    const older = stage.members.news(first.session);
-    const second = stage.open([], { running: ["one"], waiting: ["two"] });
-    const newer = stage.members.news(second.session);
-    stage.members.end(first.session);
-    await stage.world.admission.end(endOf("one"));
-    expect({ older: verdicts(await older), newer: verdicts(await newer) }).toEqual({
-      older: [],
-      newer: ["two granted"],
-    });
-  });
-
-  it("loses no news to the end of the older one", async () => {
-    const stage = new MembersHarness(1);
-    const first = stage.open([requestOf("one")]);
-    const older = stage.members.news(first.session);
-    const second = stage.open([], { running: ["one"] });
-    const newer = stage.members.news(second.session);
-    stage.members.exchange(second.session, { ...EMPTY_MESSAGE, ends: [endOf("one")] });
+    stage.members.exchange(first.session, { ...EMPTY_MESSAGE, records: [{ row: requestOf("refusal").row }] });
     await stage.pass(NEWS_MS - 1);
+    const second = stage.open([], { running: ["one"], waiting: ["two"] });
+    const newer = stage.members.news(second.session);
     stage.members.end(first.session);
+    await stage.world.admission.end(endOf("one"));
     await stage.pass(1);
-    expect({ older: (await older).stored, newer: (await newer).stored }).toEqual({ older: [], newer: ["one"] });
-  });
-
-  it("keeps an exchange of the older one that arrives late", async () => {
-    const stage = new MembersHarness(2);
-    const first = stage.open([requestOf("one")]);
-    stage.open([], { running: ["one"] });
-    const answer = stage.members.exchange(first.session, { ...EMPTY_MESSAGE, asks: [requestOf("two")] });
-    expect({ told: verdicts(answer), load: stage.load.inFlight }).toEqual({ told: ["two granted"], load: 2 });
+    expect({
+      older: await older,
+      opened: second.answer.stored,
+      newer: verdicts(await newer),
+    }).toEqual({
+      older: { decided: [], hits: [], stored: [], refused: [], unknown: [] },
+      opened: ["refusal"],
+      newer: ["two granted"],
+    });
   });
 });
 

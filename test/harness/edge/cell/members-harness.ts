@@ -35,6 +35,7 @@ export class MembersHarness {
   readonly failures: unknown[] = [];
   /** Rows of requests that asked for no slot; with a mark if they may have come before. */
   readonly recorded: string[] = [];
+  #opening = 0;
   stores: (row: UsageRow) => Promise<void> = async () => undefined;
 
   constructor(slots: number) {
@@ -54,10 +55,11 @@ export class MembersHarness {
     this.world.members = this.members;
   }
 
-  /** Opens a session of one isolate, which asks for these requests. */
+  /** Opens the next session of one isolate, which asks for these requests. */
   open(asks: readonly AdmissionRequest[] = [], member: Partial<Member> = {}, message: Partial<ExchangeMessage> = {}) {
+    this.#opening += 1;
     return this.members.open(
-      { member: "isolate", waiting: [], running: [], ...member },
+      { member: "isolate", opening: this.#opening, waiting: [], running: [], others: [], ...member },
       { ...EMPTY_MESSAGE, asks, ...message },
     );
   }
