@@ -57,7 +57,7 @@ const OPEN_ATTEMPTS = 30;
 /** After a session that lasted so many beats the attempts begin anew. */
 const LASTING_BEATS = 10;
 
-const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
+const NOTHING = { departures: [] };
 
 interface CarrierOptions {
   readonly table: MemberTable;
@@ -220,7 +220,7 @@ export class SessionCarrier {
     const beganAt = this.#beats;
     let wasOpen = false;
     try {
-      const message = this.#table.take() ?? NOTHING;
+      const message = this.#table.first();
       this.#calls += 1;
       const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
       wasOpen = true;
@@ -330,7 +330,7 @@ export class SessionCarrier {
     this.#wake();
   }
 
-  #applyAnswer(answer: ExchangeAnswer, message: ExchangeMessage): void {
+  #applyAnswer(answer: ExchangeAnswer, message: Pick<ExchangeMessage, "departures">): void {
     for (const record of this.#table.applyAnswer(answer, message)) this.#sendRow(record);
   }
 

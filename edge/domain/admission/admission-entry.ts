@@ -41,6 +41,8 @@ export interface AdmissionEntry {
   request: AdmissionRequest;
   /** The isolate that it belongs to. */
   readonly member: string;
+  /** The number of the newest message that was about it. */
+  said: number;
   /** Null: it is about to enter. Changed only by {@link become}. */
   state: RequestState | null;
   /** When it began to wait, by this Cell's clock, epoch ms. */

@@ -81,9 +81,11 @@ export class AdmissionMachine implements GrantCheck {
   /**
    * Enters a request, or one that is to be judged again, or was given up. One that is asked for again while it has its place, or
    * its answer, keeps it. Neither of these is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
+   * `said`: the number of the message, here and below.
    */
-  ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
+  ask(request: AdmissionRequest, member: string, said = 0): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);
+    if (known !== undefined) known.said = said;
     if (known === undefined && this.#ended.has(request.requestId)) return null;
     const givesBack = known !== undefined && request.anew === true && isLive(known);
     if (givesBack) this.#leave(known, "given up", NOTHING_USED, true);
@@ -99,7 +101,7 @@ export class AdmissionMachine implements GrantCheck {
     const hasWaited = request.waitedMs !== null || known !== undefined;
     const lostMs = known?.state === "given up" ? this.#options.now() - known.arrivedMs : null;
     const waitedMs = lostMs === null ? request.waitedMs : Math.max(lostMs, request.waitedMs ?? 0);
-    const entry = this.#enter(request, member);
+    const entry = this.#enter(request, member, said);
     if (isSubCall(request)) this.#runAtOnce(entry, { admission: "fast", queueWaitMs: 0 });
     else this.#arrive(entry, waitedMs);
     const { maxQueuedPerTenant, budget } = this.#options;
@@ -118,13 +120,14 @@ export class AdmissionMachine implements GrantCheck {
    * A request of which its isolate says that it waits. One that was given up comes back to its place: the time that it has waited
    * counts, and when its records have changed it is judged again first. Null: there is nothing to tell.
    */
-  waits(requestId: string): Decision | Stale | null {
+  waits(requestId: string, said = 0): Decision | Stale | null {
     const lost = this.#entries.get(requestId);
     if (lost === undefined) return this.#ended.has(requestId) ? null : PLACE_LOST;
     if (lost.state !== "given up") return lost.answer;
+    if (lost.said > said) return null;
     const { generation } = lost;
     const request = { ...lost.request, waitedMs: Math.max(0, this.#options.now() - lost.arrivedMs) };
-    const entry = this.#enter(request, lost.member);
+    const entry = this.#enter(request, lost.member, said);
     entry.generation = generation;
     // The scheduler takes the values of an arrival to be the newest ones.
     if (this.#isCurrent(entry)) this.#arrive(entry, request.waitedMs);
@@ -141,11 +144,11 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /** Counts a request that an earlier life of this Cell let through, or that was given up: even above the cap. */
-  takeBack(request: AdmissionRequest, member: string): void {
+  takeBack(request: AdmissionRequest, member: string, said = 0): void {
     const known = this.#entries.get(request.requestId);
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
     if (known !== undefined && isLive(known)) this.#leave(known, "given up", NOTHING_USED);
-    const entry = this.#enter(request, member);
+    const entry = this.#enter(request, member, said);
     entry.mayHaveRow = true;
     const admission = request.row.admission === "queued" ? "queued" : "fast";
     this.#runAtOnce(entry, { admission, queueWaitMs: request.row.queue_wait_ms });
@@ -192,9 +195,11 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /** The code of a request is gone. */
-  depart(requestId: string): void {
+  depart(requestId: string, said = 0): void {
     const entry = this.#entries.get(requestId);
-    if (entry !== undefined) this.giveUp(entry);
+    if (entry === undefined) return;
+    entry.said = said;
+    this.giveUp(entry);
   }
 
   /** The requests of an isolate that hold a slot or wait; those that wait for one come first, so that none gets what comes back. */
@@ -286,7 +291,7 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /** The entry of a request that is about to wait or to run; what it was charged before is remembered. */
-  #enter(request: AdmissionRequest, member: string): AdmissionEntry {
+  #enter(request: AdmissionRequest, member: string, said: number): AdmissionEntry {
     const { requestId, waitedMs } = request;
     const { now, revisions } = this.#options;
     const charged = this.#charges.get(requestId) ?? null;
@@ -294,6 +299,7 @@ export class AdmissionMachine implements GrantCheck {
     const entry: AdmissionEntry = this.#entries.get(requestId) ?? {
       request,
       member,
+      said,
       state: null,
       arrivedMs: now() - (waitedMs ?? 0),
       generation: 0,
@@ -304,6 +310,7 @@ export class AdmissionMachine implements GrantCheck {
       loss: null,
     };
     entry.request = request;
+    entry.said = said;
     entry.generation = revisions.generation;
     entry.slot = null;
     entry.answer = null;

@@ -37,6 +37,8 @@ export interface Member {
 
 /** What has been collected since the last exchange, each list in its order. */
 export interface ExchangeMessage {
+  /** Numbers what a member says, in the order in which it is said. */
+  readonly n: number;
   /** Ends of requests, and rows that may have been sent before. */
   readonly ends: readonly Settlement[];
   /** Requests whose code is gone without an end. */

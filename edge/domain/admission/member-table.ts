@@ -51,6 +51,7 @@ export class MemberTable {
   #hits: CacheHit[] = [];
   #returns: AdmissionRequest[] = [];
   #asks: AdmissionRequest[] = [];
+  #said = 0;
   readonly #open = new Map<string, OpenRequest>();
   /** Departures of which no answer has come. */
   readonly #departing = new Set<string>();
@@ -186,14 +187,22 @@ export class MemberTable {
 
   /** What is to be sent now, without what has got its answer in the meantime; null when there is nothing. */
   take(): ExchangeMessage | null {
-    if (!this.hasMessage) return null;
+    const message = this.first();
+    const { ends, departures, records, hits, returns, asks } = message;
+    return [ends, departures, records, hits, returns, asks].some(({ length }) => length > 0) ? message : null;
+  }
+
+  /** The first message of a session, which may have nothing to say. */
+  first(): ExchangeMessage {
     const take = <T>(list: T[], isOpen: (item: T) => boolean): T[] => list.splice(0, MESSAGE_MAX).filter(isOpen);
     const hasRow = ({ row }: RowRecord): boolean => this.#rows.has(row.request_id);
     const asks = (request: AdmissionRequest): boolean => {
       const open = this.#open.get(request.requestId);
       return open?.stands === "asked" && open.request === request;
     };
-    const message: ExchangeMessage = {
+    this.#said += 1;
+    return {
+      n: this.#said,
       ends: take(this.#ends, hasRow),
       departures: take(this.#departures, (requestId) => this.#departing.has(requestId)),
       records: take(this.#records, hasRow),
@@ -201,7 +210,6 @@ export class MemberTable {
       returns: take(this.#returns, ({ requestId }) => this.#open.get(requestId)?.stands === "running"),
       asks: take(this.#asks, asks),
     };
-    return Object.values(message).some((list) => list.length > 0) ? message : null;
   }
 
   /** A session is lost: whatever got no answer is to be sent again. */

@@ -95,11 +95,12 @@ export class Members {
     if (before !== null) close(before);
     try {
       const named = new Set([...waiting, ...running, ...others]);
-      for (const { request } of admission.liveOf(id))
-        if (!named.has(request.requestId)) admission.depart(request.requestId);
+      // A message that was sent later over the earlier session may have arrived before this one.
+      for (const { request, said } of admission.liveOf(id))
+        if (said < message.n && !named.has(request.requestId)) admission.depart(request.requestId, message.n);
       member.decided = [];
       for (const requestId of waiting) {
-        const answer = admission.waits(requestId);
+        const answer = admission.waits(requestId, message.n);
         if (answer !== null) member.decided.push([requestId, answer]);
       }
       member.unknown = running.filter((requestId) => !admission.knows(requestId));
@@ -118,13 +119,13 @@ export class Members {
     if (session.isOver) throw new Error("the session is over");
     heard(member.id, member.leaseMs);
     for (const settlement of message.ends) this.#track(member, settlement.row, admission.end(settlement));
-    for (const requestId of message.departures) admission.depart(requestId);
-    for (const request of message.returns) admission.takeBack(request, member.id);
+    for (const requestId of message.departures) admission.depart(requestId, message.n);
+    for (const request of message.returns) admission.takeBack(request, member.id, message.n);
     for (const one of message.records) this.#track(member, one.row, record(one));
     for (const hit of message.hits) this.#hit(member, hit);
     for (const request of message.asks) {
       try {
-        const answer = admission.ask(request, member.id);
+        const answer = admission.ask(request, member.id, message.n);
         if (answer !== null) member.decided.push([request.requestId, answer]);
       } catch (error) {
         this.#options.failed(error);

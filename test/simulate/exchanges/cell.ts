@@ -60,20 +60,20 @@ class WatchedAdmission extends AdmissionMachine {
     this.#life = life;
   }
 
-  override ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
+  override ask(request: AdmissionRequest, member: string, said?: number): AdmissionAnswer | null {
     const before = this.liveOf(member).find((entry) => entry.request.requestId === request.requestId);
     this.#requests.set(request.requestId, request);
     const keeps = before !== undefined && before.state !== "judged again" && request.anew !== true;
-    const answer = super.ask(request, member);
+    const answer = super.ask(request, member, said);
     if (answer === null || answer.verdict === "stale" || keeps) return answer;
     this.#truth.admitted(request);
     this.granted(request, answer);
     return answer;
   }
 
-  override waits(requestId: string): Decision | Stale | null {
+  override waits(requestId: string, said?: number): Decision | Stale | null {
     const wasLost = !this.knows(requestId);
-    const answer = super.waits(requestId);
+    const answer = super.waits(requestId, said);
     const request = this.#requests.get(requestId);
     if (!wasLost || request === undefined || answer?.verdict === "stale") return answer;
     this.#truth.admitted(request);
