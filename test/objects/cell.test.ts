@@ -234,10 +234,11 @@ describe("Cell", () => {
 
   it("tells a member which of its running requests it does not know", async () => {
     const isolate = await isolateOf(1);
-    const { session, answer } = await isolate.direct.openSession(
-      { member: isolate.member, waiting: ["waits"], running: ["runs"] },
-      NO_MESSAGE,
-    );
+    const { session, answer } = await isolate.openAs({
+      member: isolate.member,
+      waiting: ["waits"],
+      running: ["runs"],
+    });
     expect(answer).toMatchObject({ unknown: ["runs"], decided: [["waits", { verdict: "stale", items: [] }]] });
     const returns = [admissionRequestFor("runs", { waitedMs: 0 })];
     await session.exchange({ ...NO_MESSAGE, returns });

@@ -22,7 +22,15 @@ import { rowsOnDisk } from "./ledger-world.ts";
 const bindings = env as unknown as Bindings;
 const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 /** A message without content. */
-export const NO_MESSAGE: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
+export const NO_MESSAGE: ExchangeMessage = {
+  n: 1,
+  ends: [],
+  departures: [],
+  records: [],
+  hits: [],
+  returns: [],
+  asks: [],
+};
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
@@ -91,6 +99,7 @@ export class ObjectIsolate {
   readonly carriers: Promise<unknown>[] = [];
   /** The ids of all requests that got a slot or a place in the queue. */
   readonly admitted: string[] = [];
+  #openings = 0;
 
   constructor(cell: string) {
     this.cell = cell;
@@ -150,6 +159,16 @@ export class ObjectIsolate {
   /** Ends a request. */
   async end({ request, permit }: Running, settlement: Settlement = settlementFor(request.requestId)): Promise<void> {
     await permit.settle(settlement);
+  }
+
+  /** Opens a session of a member by hand; the later one has the higher number. */
+  async openAs(
+    member: Pick<Member, "member"> & Partial<Member>,
+    message: Partial<ExchangeMessage> = {},
+  ): ReturnType<CellAdmission["openSession"]> {
+    this.#openings += 1;
+    const whole = { opening: this.#openings, waiting: [], running: [], others: [], ...member };
+    return await this.direct.openSession(whole, { ...NO_MESSAGE, n: this.#openings, ...message });
   }
 
   /** Ends the session at the Cell; the isolate gets no reason. */

@@ -185,16 +185,18 @@ describe("a session that breaks", () => {
   });
 });
 
-describe("an isolate with two sessions", () => {
-  it("keeps what it has when one of them ends", { tags: ["check"] }, async () => {
+describe("an isolate that opens another session", () => {
+  it("ends the earlier one, and keeps what it has; one that arrives late is refused", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
+    const { member } = isolate;
     const request = admissionRequestFor(crypto.randomUUID());
     const { requestId } = request;
-    const { member, direct } = isolate;
-    const before = await direct.openSession({ member, waiting: [], running: [] }, { ...NO_MESSAGE, asks: [request] });
+    const before = await isolate.openAs({ member }, { asks: [request] });
     expect(before.answer.decided).toMatchObject([[requestId, { verdict: "granted" }]]);
-    const after = await direct.openSession({ member, waiting: [], running: [requestId] }, NO_MESSAGE);
+    const after = await isolate.openAs({ member, running: [requestId] });
+    await expect(before.session.exchange(NO_MESSAGE)).rejects.toThrow("the session is over");
     before.session[Symbol.dispose]();
+    await expect(isolate.openAs({ member, opening: 1 })).rejects.toThrow("the member has a newer session");
     // A grace that began now would have ended.
     await isolate.samples(2);
     expect(await isolate.stub.stats()).toMatchObject({ in_flight: 1 });
@@ -210,9 +212,8 @@ describe("an isolate that is gone", () => {
   it("gives its slots back, the waiting first, and leaves one row of each request", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const [runs, waits] = [crypto.randomUUID(), crypto.randomUUID()];
-    const member = { member: crypto.randomUUID(), waiting: [], running: [] };
     const asks = [admissionRequestFor(runs), admissionRequestFor(waits)];
-    const { session, answer } = await isolate.direct.openSession(member, { ...NO_MESSAGE, asks });
+    const { session, answer } = await isolate.openAs({ member: crypto.randomUUID() }, { asks });
     expect(answer.decided).toMatchObject([
       [runs, { verdict: "granted" }],
       [waits, { verdict: "waiting" }],
