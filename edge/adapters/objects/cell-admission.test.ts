@@ -98,8 +98,8 @@ function admissionOf(...failures: (object | null)[]) {
   };
 }
 
-const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
-const MEMBER = { member: "isolate", waiting: [], running: [] };
+const NOTHING: ExchangeMessage = { n: 1, ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
+const MEMBER = { member: "isolate", opening: 1, waiting: [], running: [], others: [] };
 
 describe("the remote Cell", () => {
   it("is called once more, on a fresh stub, when that can help", async () => {

@@ -172,7 +172,13 @@ describe("a carrier", () => {
     isolate.cutOff("carries");
     await pass(1_990);
     expect(isolate.said).toEqual(["open", "ask carries", "ask runs", "open"]);
-    expect(isolate.members[1]).toEqual({ member: "isolate", waiting: [], running: ["carries", "runs"] });
+    expect(isolate.members[1]).toEqual({
+      member: "isolate",
+      opening: 2,
+      waiting: [],
+      running: ["carries", "runs"],
+      others: [],
+    });
     await pass(10_000);
     expect(isolate.said.slice(4)).toEqual(["departure carries"]);
   });
@@ -213,7 +219,7 @@ describe("a carrier", () => {
     await pass(0);
     expect({ decision: decision.now, member: isolate.members[1], said: isolate.said.slice(3) }).toEqual({
       decision: GRANTED,
-      member: { member: "isolate", waiting: ["waits"], running: ["runs"] },
+      member: { member: "isolate", opening: 2, waiting: ["waits"], running: ["runs"], others: [] },
       said: ["close", "open"],
     });
   });

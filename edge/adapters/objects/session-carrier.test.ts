@@ -42,7 +42,7 @@ describe("a carrier", () => {
     await pass(0);
     expect({ sent: stage.sent, living: stage.table.living() }).toEqual({
       sent: [["own"], ["one"]],
-      living: { waiting: [], running: ["own", "one"] },
+      living: { waiting: [], running: ["own", "one"], others: [] },
     });
   });
 

@@ -70,7 +70,8 @@ describe("what an isolate has to send", () => {
     const table = new Table();
     const answers = ["one", "two"].map(async (id) => await table.ask(askOf(id)));
     expect(table.isUrgent).toBe(true);
-    expect(sent(table.take())).toEqual({ asks: ["one", "two"] });
+    const first = table.take();
+    expect({ n: first?.n, ...sent(first) }).toEqual({ n: 1, asks: ["one", "two"] });
     expect({ message: table.take(), isUrgent: table.isUrgent, asking: table.asking }).toEqual({
       message: null,
       isUrgent: false,
@@ -79,7 +80,9 @@ describe("what an isolate has to send", () => {
     table.answer({ decided: [["two", GRANTED]] });
     table.answer({ decided: [["one", WAITS]] });
     expect(await Promise.all(answers)).toEqual([WAITS, GRANTED]);
-    expect(table.living()).toEqual({ waiting: ["one"], running: ["two"] });
+    const { n, ...rest } = table.first();
+    expect({ n, rest: Object.values(rest).flat() }).toEqual({ n: 3, rest: [] });
+    expect(table.living()).toEqual({ waiting: ["one"], running: ["two"], others: [] });
   });
 
   it("keeps a row until it is stored, or has gone another way", async () => {
@@ -153,7 +156,7 @@ describe("a request that waits", () => {
       second: GRANTED,
       decision: OLD,
     });
-    expect(table.living()).toEqual({ waiting: ["first"], running: ["second"] });
+    expect(table.living()).toEqual({ waiting: ["first"], running: ["second"], others: [] });
   });
 
   it.each([
@@ -210,7 +213,7 @@ describe("after a session is lost", () => {
       waitedMs: message?.asks[0]?.waitedMs,
       anew: message?.asks[0]?.anew,
     }).toEqual({ hit: true, waitedMs: 0, anew: false });
-    expect(table.living()).toEqual({ waiting: ["waits"], running: ["runs"] });
+    expect(table.living()).toEqual({ waiting: ["waits"], running: ["runs"], others: ["asks", "record", "ends"] });
     table.applyAnswer(SILENCE, { departures: ["leaves"] });
     table.sendAgain();
     expect(sent(table.take())).toEqual({ ends: ["record", "ends"], hits: ["hit"], asks: ["asks"] });
@@ -222,7 +225,7 @@ describe("after a session is lost", () => {
     table.take();
     table.sendAgain();
     table.answer({ decided: [["one", OLD]] });
-    expect(table.living()).toEqual({ waiting: ["one"], running: [] });
+    expect(table.living()).toEqual({ waiting: ["one"], running: [], others: [] });
   });
 
   it("a running request of which the Cell does not know comes back with what it was granted", () => {
@@ -258,14 +261,14 @@ describe("a Cell that is away", () => {
     });
     expect({ message: sent(table.take()), living: table.living(), rows: table.rows }).toEqual({
       message: { departures: ["asks"] },
-      living: { waiting: ["waits"], running: ["runs"] },
+      living: { waiting: ["waits"], running: ["runs"], others: [] },
       rows: [],
     });
     table.failedToDecide(AWAY);
     await settled();
     expect({ decision: decision.now, living: table.living() }).toEqual({
       decision: AWAY,
-      living: { waiting: [], running: ["runs"] },
+      living: { waiting: [], running: ["runs"], others: [] },
     });
   });
 
@@ -304,7 +307,7 @@ it("departs a request whose code gave no sign for five looks", () => {
     left.push(sent(table.take()));
   }
   expect(left).toEqual([null, null, null, null, { departures: ["gone"] }, null]);
-  expect(table.living()).toEqual({ waiting: ["waits"], running: ["lives"] });
+  expect(table.living()).toEqual({ waiting: ["waits"], running: ["lives"], others: [] });
 });
 
 it("knows a request by the same life until it ends", () => {
