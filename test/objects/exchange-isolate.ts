@@ -10,6 +10,7 @@ import type {
   ExchangeAnswer,
   ExchangeMessage,
   ExchangeSession,
+  Member,
 } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
