@@ -1,7 +1,6 @@
 /** The requests of an isolate whose sessions end, overlap, break, and are followed by others, with the real admission. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
-  EMPTY_MESSAGE,
   endOf,
   GRACE_MS,
   MembersHarness,
@@ -49,7 +48,7 @@ describe("an isolate that opens its next session", () => {
       told: [],
       other: "running",
     });
-    stage.members.exchange(session, { ...EMPTY_MESSAGE, returns: [{ ...requestOf("runs"), waitedMs: 0 }] });
+    stage.exchange(session, { returns: [{ ...requestOf("runs"), waitedMs: 0 }] });
     await stage.pass(60_000);
     expect({ states: stage.states("runs", "waits"), load: stage.load, rows: stage.rows }).toEqual({
       states: { runs: "running", waits: "waiting" },
@@ -74,7 +73,7 @@ describe("an isolate that opens its next session", () => {
     const stage = new MembersHarness(2);
     stage.world.ask(requestOf("holder"), "other");
     const { session } = stage.open([requestOf("first"), requestOf("second"), requestOf("third")]);
-    const lost = stage.members.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf("first")] });
+    const lost = stage.exchange(session, { ends: [endOf("first")] });
     expect(verdicts(lost)).toEqual(["second granted"]);
     stage.members.end(session);
     // No answer came to the requests, nor to the end.
@@ -112,9 +111,7 @@ describe("an isolate that opens a session while an earlier one stands", () => {
     const { session } = stage.open([requestOf("one"), requestOf("two")]);
     const news = stage.members.news(session);
     stage.open([], { running: ["one"] });
-    expect(() => stage.members.exchange(session, { ...EMPTY_MESSAGE, asks: [requestOf("late")] })).toThrow(
-      "the session is over",
-    );
+    expect(() => stage.exchange(session, { asks: [requestOf("late")] })).toThrow("the session is over");
     expect({ states: stage.states("one", "two", "late"), news: verdicts(await news) }).toEqual({
       states: { one: "running", two: null, late: null },
       news: [],
@@ -136,11 +133,19 @@ describe("an isolate that opens a session while an earlier one stands", () => {
     expect(stage.states("one")).toEqual({ one: null });
   });
 
+  it("keeps what a later message asked for that arrived before the new session", () => {
+    const stage = new MembersHarness(2);
+    const { session } = stage.open([requestOf("one")]);
+    stage.exchange(session, { n: 3, asks: [requestOf("two")] });
+    stage.open([], { running: ["one"] }, { n: 2 });
+    expect(stage.states("one", "two")).toEqual({ one: "running", two: "running" });
+  });
+
   it("opens no session with a message that a newer one has overtaken", () => {
     const stage = new MembersHarness(1);
     const { session } = stage.open([requestOf("one")], { opening: 5 });
     for (const opening of [4, 5]) expect(() => stage.open([], { opening })).toThrow("the member has a newer session");
-    const { decided } = stage.members.exchange(session, { ...EMPTY_MESSAGE, asks: [requestOf("two")] });
+    const { decided } = stage.exchange(session, { asks: [requestOf("two")] });
     expect({ decided: decided.length, states: stage.states("one", "two") }).toEqual({
       decided: 1,
       states: { one: "running", two: "waiting" },
@@ -151,7 +156,7 @@ describe("an isolate that opens a session while an earlier one stands", () => {
     const stage = new MembersHarness(1);
     const first = stage.open([requestOf("one"), requestOf("two")]);
     const older = stage.members.news(first.session);
-    stage.members.exchange(first.session, { ...EMPTY_MESSAGE, records: [{ row: requestOf("refusal").row }] });
+    stage.exchange(first.session, { records: [{ row: requestOf("refusal").row }] });
     await stage.pass(NEWS_MS - 1);
     const second = stage.open([], { running: ["one"], waiting: ["two"] });
     const newer = stage.members.news(second.session);

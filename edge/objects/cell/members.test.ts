@@ -5,7 +5,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import {
-  EMPTY_MESSAGE,
   endOf,
   GRACE_MS,
   MembersHarness,
@@ -30,11 +29,7 @@ describe("an exchange", () => {
   it("decides its admission requests in order, after its ends have released theirs", () => {
     const stage = new MembersHarness(1);
     const { session, answer } = stage.open([requestOf("first")]);
-    const next = stage.members.exchange(session, {
-      ...EMPTY_MESSAGE,
-      ends: [endOf("first")],
-      asks: [requestOf("second"), requestOf("third")],
-    });
+    const next = stage.exchange(session, { ends: [endOf("first")], asks: [requestOf("second"), requestOf("third")] });
     expect([...verdicts(answer), ...verdicts(next)]).toEqual(["first granted", "second granted", "third waiting"]);
     expect(stage.load).toEqual({ inFlight: 1, queued: 1, entries: 2 });
   });
@@ -52,14 +47,14 @@ describe("an exchange", () => {
   it("that comes twice changes nothing more, and is answered in the same way", async () => {
     const stage = new MembersHarness(2);
     const message = {
-      ...EMPTY_MESSAGE,
+      n: 2,
       ends: [endOf("ended")],
       departures: ["gone"],
       returns: [{ ...requestOf("back"), waitedMs: 0 }],
       asks: [requestOf("asks"), requestOf("waits")],
     };
     const { session } = stage.open([requestOf("ended"), requestOf("gone")]);
-    const answers = [1, 2].map(() => stage.members.exchange(session, message));
+    const answers = [1, 2].map(() => stage.exchange(session, message));
     expect({ told: answers.map(verdicts), load: stage.load }).toEqual({
       told: [
         ["asks granted", "waits waiting"],
@@ -80,12 +75,12 @@ describe("an exchange", () => {
     const { session } = stage.open();
     const news = stage.members.news(session);
     const records = ["good", "bad"].map((id) => ({ row: requestOf(id).row }));
-    stage.members.exchange(session, { ...EMPTY_MESSAGE, records });
+    stage.exchange(session, { records });
     await stage.pass(NEWS_MS);
     expect(await news).toMatchObject({ stored: ["good"], refused: ["bad"] });
-    stage.members.exchange(session, { ...EMPTY_MESSAGE, records: records.slice(0, 1) });
+    stage.exchange(session, { records: records.slice(0, 1) });
     await stage.pass(0);
-    expect(stage.members.exchange(session, EMPTY_MESSAGE)).toMatchObject({ stored: ["good"], refused: [] });
+    expect(stage.exchange(session)).toMatchObject({ stored: ["good"], refused: [] });
   });
 
   it("confirms hits on current records only, and takes their rows", async () => {
@@ -108,7 +103,7 @@ describe("an exchange", () => {
     ]);
     await stage.pass(0);
     expect({
-      hits: stage.members.exchange(session, EMPTY_MESSAGE).hits,
+      hits: stage.exchange(session).hits,
       recorded: stage.recorded,
     }).toEqual({
       hits: [["limited", { verdict: "current", level }]],
@@ -142,7 +137,7 @@ describe("an exchange", () => {
   it("shows that its isolate is heard", () => {
     const stage = new MembersHarness(1);
     const { session } = stage.open();
-    stage.members.exchange(session, EMPTY_MESSAGE);
+    stage.exchange(session);
     expect(stage.heard).toEqual(["isolate", "isolate", "isolate"]);
   });
 });
@@ -210,6 +205,14 @@ describe("an isolate whose only session ends", () => {
     });
   });
 
+  it("is reported as quiet at once, so that it holds up no others of its tenants", () => {
+    const stage = new MembersHarness(1);
+    const { session } = stage.open([requestOf("one")]);
+    const quiet = vi.spyOn(stage.world.admission, "quiet");
+    stage.members.end(session);
+    expect(quiet).toHaveBeenCalledExactlyOnceWith("isolate");
+  });
+
   it("hands no slot of its own to those of its requests that wait for tokens", async () => {
     const stage = new MembersHarness(1);
     stage.world.budgets.reach = "silent";
@@ -226,7 +229,7 @@ describe("an isolate whose only session ends", () => {
   it("has no grace when no request of it is left", async () => {
     const stage = new MembersHarness(1);
     const { session } = stage.open([requestOf("one")]);
-    stage.members.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf("one")] });
+    stage.exchange(session, { ends: [endOf("one")] });
     await stage.pass(0);
     const timersBefore = vi.getTimerCount();
     stage.members.end(session);
@@ -243,7 +246,7 @@ describe("an isolate whose only session ends", () => {
     stage.members.end(session);
     stage.members.end(session);
     expect(await news).toEqual({ decided: [], hits: [], stored: [], refused: [], unknown: [] });
-    expect(() => stage.members.exchange(session, EMPTY_MESSAGE)).toThrow("the session is over");
+    expect(() => stage.exchange(session)).toThrow("the session is over");
     await expect(stage.members.news(session)).rejects.toThrow("the session is over");
   });
 });

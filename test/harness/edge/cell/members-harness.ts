@@ -7,7 +7,7 @@ import type {
   RowRecord,
 } from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Settlement } from "../../../../edge/domain/admission/rpc.ts";
-import { Members } from "../../../../edge/objects/cell/members.ts";
+import { type MemberSession, Members } from "../../../../edge/objects/cell/members.ts";
 import type { UsageRow } from "../../../../shared/usage-row.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./admission-harness.ts";
 import { admissionRequestOf } from "./admission-requests.ts";
@@ -19,6 +19,7 @@ export const ROW_WAITS_MS = 6_000;
 export const NEWS_MS = 50;
 /** A message without content. */
 export const EMPTY_MESSAGE: ExchangeMessage = {
+  n: 0,
   ends: [],
   departures: [],
   records: [],
@@ -36,6 +37,7 @@ export class MembersHarness {
   /** Rows of requests that asked for no slot; with a mark if they may have come before. */
   readonly recorded: string[] = [];
   #opening = 0;
+  #messages = 0;
   stores: (row: UsageRow) => Promise<void> = async () => undefined;
 
   constructor(slots: number) {
@@ -60,8 +62,18 @@ export class MembersHarness {
     this.#opening += 1;
     return this.members.open(
       { member: "isolate", opening: this.#opening, waiting: [], running: [], others: [], ...member },
-      { ...EMPTY_MESSAGE, asks, ...message },
+      this.message({ asks, ...message }),
     );
+  }
+
+  exchange(session: MemberSession, message: Partial<ExchangeMessage> = {}): ExchangeAnswer {
+    return this.members.exchange(session, this.message(message));
+  }
+
+  /** The next message of the isolate. */
+  message(parts: Partial<ExchangeMessage>): ExchangeMessage {
+    this.#messages += 1;
+    return { ...EMPTY_MESSAGE, n: this.#messages, ...parts };
   }
 
   /** The rows that admission wrote. */
