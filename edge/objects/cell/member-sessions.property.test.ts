@@ -66,7 +66,7 @@ class Isolate {
   }
 
   exchange(goes: "well" | "twice" | "unheard" | "unanswered"): void {
-    const message = this.table.take() ?? EMPTY_MESSAGE;
+    const message = this.#session === null ? this.table.first() : (this.table.take() ?? EMPTY_MESSAGE);
     if (goes === "unheard") {
       this.#lose();
       return;
