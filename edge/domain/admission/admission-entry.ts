@@ -61,6 +61,18 @@ export interface AdmissionEntry {
   loss: { readonly row: UsageRow } | null;
 }
 
+/** A request that is about to enter. `charged`: by an earlier entry, whose row is written. */
+export function newEntry(
+  request: AdmissionRequest,
+  member: string,
+  arrivedMs: number,
+  charged: ActualUsage | null,
+): AdmissionEntry {
+  const mayHaveRow = charged !== null || request.waitedMs !== null;
+  const nothing = { slot: null, answer: null, loss: null } as const;
+  return { request, member, said: 0, state: null, arrivedMs, generation: 0, charged, mayHaveRow, ...nothing };
+}
+
 /** Moves the request on. Throws when the table has no such step, which is a defect of the gateway. */
 export function become(entry: AdmissionEntry, state: RequestState): void {
   if (entry.state !== null && !NEXT[entry.state].includes(state))

@@ -20,6 +20,7 @@ import {
   isLive,
   isSubCall,
   judgeAgain,
+  newEntry,
   type RequestState,
   usedBy,
   waitingForBudget,
@@ -296,19 +297,7 @@ export class AdmissionMachine implements GrantCheck {
     const { now, revisions } = this.#options;
     const charged = this.#charges.get(requestId) ?? null;
     this.#charges.delete(requestId);
-    const entry: AdmissionEntry = this.#entries.get(requestId) ?? {
-      request,
-      member,
-      said,
-      state: null,
-      arrivedMs: now() - (waitedMs ?? 0),
-      generation: 0,
-      slot: null,
-      answer: null,
-      charged,
-      mayHaveRow: charged !== null || waitedMs !== null,
-      loss: null,
-    };
+    const entry = this.#entries.get(requestId) ?? newEntry(request, member, now() - (waitedMs ?? 0), charged);
     entry.request = request;
     entry.said = said;
     entry.generation = revisions.generation;
