@@ -13,9 +13,6 @@ import type { MonthBounds } from "../domain/budget/usage-view.ts";
 import type { AnalyticsStore } from "../domain/ledger/analytics-store.ts";
 import type { Alerts, Clock, Log } from "../ports.ts";
 
-/** Runs a function once, after this many milliseconds. */
-export type Later = (delayMs: number, run: () => void) => void;
-
 /** What a Cell calls at a tenant's budget object. */
 export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level" | "limitsChanged">;
 
@@ -31,7 +28,8 @@ export interface AlertChannel extends Alerts {
 /** What a Cell gets from outside. */
 export interface CellPorts {
   readonly now: Clock;
-  readonly later: Later;
+  /** Runs a function once, after so many milliseconds. */
+  readonly later: (delayMs: number, run: () => void) => void;
   readonly monthOf: MonthOf;
   readonly log: Log;
   readonly alerts: AlertChannel;

@@ -2,6 +2,7 @@
  * One isolate with a Cell that the test plays. Code runs in contexts, one for each request: when one is cut off, its timers are gone and
  * no call of it is answered. Call {@link playContexts} before each test, with fake timers.
  */
+
 import { AsyncLocalStorage } from "node:async_hooks";
 import { vi } from "vitest";
 import { type AdmissionStubs, CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
@@ -16,12 +17,12 @@ import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import type { SlotLeases } from "../../edge/ports.ts";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import { admissionRequestOf } from "./edge/cell/admission-requests.ts";
+import { pass } from "./edge/cell/carrier-stage.ts";
 
 const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
 export const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
-export const WAITS = { verdict: "waiting" } as const;
+const WAITS = { verdict: "waiting" } as const;
 export const never = async () => await new Promise<never>(() => undefined);
-export const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));
 
 /** The context of a request: when it is cut off, its timers are gone, and no call of it is answered. */
 class Context {

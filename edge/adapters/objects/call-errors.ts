@@ -1,7 +1,7 @@
 /** What the platform says of a failed call to an object, by the flags that it sets on its errors. */
 
 /** Whether the caller may try again. */
-export function isRetryable(error: unknown): boolean {
+export function mayCallAgain(error: unknown): boolean {
   return hasFlag(error, "retryable") && !isOverloaded(error);
 }
 

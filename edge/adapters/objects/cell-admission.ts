@@ -16,7 +16,7 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Alerts, Log, SlotLeases } from "../../ports.ts";
-import { isOverloaded, isRetryable } from "./call-errors.ts";
+import { isOverloaded, mayCallAgain } from "./call-errors.ts";
 import type { LostRows } from "./lost-rows.ts";
 
 /**
@@ -143,7 +143,7 @@ export class CellAdmission {
     try {
       return await work(this.#stub());
     } catch (first) {
-      if (!isRetryable(first)) throw this.unavailable(first);
+      if (!mayCallAgain(first)) throw this.unavailable(first);
       try {
         return await again(this.#stub());
       } catch (second) {

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
 import {
   end,
   GRANTED,
@@ -11,7 +12,6 @@ import {
   never,
   outcome,
   PlayedIsolate,
-  pass,
   playContexts,
   refused,
 } from "../../../test/harness/played-isolate.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { answerOf, CarrierStage, idsOf, pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
+import { CarrierStage, exchangeAnswerOf, idsOf, pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
 import type { ExchangeAnswer } from "../../domain/admission/exchange-messages.ts";
 
 const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
@@ -205,7 +205,7 @@ describe("a session that is lost", () => {
     await pass(10);
     stage.closing = never;
     stage.opens = async () => {
-      stage.answers = async (message) => answerOf(message);
+      stage.answers = async (message) => exchangeAnswerOf(message);
     };
     fail(stage);
     stage.say("unsent");

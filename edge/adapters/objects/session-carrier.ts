@@ -3,6 +3,7 @@
  * it: beside that request, and for some seconds after it; then another request carries on (docs/rules/admission.md#membership).
  * When a session is lost it opens the next one itself. It decides nothing.
  */
+import { sleep } from "../../../shared/sleep.ts";
 import type {
   ExchangeAnswer,
   ExchangeMessage,
@@ -12,7 +13,7 @@ import type {
 import type { MemberTable } from "../../domain/admission/member-table.ts";
 import type { Clock, Log } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
-import { isRetryable } from "./call-errors.ts";
+import { mayCallAgain } from "./call-errors.ts";
 
 /**
  * So long after its request has ended the next request starts another carrier, because a platform limits how long a request may go
@@ -181,9 +182,9 @@ export class SessionCarrier {
       if (this.#table.isEmpty) break;
       const { cause, wasOpen, beganAt } = loss;
       if (wasOpen && this.#beats >= beganAt + LASTING_BEATS) attempt = 0;
-      else if (attempt > 1 || !(wasOpen || isRetryable(cause))) {
+      else if (attempt > 1 || !(wasOpen || mayCallAgain(cause))) {
         if (!wasOpen && !this.#isReplaced && this.#options.away(cause)) this.#sendUnsaved();
-        await new Promise((resolve) => setTimeout(resolve, OPEN_EVERY_MS));
+        await sleep(OPEN_EVERY_MS);
       }
     }
     this.#retiredAt ??= this.#beats;

@@ -15,7 +15,7 @@ const TIGHT: readonly Tenant[] = [
   { maxInFlight: null, tokensPerMinute: 3_000, termTokens: null },
   { maxInFlight: null, tokensPerMinute: 0, termTokens: 1_500 },
 ];
-export const AMPLE: readonly Tenant[] = [
+const AMPLE: readonly Tenant[] = [
   { maxInFlight: null, tokensPerMinute: 0, termTokens: null },
   { maxInFlight: 40, tokensPerMinute: 0, termTokens: null },
   { maxInFlight: null, tokensPerMinute: 900_000, termTokens: null },
@@ -101,7 +101,7 @@ export const stormy = fc.array(
   { minLength: 1, maxLength: 12, size: "max" },
 );
 
-export type Timed = (typeof stormy extends fc.Arbitrary<infer T> ? T : never)[number];
+type Timed = (typeof stormy extends fc.Arbitrary<infer T> ? T : never)[number];
 
 /** Requests of one kind that keep arriving while the steps are played. */
 const stream = fc.record({

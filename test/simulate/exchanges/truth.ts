@@ -8,7 +8,7 @@ import type { RevItem } from "../../../shared/internal.ts";
 import { NEED_TOKENS, nameOf, type Tenant } from "./records.ts";
 import type { Context } from "./timeline.ts";
 
-export interface ExchangeRun {
+interface ExchangeRun {
   readonly id: string;
   readonly request: AdmissionRequest;
   /** The life of the Cell that granted it. */

@@ -29,7 +29,8 @@ export class CarrierStage {
   /** Whether the failure to open a session means that the Cell is away. */
   isAlone = true;
   opens: () => Promise<void> = async () => undefined;
-  answers: (message: ExchangeMessage) => Promise<Partial<ExchangeAnswer>> = async (message) => answerOf(message);
+  answers: (message: ExchangeMessage) => Promise<Partial<ExchangeAnswer>> = async (message) =>
+    exchangeAnswerOf(message);
   closing: () => Promise<void> = async () => undefined;
   resending: () => Promise<void> = async () => undefined;
   news = Promise.withResolvers<ExchangeAnswer>();
@@ -115,7 +116,7 @@ export function idsOf({ asks, ends, records, returns, departures }: ExchangeMess
   return [...[...ends, ...records].map(({ row }) => row.request_id), ...departures, ...requests];
 }
 
-export function answerOf({ asks, ends, records }: ExchangeMessage): Partial<ExchangeAnswer> {
+export function exchangeAnswerOf({ asks, ends, records }: ExchangeMessage): Partial<ExchangeAnswer> {
   const stored = [...ends, ...records].map(({ row }) => row.request_id);
   return { stored, decided: asks.map(({ requestId }) => [requestId, GRANTED]) };
 }
