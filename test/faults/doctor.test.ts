@@ -31,6 +31,7 @@ const DAY_MS = 86_400_000;
 let folder: string;
 let postgres: Postgres;
 let redis: Awaited<ReturnType<typeof startRedisBridge>>;
+let engine: ReturnType<typeof openEngine>;
 let clickhouse: Awaited<ReturnType<typeof startClickhouseBridge>>;
 let stack: Stack;
 const servers: Server[] = [];
@@ -40,7 +41,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   mkdirSync(join(folder, "clickhouse"));
   redis = await startRedisBridge({ backend: memoryBackend(), token: STORE_TOKEN });
-  const engine = openEngine(join(folder, "clickhouse"), 2);
+  engine = openEngine(join(folder, "clickhouse"), 2);
   clickhouse = await startClickhouseBridge({ engine, user: "someone", password: ANALYTICS_PASSWORD });
   stack = await startStack({ env: stackEnv(join(folder, "stack"), storeVariables()) });
 });
@@ -53,6 +54,7 @@ afterEach(async () => {
 afterAll(async () => {
   await stack.stop();
   await clickhouse.close();
+  engine.close();
   await redis.close();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
