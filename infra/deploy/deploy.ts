@@ -116,5 +116,7 @@ function lineOf({ what, problem, detail }: Finding): string {
 
 function planText(plan: DeployPlan, { percentage }: DeployOptions): string {
   if (plan.way === "whole") return `migrate the databases, deploy at once (${plan.reason}), verify`;
+  if (plan.way === "untried")
+    return `upload, migrate the databases, give it all traffic at once (${plan.reason}), verify`;
   return `upload, migrate the databases, verify without traffic, give it ${percentage}% of the traffic, verify`;
 }

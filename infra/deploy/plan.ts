@@ -1,7 +1,9 @@
 /**
  * Which way a version goes to the platform, and back. A version that brings an object migration, and the first one of a
- * Worker, can only be deployed to all at once: the platform applies migrations with `wrangler deploy` alone. Pure.
+ * Worker, can only be deployed to all at once: the platform applies migrations with `wrangler deploy` alone. So can one whose
+ * messages the version that serves does not understand, but that one can have the traffic back. Pure.
  */
+import { understandsMessages } from "./messages-since.ts";
 import type { DeployOptions } from "./options.ts";
 import type { Deployed } from "./wrangler.ts";
 
@@ -9,8 +11,15 @@ import type { Deployed } from "./wrangler.ts";
 export type DeployPlan =
   /** At once: the platform allows nothing else. */
   | { readonly way: "whole"; readonly reason: string; readonly isFirst: boolean }
-  /** Uploaded, tried without traffic, and then given the traffic that `previous` has now. */
-  | { readonly way: "tried first"; readonly previous: string };
+  /** Uploaded, and then given the traffic that `previous` has now. */
+  | UploadPlan;
+
+/** The way of a version that `previous` can take the traffic back from. */
+export type UploadPlan =
+  /** Tried without traffic before. */
+  | { readonly way: "tried first"; readonly previous: string }
+  /** Not tried before, and given all traffic: neither serves with objects of the other. */
+  | { readonly way: "untried"; readonly reason: string; readonly previous: string };
 
 /** Decides the way. `migrationTags`: those of wrangler.toml, the newest last. */
 export function planOf(deployed: Deployed, migrationTags: readonly string[]): DeployPlan {
@@ -19,7 +28,13 @@ export function planOf(deployed: Deployed, migrationTags: readonly string[]): De
   const newest = migrationTags.at(-1) ?? null;
   if (newest !== deployed.migrationTag)
     return { way: "whole", reason: `the object migration ${newest} is applied with it`, isFirst: false };
-  return { way: "tried first", previous: previous.id };
+  if (understandsMessages(deployed.tag)) return { way: "tried first", previous: previous.id };
+  const serving = deployed.tag === null ? "has no tag" : `is tagged ${deployed.tag}`;
+  return {
+    way: "untried",
+    reason: `the version that serves ${serving}, and does not understand the messages of this one`,
+    previous: previous.id,
+  };
 }
 
 /** The versions that serve: one without traffic is left of a trial that did not end. */
@@ -55,13 +70,14 @@ export function deployedProblem(deployed: Deployed, { worker, migrationTags, opt
   const plan = planOf(deployed, migrationTags);
   if (plan.way === "whole" && options.percentage < 100)
     return `--gradual is not possible: ${plan.reason}, and the platform does that for all traffic at once`;
+  if (plan.way === "untried" && options.percentage < 100)
+    return `--gradual is not possible: ${plan.reason}, so the two cannot share the traffic`;
   return null;
 }
 
 /** How to take a deployment back, as a line for the operator. */
 export function rollbackOf(plan: DeployPlan, environment: string): string {
-  if (plan.way === "tried first")
-    return `npx wrangler versions deploy ${plan.previous}@100% --env ${environment} --yes`;
+  if (plan.way !== "whole") return `npx wrangler versions deploy ${plan.previous}@100% --env ${environment} --yes`;
   if (plan.isFirst) return `npx wrangler delete --env ${environment}`;
   return "none: the platform does not go back past an object migration; deploy a version that mends the fault";
 }

@@ -1,13 +1,13 @@
 /**
  * The steps of a deployment that change something (docs/platform.md#deploy). A version that can be tried first is verified
- * before it has any traffic and again when it has it; when that fails or is interrupted, the traffic goes back to the version
- * that had it. Whatever happens, what serves afterwards has been said.
+ * before it has any traffic and again when it has it; when a verification fails or is interrupted, the traffic goes back to the
+ * version that had it, unless the platform cannot go back. Whatever happens, what serves afterwards has been said.
  */
 import type { DatabaseAddresses, Databases } from "./databases.ts";
 import type { DeployOptions } from "./options.ts";
-import { type DeployPlan, rollbackOf, sharesOf } from "./plan.ts";
+import { type DeployPlan, rollbackOf, sharesOf, type UploadPlan } from "./plan.ts";
 import { reasonOf } from "./reach.ts";
-import { type VerifyPorts, verify } from "./verify.ts";
+import { type VerifyOptions, type VerifyPorts, verify } from "./verify.ts";
 import type { Wrangler } from "./wrangler.ts";
 import { WranglerError } from "./wrangler-answer.ts";
 
@@ -37,7 +37,7 @@ export class DeployFailure extends Error {
 /** Carries a plan out. Throws DeployFailure, WranglerError, and the reason of an interrupt. */
 export async function rollOut(plan: DeployPlan, rollout: Rollout, ports: RolloutPorts): Promise<void> {
   if (plan.way === "whole") await deployWhole(plan, rollout, ports);
-  else await tryFirst(plan, rollout, ports);
+  else await deployUpload(plan, rollout, ports);
 }
 
 async function deployWhole(
@@ -62,7 +62,7 @@ async function deployWhole(
   const back = `to go back: ${rollbackOf(plan, options.environment)}`;
   say(back);
   try {
-    await mustVerify(rollout, id, false, ports);
+    await mustVerify(rollout, { id, byName: false, untried: true }, ports);
   } catch (error) {
     say(`NOT verified: version ${id} keeps all traffic; ${back}`);
     throw error;
@@ -88,14 +88,10 @@ async function sayWhatServes(plan: DeployPlan, { environment }: DeployOptions, {
   }
 }
 
-async function tryFirst(
-  plan: DeployPlan & { readonly way: "tried first" },
-  rollout: Rollout,
-  ports: RolloutPorts,
-): Promise<void> {
+async function deployUpload(plan: UploadPlan, rollout: Rollout, ports: RolloutPorts): Promise<void> {
   const { options, tag } = rollout;
   const { wrangler, say, interrupted } = ports;
-  const { previous } = plan;
+  const { previous, way } = plan;
   stopHere(ports);
   const id = await wrangler.upload(tag);
   say(`uploaded: version ${id}, which serves nobody yet`);
@@ -109,11 +105,13 @@ async function tryFirst(
     interrupted.throwIfAborted();
   };
   try {
-    await share(0);
-    await mustVerify(rollout, id, true, ports);
+    if (way === "tried first") {
+      await share(0);
+      await mustVerify(rollout, { id, byName: true, untried: false }, ports);
+    }
     await share(options.percentage);
     if (options.percentage === 100) await wrangler.routes();
-    await mustVerify(rollout, id, options.percentage < 100, ports);
+    await mustVerify(rollout, { id, byName: options.percentage < 100, untried: way === "untried" }, ports);
   } catch (error) {
     await takeBack(id, plan, options, ports);
     throw error;
@@ -124,12 +122,7 @@ async function tryFirst(
 }
 
 /** Gives the traffic back, unless it is no longer that of this deployment. */
-async function takeBack(
-  id: string,
-  plan: DeployPlan & { readonly way: "tried first" },
-  options: DeployOptions,
-  ports: RolloutPorts,
-): Promise<void> {
+async function takeBack(id: string, plan: UploadPlan, options: DeployOptions, ports: RolloutPorts): Promise<void> {
   const { wrangler, say } = ports;
   try {
     const { versions } = await wrangler.traffic(false);
@@ -158,12 +151,11 @@ async function migrateDatabases({ databases: at }: Rollout, { databases, say }: 
 
 async function mustVerify(
   { options, worker }: Rollout,
-  id: string,
-  byName: boolean,
+  { id, ...how }: { readonly id: string } & Pick<VerifyOptions, "byName" | "untried">,
   ports: RolloutPorts,
 ): Promise<void> {
   ports.interrupted.throwIfAborted();
-  const verified = await verify({ ...options, version: { worker, id }, byName }, ports);
+  const verified = await verify({ ...options, version: { worker, id }, ...how }, ports);
   if (!verified.ok) throw new DeployFailure(verified.problem);
   ports.say(`verified: request ${verified.requestId} by version ${id}, ${verified.tokens} tokens in its usage row`);
 }

@@ -10,6 +10,8 @@ import { reasonOf } from "./reach.ts";
 const ANSWER_WITHIN_MS = 60_000;
 /** A deployment reaches every data centre within seconds; a new domain gets its certificate within minutes. */
 const VERSION_WITHIN_MS = 180_000;
+/** Objects of the version before are replaced with the traffic, each when its turn comes. */
+const OBJECTS_WITHIN_MS = 30_000;
 /** Rows travel in batches; a new cell's first one also makes its objects. */
 const ROW_WITHIN_MS = 60_000;
 const PAUSE_MS = 500;
@@ -17,7 +19,7 @@ const PAUSE_MS = 500;
 const UNKNOWN_KEY = `sk_${"0".repeat(48)}`;
 
 /** What the verification uses. */
-interface VerifyOptions {
+export interface VerifyOptions {
   readonly proxyUrl: string;
   readonly adminUrl: string;
   readonly adminToken: string;
@@ -28,6 +30,8 @@ interface VerifyOptions {
   readonly version: { readonly worker: string; readonly id: string };
   /** Whether the version is asked for by name, because it does not have all traffic. */
   readonly byName: boolean;
+  /** Whether the objects of the version before, which may still be there, may not understand this one. */
+  readonly untried: boolean;
 }
 
 /** The outside world of the verification. */
@@ -81,7 +85,7 @@ async function examine(options: VerifyOptions, ports: VerifyPorts) {
   const stranger = await ofVersion(options, until, ports, async () => await chat(options, UNKNOWN_KEY, ports));
   if (stranger.status !== 401)
     throw new Unverified(`a request with an unknown key was answered ${stranger.status}, not 401`);
-  const answer = await ofVersion(options, until, ports, async () => await chat(options, options.apiKey, ports));
+  const answer = await servedBy(options, until, ports);
   if (answer.status !== 200) throw new Unverified(`the request was answered ${answer.status}${codeOf(answer.text)}`);
   const { requestId } = answer;
   if (requestId === null)
@@ -140,6 +144,17 @@ function anotherVersion({ status, version }: Answer, expected: string, byName: b
     ? "the header that asks for the version by name does not reach the platform, the address belongs to another Worker, or somebody else deployed meanwhile"
     : "the address belongs to another Worker, or somebody else deployed meanwhile";
   return new Unverified(`GATEWAY_PROXY_BASE_URL is answered by version ${version}, ${within}: ${why}`);
+}
+
+/** The answer to the request; sends it again while objects of the version before may be what refuses it. Throws Unverified. */
+async function servedBy(options: VerifyOptions, until: number, ports: VerifyPorts): Promise<Answer> {
+  const objectsUntil = ports.now() + OBJECTS_WITHIN_MS;
+  for (;;) {
+    const answer = await ofVersion(options, until, ports, async () => await chat(options, options.apiKey, ports));
+    const mayChange = options.untried && codeOf(answer.text) === " (scheduler_unavailable)";
+    if (!mayChange || ports.now() > objectsUntil) return answer;
+    await ports.pause(PAUSE_MS);
+  }
 }
 
 async function chat(options: VerifyOptions, key: string, ports: VerifyPorts): Promise<Answer> {

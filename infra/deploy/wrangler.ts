@@ -28,6 +28,8 @@ export interface Deployed {
   readonly versions: readonly { readonly id: string; readonly percentage: number }[];
   /** The newest object migration that the platform has applied; null: none. */
   readonly migrationTag: string | null;
+  /** The tag of the version that serves, which its upload gave it; null: it has none, or nothing serves. */
+  readonly tag: string | null;
 }
 
 const secretsSchema = z.array(z.object({ name: z.string() }));
@@ -35,6 +37,7 @@ const deploymentSchema = z.object({
   versions: z.array(z.object({ version_id: z.string(), percentage: z.number() })),
 });
 const versionSchema = z.object({
+  annotations: z.object({ "workers/tag": z.string().nullish() }).nullish(),
   resources: z.object({ script_runtime: z.object({ migration_tag: z.string().nullish() }) }),
 });
 const accountSchema = z.object({
@@ -98,7 +101,7 @@ export class Wrangler {
   async deployed(): Promise<Deployed> {
     const traffic = await this.traffic(true);
     const first = traffic.versions.find(({ percentage }) => percentage > 0);
-    return { ...traffic, migrationTag: first === undefined ? null : await this.#migrationTag(first.id) };
+    return { ...traffic, ...(first === undefined ? { migrationTag: null, tag: null } : await this.#tags(first.id)) };
   }
 
   /**
@@ -106,7 +109,7 @@ export class Wrangler {
    *
    * @param interruptible false: asked also after an interrupt, to say what it left
    */
-  async traffic(interruptible: boolean): Promise<Omit<Deployed, "migrationTag">> {
+  async traffic(interruptible: boolean): Promise<Pick<Deployed, "exists" | "versions">> {
     const result = await this.#ask(["deployments", "status", "--json", ...this.#of], interruptible);
     const failure = result.exitCode === 0 ? null : failureIn(result);
     if (failure?.code === NO_SUCH_WORKER) return { exists: false, versions: [] };
@@ -119,12 +122,16 @@ export class Wrangler {
     return { exists: true, versions };
   }
 
-  async #migrationTag(version: string): Promise<string | null> {
+  async #tags(version: string): Promise<Pick<Deployed, "migrationTag" | "tag">> {
     const args = ["versions", "view", version, "--json", ...this.#of];
     const read = versionSchema.safeParse(readJson(mustSucceed(args, await this.#ask(args)).stdout));
     if (!read.success)
       throw new WranglerError(`wrangler versions view does not say which object migration version ${version} has`);
-    return read.data.resources.script_runtime.migration_tag ?? null;
+    const { annotations, resources } = read.data;
+    return {
+      migrationTag: resources.script_runtime.migration_tag ?? null,
+      tag: annotations?.["workers/tag"] ?? null,
+    };
   }
 
   /** Uploads a version that serves nobody; returns its id. */

@@ -6,7 +6,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import {
   DEPLOYED_KEY,
   DEPLOYED_PEPPER,
@@ -272,6 +272,58 @@ describe("a deployment that cannot be tried first", () => {
     expect(outcome.lines.slice(-2)).toEqual([
       "NOT verified: version after keeps all traffic; to go back: npx wrangler delete --env production",
       expect.stringMatching(/^failed: GATEWAY_PROXY_BASE_URL answers 200 without the version/),
+    ]);
+  });
+});
+
+describe("a deployment after a version that does not understand its messages", () => {
+  const PLAN =
+    "plan: upload, migrate the databases, give it all traffic at once (the version that serves has no tag, and does not understand the messages of this one), verify";
+
+  beforeEach(() => {
+    scene.worker.versions[0] = { ...scene.versionBefore, tag: null };
+  });
+
+  it("gives all traffic at once, and waits for objects that are still of the version before", async () => {
+    scene.edge.objectsBehind = 2;
+    const outcome = await run();
+    expect(outcome.lines).toContain(PLAN);
+    expect(stepsOf(outcome)).toEqual([
+      "uploaded: version after, which serves nobody yet",
+      "databases: up to date",
+      "traffic: 100% to version after",
+      expect.stringMatching(/^verified: request \S+ by version after, 33 tokens in its usage row$/),
+      `to go back: ${GO_BACK}`,
+    ]);
+    expect(outcome.changes).toEqual(["upload v1.2.3", "traffic after@100%", "domains"]);
+    expect(scene.edge.objectsBehind).toBe(0);
+  });
+
+  it("takes the traffic back when the objects go on refusing", async () => {
+    scene.edge.objectsBehind = Number.POSITIVE_INFINITY;
+    const outcome = await run([], {}, { isHastened: true });
+    expect(outcome.lines.slice(-2)).toEqual([
+      TAKEN_BACK,
+      "failed: the request was answered 503 (scheduler_unavailable)",
+    ]);
+    expect(scene.traffic()).toEqual({ before: 100 });
+  });
+
+  it("refuses a part of the traffic, and says why", async () => {
+    const outcome = await run(["--gradual", "10"]);
+    expect(problemsOf(outcome)).toEqual([
+      "wrong deployed now: --gradual is not possible: the version that serves has no tag, and does not understand the messages of this one, so the two cannot share the traffic",
+    ]);
+    expect(outcome.changes).toEqual([]);
+  });
+
+  it("can be made in parts once a version with a tag that understands them serves", async () => {
+    await run();
+    const outcome = await run(["--gradual", "10"]);
+    expect(outcome.ok).toBe(true);
+    expect(outcome.changes.slice(-2)).toEqual([
+      expect.stringMatching(/^traffic after@0%/),
+      expect.stringMatching(/^traffic after@10%/),
     ]);
   });
 });

@@ -57,6 +57,8 @@ interface Edge {
   followsNames: boolean;
   /** How many requests the version before still answers, whatever was deployed. */
   behind: number;
+  /** How many requests the new version refuses because their Cell is still of the version before. */
+  objectsBehind: number;
   /** Whether something between here and the Worker removes the header with the version. */
   hidesVersion: boolean;
   /** Called when a request comes after one that the version before has answered. */
@@ -91,6 +93,13 @@ async function request(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (pathname === "/v1/chat/completions") overrides.push(headers.get(OVERRIDE));
   headers.set("x-test-version", chosenVersion(headers.get(OVERRIDE)));
+  const version = headers.get("x-test-version") ?? "";
+  const isVerifying = headers.get("authorization") === `Bearer ${minted.secret}`;
+  if (isVerifying && version !== BEFORE && edge.objectsBehind > 0) {
+    edge.objectsBehind -= 1;
+    const error = { code: "scheduler_unavailable" };
+    return Response.json({ error }, { status: 503, headers: { [WORKER_VERSION_HEADER]: version } });
+  }
   const response = await fetch(at, { ...init, headers });
   if (!edge.hidesVersion) return response;
   const hidden = new Response(response.body, response);
@@ -286,7 +295,7 @@ export function useDeployScene(): DeployScene {
 
   beforeEach(() => {
     overrides = [];
-    edge = { followsNames: true, behind: 0, hidesVersion: false, whenAskedAgain: null };
+    edge = { followsNames: true, behind: 0, objectsBehind: 0, hidesVersion: false, whenAskedAgain: null };
     answeredBehind = false;
     api.state = platformBefore();
   });

@@ -14,7 +14,8 @@ const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Acme" };
 export interface PlatformVersion {
   readonly id: string;
   readonly created: string;
-  readonly tag: string;
+  /** Null: its upload gave none. */
+  readonly tag: string | null;
   readonly migrationTag: string | null;
   /** Names and types of what is bound. */
   readonly bindings: readonly { readonly name: string; readonly type: string }[];
@@ -226,7 +227,7 @@ function versionText({ id, created, tag, migrationTag, bindings }: PlatformVersi
     id,
     number: 1,
     metadata: { created_on: created, source: "wrangler" },
-    annotations: { "workers/tag": tag },
+    annotations: { "workers/triggered_by": "version_upload", ...(tag === null ? {} : { "workers/tag": tag }) },
     resources: {
       bindings,
       script: { etag: "etag", handlers: ["fetch"] },
