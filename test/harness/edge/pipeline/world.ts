@@ -56,28 +56,35 @@ export const SECRET = `sk_${"ab".repeat(24)}`;
 /** A slot that is granted at once. */
 export const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 
-/** A permit that remembers how it ended; a second end fails the test, because every row counts. */
+/** A permit that remembers how it ended; a second end of one request fails the test, because every row counts. */
 export class TestPermit implements Permit {
   readonly decided = Promise.withResolvers<Decision | Stale>();
   settlement: Settlement | null = null;
   hasLeft = false;
+  #isOpen = true;
+
+  /** It is given to a request. */
+  begin(): void {
+    this.#isOpen = true;
+  }
 
   async decision(): Promise<Decision | Stale> {
     return await this.decided.promise;
   }
 
   async settle(settlement: Settlement): Promise<void> {
-    this.#mustBeOpen();
+    this.#end();
     this.settlement = settlement;
   }
 
   leave(): void {
-    this.#mustBeOpen();
+    this.#end();
     this.hasLeft = true;
   }
 
-  #mustBeOpen(): void {
-    if (this.settlement !== null || this.hasLeft) throw new Error("the permit has ended before");
+  #end(): void {
+    if (!this.#isOpen) throw new Error("the permit has ended before");
+    this.#isOpen = false;
   }
 }
 
@@ -301,7 +308,10 @@ export class TestPipeline {
       admit: async (request) => {
         if (request.row.admission === "boon") return { ...GRANT, permit: await this.subCallPermit(request) };
         this.requests.push(request);
-        return this.answers.shift() ?? { ...GRANT, permit: this.permit };
+        const answer = this.answers.shift();
+        if (answer !== undefined) return answer;
+        this.permit.begin();
+        return { ...GRANT, permit: this.permit };
       },
       record: async (row) => {
         this.recorded.push(row);
