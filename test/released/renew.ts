@@ -1,6 +1,6 @@
 /**
  * `npm run release:bundle -- <commit>`: builds the Worker as a released commit has it, and keeps it for the test of rollouts
- * (docs/platform.md#gradual-rollout). Run it after a release, before anything of the next one is merged.
+ * (docs/platform.md#all-at-once). Run it after a release, before anything of the next one is merged.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
