@@ -38,6 +38,7 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
     timezone: "Europe/Vienna",
     weight: 3,
     tokens_per_minute: 1000,
+    requests_per_minute: 100,
     max_in_flight: 4,
     fairshare_group: "night shift",
     synthetic: true,

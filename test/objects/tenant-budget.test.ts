@@ -44,7 +44,7 @@ describe("TenantBudget", () => {
     const first = await stub.lease(leaseRequest(limits, 600, 1));
     expect(first.verdict).toEqual({
       kind: "granted",
-      grant: { bucketTokens: 600, termTokens: 600, nanoUsd: 600 },
+      grant: { bucketTokens: 600, requests: 0, termTokens: 600, nanoUsd: 600 },
       ttlMs: 2_000,
       ample: false,
     });

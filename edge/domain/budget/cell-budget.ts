@@ -22,7 +22,7 @@
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { type ActualUsage, type Amounts, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
+import { type ActualUsage, type Amounts, type Counts, countsOf, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
 import { CellLeases, type Reservation } from "./cell-leases.ts";
 import type { LeasePool } from "./lease-pool.ts";
 import type { LeaseOutcome, LeaseWaiter } from "./lease-queue.ts";
@@ -31,9 +31,9 @@ import { MonotonicClock } from "./monotonic-clock.ts";
 import type { LeaseHolder } from "./outgoing-reports.ts";
 import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "./rpc.ts";
 import { type MonthOf, tagsOf } from "./term-budget.ts";
-import { type BucketLevel, bucketRetryAfterMs } from "./token-bucket.ts";
+import { type BucketLevel, retryAfterMs } from "./token-bucket.ts";
 import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, isReportAnswer, usedOrReserved } from "./validity.ts";
-import { type AmountFault, type BudgetEffect, REFUSAL_CODES, type ReservationVerdict } from "./verdict.ts";
+import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
@@ -79,7 +79,7 @@ export class CellBudget {
     return this.#pump(pool, this.#time.at(nowMs));
   }
 
-  /** Draws for a request that has its slot: from bucket, key budget and tenant budget at once, or from none of them. */
+  /** Draws for a request that has its slot: from all buckets and budgets at once, or from none of them. */
   reserve(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
     if (this.#isFault(faultInNeed(limits, need), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
@@ -105,23 +105,26 @@ export class CellBudget {
   }
 
   /**
-   * Admits a request without the check (GATEWAY_FAIL_OPEN): nothing is reserved, and what it uses is charged at its end.
+   * Admits a request without the check (GATEWAY_FAIL_OPEN): nothing is reserved, and what it uses is charged at its end, with
+   * its `counts`.
    */
   admitUnchecked(
     requestId: string,
     limits: BudgetLimits,
     nowMs: number,
+    counts: Counts = NO_AMOUNTS,
     origin: Reservation["origin"] = "drawn",
   ): void {
     if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin);
+    const counted = countedBy(limits, { ...NO_AMOUNTS, ...countsOf(counts) });
+    this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin, counted);
   }
 
   /**
    * Takes back a request that was settled in this life of the Cell: at its end it is charged for what it has used since.
    */
   readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
-    this.admitUnchecked(requestId, limits, nowMs, "readmitted");
+    this.admitUnchecked(requestId, limits, nowMs, NO_AMOUNTS, "readmitted");
   }
 
   /** Takes over a request that drew `need` in an earlier life of this Cell. */
@@ -145,9 +148,9 @@ export class CellBudget {
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
     const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
-    const { lease, waiter } = reservation;
+    const { lease, waiter, counts } = reservation;
     const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
-    this.#leases.end(reservation, charged, goesOn, this.#time.at(nowMs));
+    this.#leases.end(reservation, { ...counts, ...charged }, goesOn, this.#time.at(nowMs));
   }
 
   /**
@@ -160,7 +163,7 @@ export class CellBudget {
     if (heard !== answer) this.#isFault("the budget object's answer to an ask", "it counts as no answer");
     if (heard?.verdict.kind === "invalid")
       this.#isFault(`${heard.verdict.field} of an ask`, "the requests that wait are rejected");
-    if (heard !== null) this.#leases.updateBucket(heard.bucket, request.report, atMs);
+    if (heard !== null) this.#leases.updateBuckets(request, heard, atMs);
     const alerts = this.#heard(request.report, heard?.report ?? null, atMs);
     const decided = this.#decided(this.#leases.pool(request.pool).answered(request.n, heard, atMs), atMs);
     return [...alerts, ...decided, ...this.tick(nowMs)];
@@ -211,12 +214,18 @@ export class CellBudget {
   }
 
   /** Notes that a request holds its need of a lease. Without a lease it holds nothing and is only charged at its end. */
-  #hold(waiter: LeaseWaiter, lease: Reservation["lease"] = null, origin: Reservation["origin"] = "drawn"): void {
-    this.#reservations.set(waiter.requestId, { waiter, lease, origin });
+  #hold(
+    waiter: LeaseWaiter,
+    lease: Reservation["lease"] = null,
+    origin: Reservation["origin"] = "drawn",
+    counts: Counts = waiter.need,
+  ): void {
+    this.#reservations.set(waiter.requestId, { waiter, lease, origin, counts: countsOf(counts) });
   }
 
   #pump(pool: LeasePool, atMs: number): readonly BudgetEffect[] {
-    const decided = this.#decided(pool.serve(atMs, this.#leases.bucket(atMs)), atMs);
+    const served = pool.serve(atMs, () => this.#leases.buckets(pool.id, atMs));
+    const decided = this.#decided(served, atMs);
     const request = pool.nextAsk(atMs);
     return request === null ? decided : [...decided, { type: "ask", request }];
   }
@@ -236,9 +245,10 @@ export class CellBudget {
       case "drawn":
         return { kind: "ok", level };
       case "refused": {
-        const bucket = outcome.reason === "rate" ? this.#leases.bucket(atMs, limits.tenant.tokensPerMinute) : null;
-        const waitMs = bucket === null ? null : bucketRetryAfterMs(bucket, need.bucketTokens);
-        return { kind: "refused", code: REFUSAL_CODES[outcome.reason], retryAfterMs: waitMs, level };
+        const { reason } = outcome;
+        const buckets = isRateRefusal(reason) ? this.#leases.buckets(poolOf(limits), atMs, limits) : null;
+        const waitMs = buckets === null ? null : retryAfterMs(buckets, need);
+        return { kind: "refused", code: refusalCode(reason), retryAfterMs: waitMs, level };
       }
       case "unavailable":
         return { kind: "unavailable", code: unavailableCode(limits) };

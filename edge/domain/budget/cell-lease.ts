@@ -1,5 +1,5 @@
 /** One lease as its Cell knows it: what was granted, and what was used, moved and given back of it. */
-import { type ActualUsage, type Amounts, covers, NO_AMOUNTS, plus, plusUsed } from "./amounts.ts";
+import { type ActualUsage, type Amounts, covers, isNothingUsed, NO_AMOUNTS, plus, plusUsed } from "./amounts.ts";
 import type { BudgetLimits } from "./limits.ts";
 import type { LeaseReport, LeaseRequestEnd, OpenedLease, UsedLine } from "./rpc.ts";
 import type { PeriodTags } from "./term-budget.ts";
@@ -56,7 +56,7 @@ export class CellLease {
 
   /** Adds what a request used of it. */
   use(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage): void {
-    if (used.tokens === 0 && used.nanoUsd === 0) return;
+    if (isNothingUsed(used)) return;
     const name = JSON.stringify([limits.key.id, tags.tenant, tags.key]);
     const known = this.#used.get(name);
     this.#used.set(name, { limits, tags, used: known === undefined ? used : plusUsed(known.used, used) });

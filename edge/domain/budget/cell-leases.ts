@@ -1,17 +1,35 @@
 /**
- * The leases of one tenant that a Cell draws from and reports: its pools, the leases of single requests, and the level of
- * the bucket as the Cell knows it (what the authority said last, and what this Cell has reported since). Times are of the
+ * The leases of one tenant that a Cell draws from and reports: its pools, the leases of single requests, and the levels of
+ * the buckets as the Cell knows them (what the authority said last, and what this Cell has reported since). Times are of the
  * Cell's MonotonicClock; the authority has a clock of its own.
  */
-import { type ActualUsage, amountsUsed, isNothing, minus, NO_AMOUNTS } from "./amounts.ts";
+import {
+  type ActualUsage,
+  type Amounts,
+  amountsUsed,
+  type Counts,
+  isNothing,
+  isNothingUsed,
+  minus,
+  NO_AMOUNTS,
+  plus,
+} from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
 import { LeasePool } from "./lease-pool.ts";
 import { type LeaseWaiter, TypicalUse } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf } from "./limits.ts";
 import { type LeaseHolder, OutgoingReports } from "./outgoing-reports.ts";
-import type { BudgetReport } from "./rpc.ts";
-import { adjustBucket, type BucketLevel, bucketLevel, type TokenBucket, touchBucket } from "./token-bucket.ts";
+import { amountOf, byRate, isRated, perMinute, type Rate, type RateLimits } from "./rates.ts";
+import { type BudgetReport, bucketsOf, type LeaseAnswer, type LeaseRequest } from "./rpc.ts";
+import {
+  adjustBucket,
+  type BucketLevel,
+  type Buckets,
+  type OwnedBuckets,
+  tightestLevel,
+  touchBucket,
+} from "./token-bucket.ts";
 
 /** What a live request holds. */
 export interface Reservation {
@@ -23,6 +41,15 @@ export interface Reservation {
    * this life.
    */
   readonly origin: "drawn" | "adopted" | "readmitted";
+  /** What it counts as, whatever it uses. */
+  readonly counts: Counts;
+}
+
+/** Buckets as the authority reported them last, and the gains of all changes that it had heard of. */
+interface HeardBuckets {
+  readonly buckets: Buckets;
+  readonly gains: Readonly<Record<Rate, number>>;
+  readonly atMs: number;
 }
 
 /** Ended use is reported within this time: near a limit, and far from every limit. */
@@ -36,8 +63,8 @@ export class CellLeases {
   readonly #pools = new Map<string | null, LeasePool>();
   /** Of all pools, because a pool lives only as long as it has something to do. */
   readonly #typical = new TypicalUse();
-  /** The bucket as the authority reported it last, and the gain of all changes that it includes. */
-  #heard: { readonly bucket: TokenBucket; readonly gainTokens: number } | null = null;
+  /** Of the tenant (null), and of the keys that have a pool. */
+  readonly #heard = new Map<string | null, HeardBuckets>();
   /** A lease without an amount, for use that was not reserved. */
   #counted: CellLease | null = null;
 
@@ -57,9 +84,10 @@ export class CellLeases {
   pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new LeasePool(id, this.#typical, this.reports, (lease, { bucketTokens }, ample, nowMs) =>
-      this.reports.changed(lease, nowMs + (ample ? FAR_REPORT_MS : NEAR_REPORT_MS), bucketTokens),
-    );
+    const pool = new LeasePool(id, this.#typical, this.reports, (lease, amounts, ample, nowMs) => {
+      this.reports.gains.add(id, amounts, 1);
+      this.reports.changed(lease, nowMs + (ample ? FAR_REPORT_MS : NEAR_REPORT_MS));
+    });
     this.#pools.set(id, pool);
     return pool;
   }
@@ -81,7 +109,13 @@ export class CellLeases {
 
   /** The report that is due; null: none is. */
   dueReport(nowMs: number): BudgetReport | null {
-    for (const pool of this.#pools.values()) if (pool.idle) this.#pools.delete(pool.id);
+    for (const { id, idle } of this.#pools.values()) {
+      if (!idle) continue;
+      this.#pools.delete(id);
+      if (id === null) continue;
+      this.#heard.delete(id);
+      this.reports.gains.forget(id);
+    }
     const dueMs = this.reports.nextMs();
     if (dueMs === null || dueMs > nowMs) return null;
     this.reports.isReporting = true;
@@ -96,29 +130,53 @@ export class CellLeases {
     return nextMs;
   }
 
-  /** Takes the authority's bucket from its answer to a report. */
-  updateBucket(bucket: TokenBucket, report: BudgetReport, nowMs: number): void {
-    this.#heard = { bucket: { ...bucket, atMs: nowMs }, gainTokens: this.reports.gainReportedIn(report) };
+  /** Takes the authority's buckets from its answer to a lease request. */
+  updateBuckets({ report, pool }: LeaseRequest, answer: LeaseAnswer, atMs: number): void {
+    const { tenant, key } = bucketsOf(answer);
+    const gains = this.reports.gainsReportedIn(report, pool);
+    this.#heard.set(null, { buckets: tenant, gains: gains.tenant, atMs });
+    if (pool !== null && key !== null && gains.key !== null)
+      this.#heard.set(pool, { buckets: key, gains: gains.key, atMs });
   }
 
-  /** The authority's bucket as of now, under a cap; null before its first answer. */
-  bucket(nowMs: number, capTokens = this.#heard?.bucket.capTokens ?? 0): TokenBucket | null {
-    if (this.#heard === null) return null;
-    const { bucket, gainTokens } = this.#heard;
-    return touchBucket(adjustBucket(bucket, this.reports.gainTokens - gainTokens), capTokens, nowMs);
+  /** The authority's buckets that bind a pool as of now, under limits that may have changed; null before its first answer. */
+  buckets(pool: string | null, nowMs: number, limits?: BudgetLimits): OwnedBuckets | null {
+    const tenant = this.#known(null, nowMs, limits?.tenant);
+    return tenant === null ? null : { tenant, key: pool === null ? null : this.#known(pool, nowMs, limits?.key) };
   }
 
   /**
-   * The authority's level plus what is free here (docs/rules/budgets.md#leases); null without a bucket, undefined when it
-   * is not known here.
+   * The authority's levels plus what is free here, the tightest of tenant and key (docs/rules/budgets.md#leases); null
+   * without a bucket, undefined when it is not known here.
    */
-  level({ tenant }: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
-    if (tenant.tokensPerMinute === 0) return null;
-    const bucket = this.bucket(nowMs, tenant.tokensPerMinute);
-    if (bucket === null || nowMs - (this.#heard?.bucket.atMs ?? 0) > KNOWN_MS) return undefined;
-    let freeTokens = 0;
-    for (const { free } of this.#pools.values()) freeTokens += free.bucketTokens;
-    return bucketLevel(adjustBucket(bucket, freeTokens));
+  level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
+    const levels: Buckets[] = [];
+    for (const owner of ["tenant", "key"] as const) {
+      if (!isRated(limits[owner])) continue;
+      const id = owner === "tenant" ? null : limits.key.id;
+      const known = this.#known(id, nowMs, limits[owner]);
+      if (known === null || nowMs - (this.#heard.get(id)?.atMs ?? 0) > KNOWN_MS) return undefined;
+      const free = this.#free(id);
+      levels.push(byRate((rate) => adjustBucket(known[rate], amountOf(free, rate))));
+    }
+    return tightestLevel(levels);
+  }
+
+  #known(owner: string | null, nowMs: number, limits?: RateLimits): Buckets | null {
+    const heard = this.#heard.get(owner);
+    if (heard === undefined) return null;
+    const gains = this.reports.gains.of(owner);
+    return byRate((rate) => {
+      const bucket = { ...heard.buckets[rate], atMs: heard.atMs };
+      const capTokens = limits === undefined ? bucket.capTokens : perMinute(limits, rate);
+      return touchBucket(adjustBucket(bucket, gains[rate] - heard.gains[rate]), capTokens, nowMs);
+    });
+  }
+
+  /** What is leased and not drawn, of a key's pool; null: of all. */
+  #free(owner: string | null): Amounts {
+    if (owner !== null) return this.#pools.get(owner)?.free ?? NO_AMOUNTS;
+    return [...this.#pools.values()].reduce((sum, { free }) => plus(sum, free), NO_AMOUNTS);
   }
 
   /** Ends a request that drew from a lease of its pool in this life. */
@@ -127,7 +185,7 @@ export class CellLeases {
     const again = !isNothing(unused) && this.#pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
     const back = again ? minus(need, unused) : need;
     lease.release(back);
-    this.#charge(lease, { limits, tags, need }, used, back.bucketTokens, nowMs);
+    this.#charge(lease, { limits, tags, need }, used, back, nowMs);
   }
 
   /** Ends a request in a lease of its own, because its end may be reported twice. */
@@ -147,38 +205,40 @@ export class CellLeases {
       own = this.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn });
     }
     own.endRequest(goesOn);
-    this.#charge(own, { limits, tags, need: granted }, used, granted.bucketTokens, nowMs);
+    this.#charge(own, { limits, tags, need: granted }, used, granted, nowMs);
   }
 
   /** Adds use that was not reserved to a lease without an amount: the one that no message has reported yet. */
   #count({ limits, tags }: LeaseWaiter, used: ActualUsage, nowMs: number): void {
-    if (used.tokens === 0 && used.nanoUsd === 0) return;
+    if (isNothingUsed(used)) return;
     if (this.#counted === null || this.#counted.n <= this.reports.reportedN) {
       this.#counted = this.reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
       this.#counted.ended = true;
     }
-    this.#charge(this.#counted, { limits, tags, need: NO_AMOUNTS }, used, 0, nowMs);
+    this.#charge(this.#counted, { limits, tags, need: NO_AMOUNTS }, used, NO_AMOUNTS, nowMs);
   }
 
   /**
-   * Adds to a lease what a request used that had drawn `need` and of which `backTokens` go back to the bucket. What it used
+   * Adds to a lease what a request used that had drawn `need` and of which `back` goes back to the buckets. What it used
    * beyond its need is taken from the pool in the same turn; what the pool does not cover is reported at once.
    */
   #charge(
     lease: CellLease,
     { limits, tags, need }: Omit<LeaseWaiter, "requestId">,
     used: ActualUsage,
-    backTokens: number,
+    back: Amounts,
     nowMs: number,
   ): void {
     lease.use(limits, tags, used);
     const pool = needsLease(limits) ? this.#pools.get(poolOf(limits)) : undefined;
     const amounts = countedBy(limits, amountsUsed(used));
     const over = minus(amounts, need);
-    this.#typical.note(amounts);
+    this.#typical.note(amountsUsed(used));
     pool?.queue.noteEnd(need, amounts);
     const covered = pool === undefined ? isNothing(over) || !needsLease(limits) : pool.overdraw(over, nowMs);
-    this.reports.changed(lease, covered ? nowMs + reportMs(limits, lease) : nowMs, backTokens - used.tokens);
+    this.reports.gains.add(lease.pool, back, 1);
+    this.reports.gains.add(poolOf(limits), amountsUsed(used), -1);
+    this.reports.changed(lease, covered ? nowMs + reportMs(limits, lease) : nowMs);
   }
 }
 

@@ -30,6 +30,11 @@ export function orNull<T>(is: Guard<T>): Guard<T | null> {
   return (value) => value === null || is(value);
 }
 
+/** Whether a value is absent or passes another guard. */
+export function orAbsent<T>(is: Guard<T>): Guard<T | undefined> {
+  return (value) => value === undefined || is(value);
+}
+
 /** Whether a value is one of these. */
 export function oneOf<T>(...values: readonly T[]): Guard<T> {
   return (value): value is T => (values as readonly unknown[]).includes(value);
@@ -39,6 +44,11 @@ export function oneOf<T>(...values: readonly T[]): Guard<T> {
 export function withFields<T>(fields: { readonly [Name in keyof T]: Guard<T[Name]> }): Guard<T> {
   const guards: [string, Guard<unknown>][] = Object.entries(fields);
   return (value): value is T => isObject(value) && guards.every(([name, is]) => is(value[name]));
+}
+
+/** Whether a value passes both guards. */
+export function bothOf<A, B>(isFirst: Guard<A>, isSecond: Guard<B>): Guard<A & B> {
+  return (value): value is A & B => isFirst(value) && isSecond(value);
 }
 
 /** Whether a value is an array whose items all pass the guard. */

@@ -16,8 +16,8 @@ import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter, typ
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, isNewerFor } from "./limits.ts";
 import type { OutgoingReports } from "./outgoing-reports.ts";
-import type { BindingLimit, LeaseAnswer, LeaseRequest, LeaseVerdict } from "./rpc.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import { type BindingLimit, bucketsOf, type LeaseAnswer, type LeaseRequest, type LeaseVerdict } from "./rpc.ts";
+import type { OwnedBuckets } from "./token-bucket.ts";
 
 interface Asked {
   readonly lease: CellLease;
@@ -112,16 +112,16 @@ export class LeasePool {
     return Math.min(this.#current.untilMs, this.#drawnAtMs + IDLE_MS);
   }
 
-  /** Serves waiting requests in order, from the lease or by the standing answer; `bucket` is as of now. */
-  serve(nowMs: number, bucket: TokenBucket | null): readonly LeaseOutcome[] {
+  /** Serves waiting requests in order, from the lease or by the standing answer; `bucketsNow`: as of now. */
+  serve(nowMs: number, bucketsNow: () => OwnedBuckets | null): readonly LeaseOutcome[] {
     const current = this.#current;
     if (current !== null) return nowMs >= current.untilMs ? [] : this.#draw(current, nowMs);
     this.#forgive(nowMs);
     const standing = this.#standing;
     if (this.#asked !== null || standing === null) return [];
     if (standing.kind !== "refused") return this.queue.giveUp(standing.kind);
-    const holds = bucket !== null && standing.reportedN === this.#reports.changedN;
-    return holds ? this.queue.refuse(standing.reason, standing.limits, bucket) : [];
+    const buckets = standing.reportedN === this.#reports.changedN ? bucketsNow() : null;
+    return buckets === null ? [] : this.queue.refuse(standing.reason, standing.limits, buckets);
   }
 
   /** The lease request to send now, if any; call it after {@link serve}. */
@@ -192,7 +192,7 @@ export class LeasePool {
     this.#giveBack(nowMs);
   }
 
-  #judge(asked: Asked, { verdict, bucket }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
+  #judge(asked: Asked, { verdict, ...answer }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
     if (verdict.kind !== "granted") this.#reports.drop(asked.lease);
     switch (verdict.kind) {
       case "granted": {
@@ -207,7 +207,7 @@ export class LeasePool {
         if (!asked.empty) return [];
         const { limits, reportedN } = asked;
         this.#standing = { kind: "refused", reason: verdict.reason, limits, reportedN, untilMs: nowMs + STANDS_MS };
-        return this.queue.refuse(verdict.reason, limits, bucket, asked.head);
+        return this.queue.refuse(verdict.reason, limits, bucketsOf(answer), asked.head);
       }
       case "stale":
         return this.#fallSilent("unavailable", nowMs);
@@ -248,7 +248,7 @@ export class LeasePool {
     const want = this.queue.wish(limits, need, nowMs);
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
-    const report = this.#reports.report(nowMs);
+    const report = this.#reports.report(nowMs, this.id);
     const reportedN = report.sequence;
     this.#asked = { lease, head: requestId, limits, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
     return { report, limits, pool: this.id, n: lease.n, need, want };

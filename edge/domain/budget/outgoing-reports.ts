@@ -5,6 +5,7 @@
  */
 import type { BudgetAlert } from "./alerts.ts";
 import { CellLease } from "./cell-lease.ts";
+import { type Rate, RateGains } from "./rates.ts";
 import type { BudgetReport, LeaseRequestEnd, OpenedLease, ReportAnswer } from "./rpc.ts";
 
 /** After this time without a report, the authority is asked whether it has stored what it applied. */
@@ -26,6 +27,12 @@ export interface LeaseHolder {
   readonly nextN: () => number;
 }
 
+/** What the buckets of a tenant gained, and those of the key whose pool it is. */
+interface GainsOfPool {
+  readonly tenant: Readonly<Record<Rate, number>>;
+  readonly key: Readonly<Record<Rate, number>> | null;
+}
+
 export class OutgoingReports {
   readonly #lessee: LeaseHolder;
   readonly #leases = new Map<number, CellLease>();
@@ -35,11 +42,11 @@ export class OutgoingReports {
   /** Number of the newest change that the authority has received, and of the newest that it has stored. */
   #heardN = 0;
   #storedN = 0;
-  /** Tokens that the bucket gains (or loses, when negative) by all changes made here. */
-  gainTokens = 0;
+  /** What buckets gain (or lose) by all changes made here. */
+  readonly gains = new RateGains();
   /** Since when the authority has not answered; null while it answers. */
   failingSinceMs: number | null = null;
-  readonly #gainAt = new WeakMap<BudgetReport, number>();
+  readonly #gainsIn = new WeakMap<BudgetReport, GainsOfPool>();
   #dueMs: number | null = null;
   #lastTalkMs = 0;
   #retryMs: number | null = null;
@@ -76,21 +83,20 @@ export class OutgoingReports {
     this.#leases.delete(lease.n);
   }
 
-  /** How much of {@link gainTokens} a report of this life included. */
-  gainReportedIn(report: BudgetReport): number {
-    return this.#gainAt.get(report) ?? this.gainTokens;
+  /** How much of {@link gains} a report of this life included, of the tenant's buckets and of those of its pool. */
+  gainsReportedIn(report: BudgetReport, pool: string | null): GainsOfPool {
+    return this.#gainsIn.get(report) ?? this.#gainsOf(pool);
   }
 
-  /** Records that a lease changed, and how many tokens the bucket gains by that; to be reported by `dueMs`. */
-  changed(lease: CellLease, dueMs: number, gainTokens = 0): void {
-    this.gainTokens += gainTokens;
+  /** Records that a lease changed; to be reported by `dueMs`. */
+  changed(lease: CellLease, dueMs: number): void {
     this.changedN = this.#lessee.nextN();
     lease.changedN = this.changedN;
     this.#due(dueMs);
   }
 
-  /** A message with everything that the authority may not have stored. */
-  report(nowMs: number): BudgetReport {
+  /** A message with everything that the authority may not have stored; `pool`: whose lease it asks for. */
+  report(nowMs: number, pool: string | null = null): BudgetReport {
     this.#lastTalkMs = nowMs;
     this.#dueMs = null;
     const leases = [...this.#leases.values()];
@@ -106,7 +112,7 @@ export class OutgoingReports {
       alertsSeen: [...this.#alertsToAck],
     };
     this.reportedN = this.changedN;
-    this.#gainAt.set(report, this.gainTokens);
+    this.#gainsIn.set(report, this.#gainsOf(pool));
     return report;
   }
 
@@ -147,6 +153,10 @@ export class OutgoingReports {
     const waits = confirms ? CONFIRM_MS : this.#leases.size > 0 ? HEARTBEAT_MS : null;
     const times = [this.#dueMs, waits === null ? null : this.#lastTalkMs + waits].filter((at) => at !== null);
     return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? Number.NEGATIVE_INFINITY);
+  }
+
+  #gainsOf(pool: string | null): GainsOfPool {
+    return { tenant: { ...this.gains.of(null) }, key: pool === null ? null : { ...this.gains.of(pool) } };
   }
 
   #freshAmong(alerts: readonly BudgetAlert[]): readonly BudgetAlert[] {

@@ -51,11 +51,13 @@ export class OutstandingLeases {
   }
 
   /** What is out on lease of a key's own budget; null: of the tenant's. */
-  leasedOut(keyId: string | null): Amounts {
+  leasedOut(keyId: string | null, of: "all cells" | "known cells" = "all cells"): Amounts {
     let sum = NO_AMOUNTS;
-    for (const { cell, leases } of this.#lives)
+    for (const { cell, leases } of this.#lives) {
+      if (cell === UNKNOWN_CELL && of === "known cells") continue;
       for (const lease of leases.values())
         if (keyId === null || lease.pool === keyId || cell === UNKNOWN_CELL) sum = plus(sum, unreturned(lease));
+    }
     return sum;
   }
 

@@ -6,14 +6,47 @@
 
 import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";
-import { type ActualUsage, type Amounts, covers } from "./amounts.ts";
-import { arrayOf, isBoolean, isInteger, isNumber, isObject, isString, oneOf, orNull, withFields } from "./guards.ts";
+import { type ActualUsage, type Amounts, COUNT_NAMES, type Counts, covers } from "./amounts.ts";
+import {
+  arrayOf,
+  type Guard,
+  isBoolean,
+  isInteger,
+  isNumber,
+  isObject,
+  isString,
+  oneOf,
+  orAbsent,
+  orNull,
+  withFields,
+} from "./guards.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
+import { byRate, RATE_NAMES, RATE_REASONS, RATES, type RateLimits } from "./rates.ts";
 import type { BindingLimit, BudgetReport, LeaseAnswer, LeaseReport, LeaseRequest, ReportAnswer } from "./rpc.ts";
-import type { BucketLevel, TokenBucket } from "./token-bucket.ts";
+import {
+  type BucketLevel,
+  type Buckets,
+  bucketsIn,
+  levelOf,
+  type OwnedBuckets,
+  type TokenBucket,
+} from "./token-bucket.ts";
+
+const isAmountOrAbsent = orAbsent(isAmount);
+
+/** Guards of the parts of {@link Counts}. */
+export const COUNT_FIELDS = Object.fromEntries(COUNT_NAMES.map((name) => [name, isAmountOrAbsent])) as {
+  readonly [Name in keyof Counts]-?: Guard<Counts[Name]>;
+};
+
+function faultInCounts(counts: Counts): string | null {
+  return COUNT_NAMES.find((name) => !isAmountOrAbsent(counts[name])) ?? null;
+}
 
 function faultInAmounts(name: string, amounts: Amounts): string | null {
   if (!isAmount(amounts.bucketTokens)) return `${name}.bucketTokens`;
+  const count = faultInCounts(amounts);
+  if (count !== null) return `${name}.${count}`;
   if (!isAmount(amounts.termTokens)) return `${name}.termTokens`;
   return isAmount(amounts.nanoUsd) ? null : `${name}.nanoUsd`;
 }
@@ -24,12 +57,21 @@ function faultInTerm(name: string, term: TermLimits): string | null {
   return term.startedAtMs === null || Number.isSafeInteger(term.startedAtMs) ? null : `${name}.startedAtMs`;
 }
 
+function faultInRates(name: string, limits: Readonly<Record<string, unknown>> | RateLimits): string | null {
+  const fault = RATE_NAMES.map((rate) => RATES[rate].limit).find((limit) => !isAmountOrAbsent(limits[limit]));
+  return fault === undefined ? null : `${name}.${fault}`;
+}
+
 /** The name of the first limit whose number is invalid; null: all are valid. */
 export function faultInLimits({ tenant, key }: BudgetLimits): string | null {
   if (!Number.isSafeInteger(tenant.rev)) return "limits.tenant.rev";
   if (!Number.isSafeInteger(key.rev)) return "limits.key.rev";
-  if (!isAmount(tenant.tokensPerMinute)) return "limits.tenant.tokensPerMinute";
-  return faultInTerm("limits.tenant.term", tenant.term) ?? faultInTerm("limits.key.term", key.term);
+  return (
+    faultInRates("limits.tenant", tenant) ??
+    faultInRates("limits.key", key) ??
+    faultInTerm("limits.tenant.term", tenant.term) ??
+    faultInTerm("limits.key.term", key.term)
+  );
 }
 
 /** The name of the first invalid number in what a request needs and its limits; null: all are valid. */
@@ -37,9 +79,11 @@ export function faultInNeed(limits: BudgetLimits, need: Amounts): string | null 
   return faultInAmounts("need", need) ?? faultInLimits(limits);
 }
 
-/** The first number of what a request used that is no amount; null: both are. */
+/** The first number of what a request used that is no amount; null: all are. */
 export function faultInUsed(used: ActualUsage): string | null {
   if (!isAmount(used.tokens)) return "used.tokens";
+  const count = faultInCounts(used);
+  if (count !== null) return `used.${count}`;
   return isAmount(used.nanoUsd) ? null : "used.nanoUsd";
 }
 
@@ -76,10 +120,23 @@ export function faultInLeaseRequest({ limits, n, need, want }: LeaseRequest): st
 }
 
 /** Whether a value is amounts of every dimension. */
-export const isAmounts = withFields<Amounts>({ bucketTokens: isAmount, termTokens: isAmount, nanoUsd: isAmount });
+export const isAmounts = withFields<Amounts>({
+  bucketTokens: isAmount,
+  ...COUNT_FIELDS,
+  termTokens: isAmount,
+  nanoUsd: isAmount,
+});
 
 /** Whether a value is actual usage in amounts. */
-export const isUsed = withFields<ActualUsage>({ tokens: isAmount, nanoUsd: isAmount });
+export const isUsed = withFields<ActualUsage>({
+  tokens: isAmount,
+  nanoUsd: isAmount,
+  ...COUNT_FIELDS,
+});
+
+/** Whether a value has no limit per minute that is no amount. */
+export const isRateLimits: Guard<RateLimits> = (value): value is RateLimits =>
+  isObject(value) && faultInRates("", value) === null;
 
 /** Whether a value is the limits of a term budget. */
 export const isTermLimits = withFields<TermLimits>({
@@ -99,7 +156,7 @@ export const isBucket = withFields<TokenBucket>({ capTokens: isAmount, levelToke
 
 const isGrant = withFields({ grant: isAmounts, ttlMs: isAmount, ample: isBoolean });
 /** Whether a value is a limit that refuses. */
-export const isBindingLimit = oneOf<BindingLimit>("rate", "key", "tenant");
+export const isBindingLimit = oneOf<BindingLimit>(...RATE_REASONS, "key", "tenant");
 
 function isVerdict(value: unknown, need: Amounts): boolean {
   if (!isObject(value)) return false;
@@ -121,13 +178,28 @@ export const isReportAnswer = withFields<ReportAnswer>({ stored: isAmount, alert
 /** Whether a value can be the answer to a lease request: also whether a grant covers what was needed. */
 export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is LeaseAnswer {
   if (!isObject(value) || !isReportAnswer(value["report"])) return false;
-  const { bucket, verdict } = value;
-  return isBucket(bucket) && Math.abs(bucket.levelTokens) <= bucket.capTokens && isVerdict(verdict, request.need);
+  const { bucket, buckets, verdict } = value;
+  const areBuckets = buckets === undefined || (isOwnedBuckets(buckets) && bucketsIn(buckets).every(areInBounds));
+  return isBucket(bucket) && isInBounds(bucket) && areBuckets && isVerdict(verdict, request.need);
 }
 
-const isKnownLevel = withFields<BucketLevel>({ limitTokens: isAmount, remainingTokens: isAmount, resetMs: isNumber });
+const isBuckets = withFields<Buckets>(byRate(() => isBucket));
+const isOwnedBuckets = withFields<OwnedBuckets>({ tenant: isBuckets, key: orNull(isBuckets) });
+
+function isInBounds({ levelTokens, capTokens }: TokenBucket): boolean {
+  return Math.abs(levelTokens) <= capTokens;
+}
+
+function areInBounds(buckets: Buckets): boolean {
+  return RATE_NAMES.every((rate) => isInBounds(buckets[rate]));
+}
+
+const isRateLevel = withFields({ limitTokens: isAmount, remainingTokens: isAmount, resetMs: isNumber });
 
 /** Whether a value is a level for headers, or null. */
 export function isLevel(value: unknown): value is BucketLevel | null {
-  return value === null || (isKnownLevel(value) && value.resetMs >= 0);
+  if (value === null) return true;
+  if (!isRateLevel(value)) return false;
+  const others: unknown[] = RATE_NAMES.map((rate) => levelOf(value as BucketLevel, rate)).filter((of) => of !== null);
+  return others.every((of) => isRateLevel(of) && of.resetMs >= 0);
 }

@@ -241,7 +241,7 @@ export class AdmissionController {
   /** What may be in use is charged at once, as when a permit is lost; only its row waits. */
   #detach(entry: AdmissionEntry, silent?: string): void {
     const settlement = lostSettlement(entry, this.#options.now());
-    const used = usedBy(settlement);
+    const used = entry.inUse ? usedBy(settlement) : NOTHING_USED;
     if (!this.#leave(entry, used, entry.inUse)) return;
     const charged = entry.inUse ? largerUsed(used, entry.charged ?? NOTHING_USED) : entry.charged;
     this.#detached.detach({ ...entry, charged }, this.#rowOf(entry, settlement), silent);
