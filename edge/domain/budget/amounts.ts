@@ -108,7 +108,7 @@ export function amountsUsed({ tokens, nanoUsd, requests = 0 }: ActualUsage): Amo
 }
 
 /** What of amounts is no estimate. */
-export function countsOf({ requests = 0 }: Counts): Required<Counts> {
+export function countsIn({ requests = 0 }: Counts): Required<Counts> {
   return { requests };
 }
 

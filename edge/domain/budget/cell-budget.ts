@@ -22,7 +22,7 @@
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { type ActualUsage, type Amounts, type Counts, countsOf, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
+import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
 import { CellLeases, type Reservation } from "./cell-leases.ts";
 import type { LeasePool } from "./lease-pool.ts";
 import type { LeaseOutcome, LeaseWaiter } from "./lease-queue.ts";
@@ -116,7 +116,7 @@ export class CellBudget {
     origin: Reservation["origin"] = "drawn",
   ): void {
     if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    const counted = countedBy(limits, { ...NO_AMOUNTS, ...countsOf(counts) });
+    const counted = countedBy(limits, { ...NO_AMOUNTS, ...countsIn(counts) });
     this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin, counted);
   }
 
@@ -220,7 +220,7 @@ export class CellBudget {
     origin: Reservation["origin"] = "drawn",
     counts: Counts = waiter.need,
   ): void {
-    this.#reservations.set(waiter.requestId, { waiter, lease, origin, counts: countsOf(counts) });
+    this.#reservations.set(waiter.requestId, { waiter, lease, origin, counts: countsIn(counts) });
   }
 
   #pump(pool: LeasePool, atMs: number): readonly BudgetEffect[] {

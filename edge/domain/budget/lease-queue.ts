@@ -3,7 +3,7 @@
  * queued) and how much of it they want: what all of them need, a few times what a request really used lately, or what the
  * rate since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
  */
-import { type Amounts, countsOf, larger, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
+import { type Amounts, countsIn, larger, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, countedBy, isNewerFor } from "./limits.ts";
@@ -151,7 +151,7 @@ export class LeaseQueue {
     this.#drawn = NO_AMOUNTS;
     this.#wishedAtMs = nowMs;
     // What a request counts as is no average of those before it.
-    const each = { ...(this.#typical.amounts ?? piece), ...countsOf(piece) };
+    const each = { ...(this.#typical.amounts ?? piece), ...countsIn(piece) };
     const several = plus(piece, times(each, this.#pieces));
     return countedBy(limits, larger(all, larger(ahead, several)));
   }

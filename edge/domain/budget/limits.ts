@@ -112,7 +112,7 @@ export function isCapped(term: TermLimits): boolean {
 }
 
 /** The smaller limit per minute of tenant and key; 0: there is none. */
-export function smallestPerMinute({ tenant, key }: BudgetLimits, rate: Rate): number {
+function smallestPerMinute({ tenant, key }: BudgetLimits, rate: Rate): number {
   const [ofTenant, ofKey] = [perMinute(tenant, rate), perMinute(key, rate)];
   return ofTenant === 0 || ofKey === 0 ? ofTenant + ofKey : Math.min(ofTenant, ofKey);
 }
