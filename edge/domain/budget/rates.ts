@@ -79,7 +79,9 @@ export function amountOf(amounts: Amounts, rate: Rate): number {
 
 /** A number for each rate. */
 export function byRate<T>(of: (rate: Rate) => T): Readonly<Record<Rate, T>> {
-  return Object.fromEntries(RATE_NAMES.map((rate) => [rate, of(rate)])) as Record<Rate, T>;
+  const all: Partial<Record<Rate, T>> = {};
+  for (const rate of RATE_NAMES) all[rate] = of(rate);
+  return all as Record<Rate, T>;
 }
 
 /** What the buckets of a tenant (null) and of its keys gain, or lose when negative. */

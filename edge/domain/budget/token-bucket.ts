@@ -115,12 +115,18 @@ export function levelOf(level: BucketLevel, rate: Rate): RateLevel | null {
 
 /** Of every rate the level that has the least left; null when there is no limit at all. */
 export function tightestLevel(all: readonly Buckets[]): BucketLevel | null {
-  const levels = RATE_NAMES.flatMap((rate) => {
-    const known = all.map((buckets) => bucketLevel(buckets[rate])).filter((level) => level !== null);
-    const [tightest] = known.sort((a, b) => a.remainingTokens - b.remainingTokens || b.resetMs - a.resetMs);
-    return tightest === undefined ? [] : [[rate, tightest] as const];
-  });
-  if (levels.length === 0) return null;
-  const { tokens = NO_LEVEL, ...others } = Object.fromEntries(levels) as Partial<Record<Rate, RateLevel>>;
-  return { ...tokens, ...others };
+  let levels: BucketLevel | null = null;
+  for (const rate of RATE_NAMES) {
+    let tightest: RateLevel | null = null;
+    for (const buckets of all) {
+      const level = bucketLevel(buckets[rate]);
+      if (level !== null && (tightest === null || isTighter(level, tightest))) tightest = level;
+    }
+    if (tightest !== null) levels = rate === "tokens" ? tightest : { ...(levels ?? NO_LEVEL), [rate]: tightest };
+  }
+  return levels;
+}
+
+function isTighter(a: RateLevel, b: RateLevel): boolean {
+  return a.remainingTokens < b.remainingTokens || (a.remainingTokens === b.remainingTokens && a.resetMs > b.resetMs);
 }

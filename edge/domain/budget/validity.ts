@@ -40,7 +40,8 @@ export const COUNT_FIELDS = Object.fromEntries(COUNT_NAMES.map((name) => [name, 
 };
 
 function faultInCounts(counts: Counts): string | null {
-  return COUNT_NAMES.find((name) => !isAmountOrAbsent(counts[name])) ?? null;
+  for (const name of COUNT_NAMES) if (!isAmountOrAbsent(counts[name])) return name;
+  return null;
 }
 
 function faultInAmounts(name: string, amounts: Amounts): string | null {
@@ -58,8 +59,11 @@ function faultInTerm(name: string, term: TermLimits): string | null {
 }
 
 function faultInRates(name: string, limits: Readonly<Record<string, unknown>> | RateLimits): string | null {
-  const fault = RATE_NAMES.map((rate) => RATES[rate].limit).find((limit) => !isAmountOrAbsent(limits[limit]));
-  return fault === undefined ? null : `${name}.${fault}`;
+  for (const rate of RATE_NAMES) {
+    const { limit } = RATES[rate];
+    if (!isAmountOrAbsent(limits[limit])) return `${name}.${limit}`;
+  }
+  return null;
 }
 
 /** The name of the first limit whose number is invalid; null: all are valid. */
