@@ -17,7 +17,7 @@ import {
 } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";
 import type { Amounts } from "../../domain/budget/amounts.ts";
-import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
+import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rpc.ts";
 import { bucketLevel } from "../../domain/budget/token-bucket.ts";
 
 beforeEach(() => vi.useFakeTimers());

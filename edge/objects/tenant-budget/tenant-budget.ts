@@ -12,11 +12,11 @@ import type {
   LeaseRequest,
   ReportAnswer,
   TenantBudgetApi,
-} from "../../domain/budget/rpc.ts";
-import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
+} from "../../domain/budget/messages/rpc.ts";
+import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
-import { faultInLeaseRequest } from "../../domain/budget/validity.ts";
+import { faultInLeaseRequest } from "../../domain/budget/messages/validity.ts";
 import type { Bindings } from "../../env.ts";
 import { objectName } from "../object-name.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";

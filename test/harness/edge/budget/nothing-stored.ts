@@ -1,4 +1,4 @@
-import type { StoredState } from "../../../../edge/domain/budget/stored.ts";
+import type { StoredState } from "../../../../edge/domain/budget/authority/stored.ts";
 
 /** The storage of an authority that has never been used. */
 export const NOTHING_STORED: StoredState = {

@@ -10,9 +10,9 @@ import {
   NOTHING_USED,
 } from "../../../../edge/domain/budget/amounts.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
-import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/rpc.ts";
-import { TenantBudgetAuthority } from "../../../../edge/domain/budget/tenant-budget-authority.ts";
-import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/verdict.ts";
+import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/messages/rpc.ts";
+import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
+import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/spender/verdict.ts";
 import { NOTHING_STORED } from "./nothing-stored.ts";
 import { RealUsage } from "./real-usage.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";

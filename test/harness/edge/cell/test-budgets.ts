@@ -10,8 +10,8 @@ import type {
   LeaseRequest,
   ReportAnswer,
   TenantBudgetApi,
-} from "../../../../edge/domain/budget/rpc.ts";
-import { TenantBudgetAuthority } from "../../../../edge/domain/budget/tenant-budget-authority.ts";
+} from "../../../../edge/domain/budget/messages/rpc.ts";
+import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { NOTHING_STORED } from "../budget/nothing-stored.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";

@@ -2,8 +2,8 @@
  * One outstanding lease of a tenant, as the authority knows and stores it, with the life of the Cell that has it. Times are
  * of the authority's MonotonicClock.
  */
-import { type ActualUsage, type Amounts, isNothing, minus, NO_AMOUNTS, plus, smaller } from "./amounts.ts";
-import type { BindingLimit, BudgetReport } from "./rpc.ts";
+import { type ActualUsage, type Amounts, isNothing, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
+import type { BindingLimit, BudgetReport } from "../messages/rpc.ts";
 
 /** One lease as the authority knows it. Only its own fields are changed in place, so a shallow copy stays as it is. */
 export interface OutstandingLease {

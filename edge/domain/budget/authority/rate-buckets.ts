@@ -2,12 +2,12 @@
  * The buckets of a tenant and of its keys as the tenant's budget object keeps them, through crashes of the object. A key has
  * buckets once it has had a limit per minute. Times are of the object's MonotonicClock.
  */
-import { type Amounts, clamped, NO_AMOUNTS, plus } from "./amounts.ts";
-import { type BudgetLimits, NO_KEY } from "./limits.ts";
+import { type Amounts, clamped, NO_AMOUNTS, plus } from "../amounts.ts";
+import { type BudgetLimits, NO_KEY } from "../limits.ts";
 import type { OutstandingLeases } from "./outstanding-leases.ts";
-import { amountOf, byRate, isRated, perMinute, RATE_NAMES, type Rate, type RateGains } from "./rates.ts";
+import { amountOf, byRate, isRated, perMinute, RATE_NAMES, type Rate, type RateGains } from "../rates.ts";
 import type { StoredBucket, StoredBuckets, StoredGrants, StoredState } from "./stored.ts";
-import { adjustBucket, type Buckets, fullBucket, type OwnedBuckets, spentBucket, touchBucket } from "./token-bucket.ts";
+import { adjustBucket, type Buckets, fullBucket, type OwnedBuckets, spentBucket, touchBucket } from "../token-bucket.ts";
 
 type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
 

@@ -1,8 +1,8 @@
 /** One lease as its Cell knows it: what was granted, and what was used, moved and given back of it. */
-import { type ActualUsage, type Amounts, covers, isNothingUsed, NO_AMOUNTS, plus, plusUsed } from "./amounts.ts";
-import type { BudgetLimits } from "./limits.ts";
-import type { LeaseReport, LeaseRequestEnd, OpenedLease, UsedLine } from "./rpc.ts";
-import type { PeriodTags } from "./term-budget.ts";
+import { type ActualUsage, type Amounts, covers, isNothingUsed, NO_AMOUNTS, plus, plusUsed } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import type { LeaseReport, LeaseRequestEnd, OpenedLease, UsedLine } from "../messages/rpc.ts";
+import type { PeriodTags } from "../term-budget.ts";
 
 export class CellLease {
   readonly n: number;

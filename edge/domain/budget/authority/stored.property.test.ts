@@ -4,11 +4,11 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AMOUNT_MAX } from "../../../shared/amount.ts";
-import { anyNumber } from "../../../test/harness/any-number.ts";
-import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
-import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
-import { isNothing, NO_AMOUNTS } from "./amounts.ts";
+import { AMOUNT_MAX } from "../../../../shared/amount.ts";
+import { anyNumber } from "../../../../test/harness/any-number.ts";
+import { message, PLAIN, Played } from "../../../../test/harness/budget-messages.ts";
+import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "../../../../test/harness/edge/budget/simulation.ts";
+import { isNothing, NO_AMOUNTS } from "../amounts.ts";
 import { readStored, type StoredRows } from "./stored.ts";
 import { TenantBudgetAuthority } from "./tenant-budget-authority.ts";
 

@@ -4,7 +4,7 @@
  * as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are of the authority's
  * MonotonicClock.
  */
-import { type Amounts, MAX_AMOUNTS, NO_AMOUNTS, plus } from "./amounts.ts";
+import { type Amounts, MAX_AMOUNTS, NO_AMOUNTS, plus } from "../amounts.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import {
   type CellLife,

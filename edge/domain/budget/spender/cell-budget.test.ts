@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
-import { NO_AMOUNTS } from "./amounts.ts";
+import { BudgetSimulation, type Caps, limitsWith } from "../../../../test/harness/edge/budget/simulation.ts";
+import { NO_AMOUNTS } from "../amounts.ts";
 import type { ReservationVerdict } from "./verdict.ts";
 
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });

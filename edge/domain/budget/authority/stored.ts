@@ -8,8 +8,8 @@
  * has been asked. A counter that cannot be read starts at 0: the ledger is its authority, and an object that starts asks it
  * before it decides (docs/rules/budgets.md#check-against-the-ledger).
  */
-import { isAmount } from "../../../shared/amount.ts";
-import type { BudgetAlert } from "./alerts.ts";
+import { isAmount } from "../../../../shared/amount.ts";
+import type { BudgetAlert } from "../alerts.ts";
 import type { RequestCharge } from "./charged-requests.ts";
 import {
   arrayOf,
@@ -25,13 +25,13 @@ import {
   orNull,
   pairOf,
   withFields,
-} from "./guards.ts";
-import type { BudgetLimits, KeyLimits, TenantLimits } from "./limits.ts";
+} from "../messages/guards.ts";
+import type { BudgetLimits, KeyLimits, TenantLimits } from "../limits.ts";
 import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
-import { byRate, type Rate, type RateLimits } from "./rates.ts";
-import type { BindingLimit } from "./rpc.ts";
-import type { KeyCounter, TermAccount } from "./term-budget.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import { byRate, type Rate, type RateLimits } from "../rates.ts";
+import type { BindingLimit } from "../messages/rpc.ts";
+import type { KeyCounter, TermAccount } from "../term-budget.ts";
+import type { TokenBucket } from "../token-bucket.ts";
 import {
   COUNT_FIELDS,
   isAlert,
@@ -41,7 +41,7 @@ import {
   isRateLimits,
   isTermLimits,
   isUsed,
-} from "./validity.ts";
+} from "../messages/validity.ts";
 
 /** A life of a cell and its leases; see CellLife. */
 export interface StoredLife {

@@ -6,13 +6,13 @@
  * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
  * has stored them.
  */
-import type { BudgetAlert } from "./alerts.ts";
-import type { ActualUsage, Amounts } from "./amounts.ts";
-import type { BudgetLimits } from "./limits.ts";
-import { byRate, type RateReason } from "./rates.ts";
-import type { PeriodTags } from "./term-budget.ts";
-import { type BucketLevel, NO_BUCKET, type OwnedBuckets, type TokenBucket } from "./token-bucket.ts";
-import type { BudgetUsage } from "./usage-view.ts";
+import type { BudgetAlert } from "../alerts.ts";
+import type { ActualUsage, Amounts } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import { byRate, type RateReason } from "../rates.ts";
+import type { PeriodTags } from "../term-budget.ts";
+import { type BucketLevel, NO_BUCKET, type OwnedBuckets, type TokenBucket } from "../token-bucket.ts";
+import type { BudgetUsage } from "../usage-view.ts";
 
 /** What requests of one key and period used of a lease, in total. */
 export interface UsedLine {

@@ -3,9 +3,9 @@
  * the time, so that no counter is read under an old cap or in an old period. Alerts are judged whenever what is used, a cap
  * or a period changes (docs/rules/budgets.md#alerts).
  */
-import { type BudgetAlert, budgetAlert } from "./alerts.ts";
-import type { ActualUsage } from "./amounts.ts";
-import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "./limits.ts";
+import { type BudgetAlert, budgetAlert } from "../alerts.ts";
+import type { ActualUsage } from "../amounts.ts";
+import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "../limits.ts";
 import type { StoredState } from "./stored.ts";
 import {
   emptyAccount,
@@ -17,7 +17,7 @@ import {
   rearm,
   type TermAccount,
   TermPeriod,
-} from "./term-budget.ts";
+} from "../term-budget.ts";
 
 export type BudgetOwner = "tenant" | "key";
 

@@ -10,14 +10,14 @@
  * authority's answer decides the request that it is for, unless its limits have changed since. So the number of lease
  * requests is bounded by the number of requests and by time.
  */
-import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
+import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
 import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter, type TypicalUse } from "./lease-queue.ts";
-import { LEASE_MAX_MS } from "./lease-size.ts";
-import { type BudgetLimits, isNewerFor } from "./limits.ts";
+import { LEASE_MAX_MS } from "../authority/lease-size.ts";
+import { type BudgetLimits, isNewerFor } from "../limits.ts";
 import type { OutgoingReports } from "./outgoing-reports.ts";
-import { type BindingLimit, bucketsOf, type LeaseAnswer, type LeaseRequest, type LeaseVerdict } from "./rpc.ts";
-import type { OwnedBuckets } from "./token-bucket.ts";
+import { type BindingLimit, bucketsOf, type LeaseAnswer, type LeaseRequest, type LeaseVerdict } from "../messages/rpc.ts";
+import type { OwnedBuckets } from "../token-bucket.ts";
 
 interface Asked {
   readonly lease: CellLease;

@@ -3,10 +3,10 @@
  * complete state of every lease whose newest state the authority may lack, so it may be lost, repeated or overtaken. A
  * lease is forgotten once it is over and the authority has stored that. Times are of the Cell's MonotonicClock.
  */
-import type { BudgetAlert } from "./alerts.ts";
+import type { BudgetAlert } from "../alerts.ts";
 import { CellLease } from "./cell-lease.ts";
-import { type Rate, RateGains } from "./rates.ts";
-import type { BudgetReport, LeaseRequestEnd, OpenedLease, ReportAnswer } from "./rpc.ts";
+import { type Rate, RateGains } from "../rates.ts";
+import type { BudgetReport, LeaseRequestEnd, OpenedLease, ReportAnswer } from "../messages/rpc.ts";
 
 /** After this time without a report, the authority is asked whether it has stored what it applied. */
 const CONFIRM_MS = 10_000;

@@ -4,9 +4,9 @@
  * part, stores none of it and reports which field it was. Faults are named by that field, for human readers.
  */
 
-import { isAmount } from "../../../shared/amount.ts";
-import type { BudgetAlert } from "./alerts.ts";
-import { type ActualUsage, type Amounts, COUNT_NAMES, type Counts, covers } from "./amounts.ts";
+import { isAmount } from "../../../../shared/amount.ts";
+import type { BudgetAlert } from "../alerts.ts";
+import { type ActualUsage, type Amounts, COUNT_NAMES, type Counts, covers } from "../amounts.ts";
 import {
   arrayOf,
   type Guard,
@@ -20,8 +20,8 @@ import {
   orNull,
   withFields,
 } from "./guards.ts";
-import type { BudgetLimits, TermLimits } from "./limits.ts";
-import { byRate, RATE_NAMES, RATE_REASONS, RATES, type RateLimits } from "./rates.ts";
+import type { BudgetLimits, TermLimits } from "../limits.ts";
+import { byRate, RATE_NAMES, RATE_REASONS, RATES, type RateLimits } from "../rates.ts";
 import type { BindingLimit, BudgetReport, LeaseAnswer, LeaseReport, LeaseRequest, ReportAnswer } from "./rpc.ts";
 import {
   type BucketLevel,
@@ -30,7 +30,7 @@ import {
   levelOf,
   type OwnedBuckets,
   type TokenBucket,
-} from "./token-bucket.ts";
+} from "../token-bucket.ts";
 
 const isAmountOrAbsent = orAbsent(isAmount);
 

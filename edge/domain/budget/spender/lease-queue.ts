@@ -3,14 +3,14 @@
  * queued) and how much of it they want: what all of them need, a few times what a request really used lately, or what the
  * rate since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
  */
-import { type Amounts, countsIn, larger, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
+import { type Amounts, countsIn, larger, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
-import { LEASE_MAX_MS } from "./lease-size.ts";
-import { type BudgetLimits, countedBy, isNewerFor } from "./limits.ts";
-import { RATES } from "./rates.ts";
-import type { BindingLimit } from "./rpc.ts";
-import type { PeriodTags } from "./term-budget.ts";
-import { type OwnedBuckets, shortRate } from "./token-bucket.ts";
+import { LEASE_MAX_MS } from "../authority/lease-size.ts";
+import { type BudgetLimits, countedBy, isNewerFor } from "../limits.ts";
+import { RATES } from "../rates.ts";
+import type { BindingLimit } from "../messages/rpc.ts";
+import type { PeriodTags } from "../term-budget.ts";
+import { type OwnedBuckets, shortRate } from "../token-bucket.ts";
 import { isRateRefusal } from "./verdict.ts";
 
 /** A request that wants to draw. */

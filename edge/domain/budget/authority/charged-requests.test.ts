@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ActualUsage, plusUsed } from "./amounts.ts";
+import { type ActualUsage, plusUsed } from "../amounts.ts";
 import { ChargedRequests, type ReportedRequest } from "./charged-requests.ts";
 import type { StoredCharged } from "./stored.ts";
 

@@ -4,7 +4,7 @@
  * what each request was charged and which life holds its reservation, so that a request is charged once - the largest
  * reported use - and what it had drawn comes back once (docs/rules/budgets.md#settlement).
  */
-import { type ActualUsage, beyondUsed, plusUsed } from "./amounts.ts";
+import { type ActualUsage, beyondUsed, plusUsed } from "../amounts.ts";
 
 /** What is known of one request, and what it was charged. */
 export interface RequestCharge extends ActualUsage {
