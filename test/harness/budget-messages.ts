@@ -2,12 +2,18 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { MAX_AMOUNTS } from "../../edge/domain/budget/amounts.ts";
-import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
-import type { BudgetReport, LeaseReport, LeaseRequest, OpenedLease, UsedLine } from "../../edge/domain/budget/messages/rpc.ts";
 import { TenantBudgetAuthority } from "../../edge/domain/budget/authority/tenant-budget-authority.ts";
+import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
+import type {
+  BudgetReport,
+  LeaseReport,
+  LeaseRequest,
+  OpenedLease,
+  UsedLine,
+} from "../../edge/domain/budget/messages/rpc.ts";
+import { isLevel } from "../../edge/domain/budget/messages/validity.ts";
 import { bucketLevel, bucketsIn, msUntil, retryAfterMs, tightestLevel } from "../../edge/domain/budget/token-bucket.ts";
 import { budgetUsageOf } from "../../edge/domain/budget/usage-view.ts";
-import { isLevel } from "../../edge/domain/budget/messages/validity.ts";
 import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "./any-number.ts";
 import { NOTHING_STORED } from "./edge/budget/nothing-stored.ts";

@@ -4,7 +4,12 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
-import type { BudgetReport, LeaseReport, LeaseRequest, TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
+import type {
+  BudgetReport,
+  LeaseReport,
+  LeaseRequest,
+  TenantBudgetApi,
+} from "../../edge/domain/budget/messages/rpc.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
 

@@ -5,6 +5,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
+import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -13,10 +14,9 @@ import type {
   ReportAnswer,
   TenantBudgetApi,
 } from "../../domain/budget/messages/rpc.ts";
-import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
+import { faultInLeaseRequest } from "../../domain/budget/messages/validity.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
-import { faultInLeaseRequest } from "../../domain/budget/messages/validity.ts";
 import type { Bindings } from "../../env.ts";
 import { objectName } from "../object-name.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";

@@ -16,11 +16,11 @@ import {
   plus,
   smaller,
 } from "../amounts.ts";
+import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "../messages/rpc.ts";
+import { RateGains } from "../rates.ts";
 import type { ChargedRequests } from "./charged-requests.ts";
 import { type CellLife, moveOut, newLease, type OutstandingLease, unreturned } from "./outstanding-lease.ts";
 import type { OutstandingLeases } from "./outstanding-leases.ts";
-import { RateGains } from "../rates.ts";
-import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "../messages/rpc.ts";
 
 /** The changes that a report brings. */
 interface LeaseChange {

@@ -6,11 +6,11 @@
  */
 import { type Amounts, NO_AMOUNTS } from "../amounts.ts";
 import type { BudgetLimits } from "../limits.ts";
-import { amountOf, byRate, RATE_NAMES, RATES, type Rate } from "../rates.ts";
 import type { LeaseRequest, LeaseVerdict } from "../messages/rpc.ts";
+import { amountOf, byRate, RATE_NAMES, RATES, type Rate } from "../rates.ts";
 import { type Headroom, headroomOf, isExhausted } from "../term-budget.ts";
-import type { TermCounters } from "./term-counters.ts";
 import { bucketsIn, type OwnedBuckets, shortRate } from "../token-bucket.ts";
+import type { TermCounters } from "./term-counters.ts";
 
 /** What the applicable limits still have, all positive; Infinity where there is no cap. */
 interface LeaseHeadroom extends Headroom {

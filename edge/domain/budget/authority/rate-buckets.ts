@@ -4,10 +4,17 @@
  */
 import { type Amounts, clamped, NO_AMOUNTS, plus } from "../amounts.ts";
 import { type BudgetLimits, NO_KEY } from "../limits.ts";
-import type { OutstandingLeases } from "./outstanding-leases.ts";
 import { amountOf, byRate, isRated, perMinute, RATE_NAMES, type Rate, type RateGains } from "../rates.ts";
+import {
+  adjustBucket,
+  type Buckets,
+  fullBucket,
+  type OwnedBuckets,
+  spentBucket,
+  touchBucket,
+} from "../token-bucket.ts";
+import type { OutstandingLeases } from "./outstanding-leases.ts";
 import type { StoredBucket, StoredBuckets, StoredGrants, StoredState } from "./stored.ts";
-import { adjustBucket, type Buckets, fullBucket, type OwnedBuckets, spentBucket, touchBucket } from "../token-bucket.ts";
 
 type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
 

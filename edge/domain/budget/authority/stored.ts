@@ -10,7 +10,7 @@
  */
 import { isAmount } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
-import type { RequestCharge } from "./charged-requests.ts";
+import type { BudgetLimits, KeyLimits, TenantLimits } from "../limits.ts";
 import {
   arrayOf,
   bothOf,
@@ -26,12 +26,7 @@ import {
   pairOf,
   withFields,
 } from "../messages/guards.ts";
-import type { BudgetLimits, KeyLimits, TenantLimits } from "../limits.ts";
-import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
-import { byRate, type Rate, type RateLimits } from "../rates.ts";
 import type { BindingLimit } from "../messages/rpc.ts";
-import type { KeyCounter, TermAccount } from "../term-budget.ts";
-import type { TokenBucket } from "../token-bucket.ts";
 import {
   COUNT_FIELDS,
   isAlert,
@@ -42,6 +37,11 @@ import {
   isTermLimits,
   isUsed,
 } from "../messages/validity.ts";
+import { byRate, type Rate, type RateLimits } from "../rates.ts";
+import type { KeyCounter, TermAccount } from "../term-budget.ts";
+import type { TokenBucket } from "../token-bucket.ts";
+import type { RequestCharge } from "./charged-requests.ts";
+import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
 
 /** A life of a cell and its leases; see CellLife. */
 export interface StoredLife {

@@ -7,9 +7,9 @@ import {
   thirtyDayMonthOf,
 } from "../../../../test/harness/edge/budget/simulation.ts";
 import { NO_AMOUNTS } from "../amounts.ts";
+import type { ReservationVerdict } from "../spender/verdict.ts";
 import { readStored } from "./stored.ts";
 import { TenantBudgetAuthority } from "./tenant-budget-authority.ts";
-import type { ReservationVerdict } from "../spender/verdict.ts";
 
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
 

@@ -10,21 +10,27 @@
 import { saturated } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, amountsUsed } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
+import {
+  faultInLeaseReport,
+  faultInLeaseRequest,
+  faultInLimits,
+  faultInReport,
+  faultInUsed,
+} from "../messages/validity.ts";
+import { MonotonicClock } from "../monotonic-clock.ts";
+import type { KeyCounter, MonthOf, TermAccount } from "../term-budget.ts";
+import type { OwnedBuckets } from "../token-bucket.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
 import { leaseHeadroom, sizeLease } from "./lease-size.ts";
-import type { BudgetLimits } from "../limits.ts";
-import { MonotonicClock } from "../monotonic-clock.ts";
 import { type CellLife, isOvertaken, newLease, noteAwaited, type PlacedLease } from "./outstanding-lease.ts";
 import { OutstandingLeases } from "./outstanding-leases.ts";
 import { RateBuckets } from "./rate-buckets.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
 import type { Checkpoint, StoredGrants, StoredKey, StoredState } from "./stored.ts";
-import type { KeyCounter, MonthOf, TermAccount } from "../term-budget.ts";
 import { type BudgetOwner, TermCounters } from "./term-counters.ts";
-import type { OwnedBuckets } from "../token-bucket.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
-import { faultInLeaseReport, faultInLeaseRequest, faultInLimits, faultInReport, faultInUsed } from "../messages/validity.ts";
 
 /** How long after a Cell's death its last rows may still be on their way to the ledger. */
 const LEDGER_DELAY_MS = 30_000;

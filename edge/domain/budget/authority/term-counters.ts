@@ -6,7 +6,6 @@
 import { type BudgetAlert, budgetAlert } from "../alerts.ts";
 import type { ActualUsage } from "../amounts.ts";
 import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "../limits.ts";
-import type { StoredState } from "./stored.ts";
 import {
   emptyAccount,
   type KeyCounter,
@@ -18,6 +17,7 @@ import {
   type TermAccount,
   TermPeriod,
 } from "../term-budget.ts";
+import type { StoredState } from "./stored.ts";
 
 export type BudgetOwner = "tenant" | "key";
 

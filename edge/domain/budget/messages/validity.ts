@@ -7,6 +7,16 @@
 import { isAmount } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, COUNT_NAMES, type Counts, covers } from "../amounts.ts";
+import type { BudgetLimits, TermLimits } from "../limits.ts";
+import { byRate, RATE_NAMES, RATE_REASONS, RATES, type RateLimits } from "../rates.ts";
+import {
+  type BucketLevel,
+  type Buckets,
+  bucketsIn,
+  levelOf,
+  type OwnedBuckets,
+  type TokenBucket,
+} from "../token-bucket.ts";
 import {
   arrayOf,
   type Guard,
@@ -20,17 +30,7 @@ import {
   orNull,
   withFields,
 } from "./guards.ts";
-import type { BudgetLimits, TermLimits } from "../limits.ts";
-import { byRate, RATE_NAMES, RATE_REASONS, RATES, type RateLimits } from "../rates.ts";
 import type { BindingLimit, BudgetReport, LeaseAnswer, LeaseReport, LeaseRequest, ReportAnswer } from "./rpc.ts";
-import {
-  type BucketLevel,
-  type Buckets,
-  bucketsIn,
-  levelOf,
-  type OwnedBuckets,
-  type TokenBucket,
-} from "../token-bucket.ts";
 
 const isAmountOrAbsent = orAbsent(isAmount);
 

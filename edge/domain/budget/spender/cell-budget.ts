@@ -23,16 +23,23 @@
  * is never held, reported or compared.
  */
 import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED } from "../amounts.ts";
+import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
+import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "../messages/rpc.ts";
+import {
+  faultInLimits,
+  faultInNeed,
+  faultInUsed,
+  isLeaseAnswer,
+  isReportAnswer,
+  usedOrReserved,
+} from "../messages/validity.ts";
+import { MonotonicClock } from "../monotonic-clock.ts";
+import { type MonthOf, tagsOf } from "../term-budget.ts";
+import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
 import { CellLeases, type Reservation } from "./cell-leases.ts";
 import type { LeasePool } from "./lease-pool.ts";
 import type { LeaseOutcome, LeaseWaiter } from "./lease-queue.ts";
-import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
-import { MonotonicClock } from "../monotonic-clock.ts";
 import type { LeaseHolder } from "./outgoing-reports.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "../messages/rpc.ts";
-import { type MonthOf, tagsOf } from "../term-budget.ts";
-import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
-import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, isReportAnswer, usedOrReserved } from "../messages/validity.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };

@@ -14,14 +14,10 @@ import {
   NO_AMOUNTS,
   plus,
 } from "../amounts.ts";
-import type { CellLease } from "./cell-lease.ts";
-import { LeasePool } from "./lease-pool.ts";
-import { type LeaseWaiter, TypicalUse } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "../authority/lease-size.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf } from "../limits.ts";
-import { type LeaseHolder, OutgoingReports } from "./outgoing-reports.ts";
-import { amountOf, byRate, isRated, perMinute, type Rate, type RateLimits } from "../rates.ts";
 import { type BudgetReport, bucketsOf, type LeaseAnswer, type LeaseRequest } from "../messages/rpc.ts";
+import { amountOf, byRate, isRated, perMinute, type Rate, type RateLimits } from "../rates.ts";
 import {
   adjustBucket,
   type BucketLevel,
@@ -30,6 +26,10 @@ import {
   tightestLevel,
   touchBucket,
 } from "../token-bucket.ts";
+import type { CellLease } from "./cell-lease.ts";
+import { LeasePool } from "./lease-pool.ts";
+import { type LeaseWaiter, TypicalUse } from "./lease-queue.ts";
+import { type LeaseHolder, OutgoingReports } from "./outgoing-reports.ts";
 
 /** What a live request holds. */
 export interface Reservation {

@@ -11,13 +11,19 @@
  * requests is bounded by the number of requests and by time.
  */
 import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
-import type { CellLease } from "./cell-lease.ts";
-import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter, type TypicalUse } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "../authority/lease-size.ts";
 import { type BudgetLimits, isNewerFor } from "../limits.ts";
-import type { OutgoingReports } from "./outgoing-reports.ts";
-import { type BindingLimit, bucketsOf, type LeaseAnswer, type LeaseRequest, type LeaseVerdict } from "../messages/rpc.ts";
+import {
+  type BindingLimit,
+  bucketsOf,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type LeaseVerdict,
+} from "../messages/rpc.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
+import type { CellLease } from "./cell-lease.ts";
+import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter, type TypicalUse } from "./lease-queue.ts";
+import type { OutgoingReports } from "./outgoing-reports.ts";
 
 interface Asked {
   readonly lease: CellLease;

@@ -4,13 +4,13 @@
  * rate since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
  */
 import { type Amounts, countsIn, larger, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
-import type { CellLease } from "./cell-lease.ts";
 import { LEASE_MAX_MS } from "../authority/lease-size.ts";
 import { type BudgetLimits, countedBy, isNewerFor } from "../limits.ts";
-import { RATES } from "../rates.ts";
 import type { BindingLimit } from "../messages/rpc.ts";
+import { RATES } from "../rates.ts";
 import type { PeriodTags } from "../term-budget.ts";
 import { type OwnedBuckets, shortRate } from "../token-bucket.ts";
+import type { CellLease } from "./cell-lease.ts";
 import { isRateRefusal } from "./verdict.ts";
 
 /** A request that wants to draw. */

@@ -4,9 +4,9 @@
  * lease is forgotten once it is over and the authority has stored that. Times are of the Cell's MonotonicClock.
  */
 import type { BudgetAlert } from "../alerts.ts";
-import { CellLease } from "./cell-lease.ts";
-import { type Rate, RateGains } from "../rates.ts";
 import type { BudgetReport, LeaseRequestEnd, OpenedLease, ReportAnswer } from "../messages/rpc.ts";
+import { type Rate, RateGains } from "../rates.ts";
+import { CellLease } from "./cell-lease.ts";
 
 /** After this time without a report, the authority is asked whether it has stored what it applied. */
 const CONFIRM_MS = 10_000;

@@ -1,7 +1,7 @@
 /** What a Cell's budget decides: its verdicts on requests, and the messages that it wants sent. Plain data. */
 import type { BudgetAlert } from "../alerts.ts";
-import { RATE_NAMES, RATES, type Rate, type RateReason } from "../rates.ts";
 import type { BindingLimit, BudgetReport, LeaseRequest } from "../messages/rpc.ts";
+import { RATE_NAMES, RATES, type Rate, type RateReason } from "../rates.ts";
 import type { BucketLevel } from "../token-bucket.ts";
 
 export type RefusalCode = (typeof RATES)[Rate]["code"] | "key_budget_exhausted" | "tenant_budget_exhausted";

@@ -9,9 +9,9 @@ import {
   NO_AMOUNTS,
   NOTHING_USED,
 } from "../../../../edge/domain/budget/amounts.ts";
+import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/messages/rpc.ts";
-import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/spender/verdict.ts";
 import { NOTHING_STORED } from "./nothing-stored.ts";
 import { RealUsage } from "./real-usage.ts";

@@ -3,6 +3,7 @@
  * never answer.
  */
 
+import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -11,7 +12,6 @@ import type {
   ReportAnswer,
   TenantBudgetApi,
 } from "../../../../edge/domain/budget/messages/rpc.ts";
-import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { NOTHING_STORED } from "../budget/nothing-stored.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
