@@ -14,7 +14,7 @@ import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rp
 import { isAlerts, isLevel } from "../../domain/budget/messages/validity.ts";
 import { isRated } from "../../domain/budget/rates.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
-import type { LeaseHolder } from "../../domain/budget/spender/outgoing-reports.ts";
+import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/spender/verdict.ts";
 import type { MonthOf } from "../../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";

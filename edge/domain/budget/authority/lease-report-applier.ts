@@ -19,8 +19,14 @@ import {
 import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "../messages/rpc.ts";
 import { RateGains } from "../rates.ts";
 import type { ChargedRequests } from "./charged-requests.ts";
-import { type CellLife, moveOut, newLease, type OutstandingLease, unreturned } from "./outstanding-lease.ts";
-import type { OutstandingLeases } from "./outstanding-leases.ts";
+import {
+  type CellLife,
+  type GrantedLease,
+  type GrantedLeases,
+  moveOut,
+  newLease,
+  unreturned,
+} from "./granted-leases.ts";
 
 /** The changes that a report brings. */
 interface LeaseChange {
@@ -31,10 +37,10 @@ interface LeaseChange {
 }
 
 export class LeaseReportApplier {
-  readonly #leases: OutstandingLeases;
+  readonly #leases: GrantedLeases;
   readonly #charged: ChargedRequests;
 
-  constructor(leases: OutstandingLeases, charged: ChargedRequests) {
+  constructor(leases: GrantedLeases, charged: ChargedRequests) {
     this.#leases = leases;
     this.#charged = charged;
   }
@@ -53,7 +59,7 @@ export class LeaseReportApplier {
     return change;
   }
 
-  #applyReport(life: CellLife, lease: OutstandingLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
+  #applyReport(life: CellLife, lease: GrantedLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
     const { opened, request } = word;
     const newlyUsed = use(lease, word.used);
     const ends = word.ended && !lease.ended;
@@ -83,7 +89,7 @@ export class LeaseReportApplier {
    * request with a lease of its own holds is counted in that lease from now on, and no longer in the lease that it was
    * drawn from.
    */
-  #open(life: CellLife, word: LeaseReport, taken: Map<string | null, Amounts>): OutstandingLease | null {
+  #open(life: CellLife, word: LeaseReport, taken: Map<string | null, Amounts>): GrantedLease | null {
     const { n, pool, opened } = word;
     if (opened === null || n <= life.heardN) return null;
     const lease = newLease(n, pool, this.#held(life, word, opened, taken));
@@ -136,7 +142,7 @@ function takeVoid(life: CellLife, { sequence, open }: BudgetReport, change: Leas
 }
 
 /** Records what was used of a lease; returns the part that is new. */
-function use(lease: OutstandingLease, lines: readonly UsedLine[]): readonly UsedLine[] {
+function use(lease: GrantedLease, lines: readonly UsedLine[]): readonly UsedLine[] {
   const newlyUsed: UsedLine[] = [];
   const used: Record<string, ActualUsage> = { ...lease.used };
   for (const line of lines) {

@@ -6,7 +6,7 @@
  */
 import { type Amounts, NO_AMOUNTS } from "../amounts.ts";
 import type { BudgetLimits } from "../limits.ts";
-import type { LeaseRequest, LeaseVerdict } from "../messages/rpc.ts";
+import { LEASE_MAX_MS, type LeaseRequest, type LeaseVerdict } from "../messages/rpc.ts";
 import { amountOf, byRate, RATE_NAMES, RATES, type Rate } from "../rates.ts";
 import { type Headroom, headroomOf, isExhausted } from "../term-budget.ts";
 import { bucketsIn, type OwnedBuckets, shortRate } from "../token-bucket.ts";
@@ -31,9 +31,6 @@ const SHARE = 8;
 /** A Cell that gets less than this part of what it wants is near a limit, and gets a short lease. */
 const AMPLE_PART = 1 / 8;
 const NEAR_TTL_MS = 2_000;
-const FAR_TTL_MS = 20_000;
-/** No lease lives longer. */
-export const LEASE_MAX_MS = FAR_TTL_MS;
 
 /**
  * What a lease may take, or the first limit that refuses, in the order of docs/rules/budgets.md#one-decision: buckets,
@@ -78,5 +75,5 @@ export function sizeLease(need: Amounts, want: Amounts, room: LeaseHeadroom): Le
   };
   for (const rate of RATE_NAMES)
     grant[RATES[rate].amount] = take(amountOf(need, rate), amountOf(want, rate), room.rates[rate]);
-  return { grant, ttlMs: ample ? FAR_TTL_MS : NEAR_TTL_MS, ample };
+  return { grant, ttlMs: ample ? LEASE_MAX_MS : NEAR_TTL_MS, ample };
 }

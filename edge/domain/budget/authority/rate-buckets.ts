@@ -13,20 +13,20 @@ import {
   spentBucket,
   touchBucket,
 } from "../token-bucket.ts";
-import type { OutstandingLeases } from "./outstanding-leases.ts";
+import type { GrantedLeases } from "./granted-leases.ts";
 import type { StoredBucket, StoredBuckets, StoredGrants, StoredState } from "./stored.ts";
 
 type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
 
 export class RateBuckets {
-  readonly #leases: OutstandingLeases;
+  readonly #leases: GrantedLeases;
   readonly #stored: StoredState;
   readonly #tenant: HeldBuckets;
   readonly #keys = new Map<string, HeldBuckets>();
   readonly #changedKeys = new Set<string>();
 
   /** The stored buckets, refilled up to now, less what was granted since; `leases`: what is out, those grants included. */
-  constructor(stored: StoredState, leases: OutstandingLeases, nowMs: number) {
+  constructor(stored: StoredState, leases: GrantedLeases, nowMs: number) {
     this.#stored = stored;
     this.#leases = leases;
     const { tenant, keys, grants } = stored;

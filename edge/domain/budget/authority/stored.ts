@@ -41,7 +41,7 @@ import { byRate, type Rate, type RateLimits } from "../rates.ts";
 import type { KeyCounter, TermAccount } from "../term-budget.ts";
 import type { TokenBucket } from "../token-bucket.ts";
 import type { RequestCharge } from "./charged-requests.ts";
-import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
+import type { GrantedLease, PlacedLease } from "./granted-leases.ts";
 
 /** A life of a cell and its leases; see CellLife. */
 export interface StoredLife {
@@ -52,7 +52,7 @@ export interface StoredLife {
   readonly heardN: number;
   /** Absent: an older version stored it. */
   readonly heardMs?: number;
-  readonly leases: readonly OutstandingLease[];
+  readonly leases: readonly GrantedLease[];
 }
 
 /** A bucket, with the granted tokens that it does not cover even at its largest debt. */
@@ -155,13 +155,13 @@ function parsed(text: string): unknown {
   }
 }
 
-const isLease = withFields<OutstandingLease>({
+const isLease = withFields<GrantedLease>({
   n: isAmount,
   pool: orNull(isString),
   granted: isAmounts,
   released: isAmounts,
   moved: isAmounts,
-  used: (value): value is OutstandingLease["used"] => isObject(value) && Object.values(value).every(isUsed),
+  used: (value): value is GrantedLease["used"] => isObject(value) && Object.values(value).every(isUsed),
   ended: isBoolean,
   untilMs: orNull(isNumber),
   answered: orNull(withFields({ ttlMs: isAmount, ample: isBoolean })),

@@ -23,10 +23,16 @@ import { MonotonicClock } from "../monotonic-clock.ts";
 import type { KeyCounter, MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
 import { ChargedRequests } from "./charged-requests.ts";
+import {
+  type CellLife,
+  GrantedLeases,
+  isOvertaken,
+  newLease,
+  noteAwaited,
+  type PlacedLease,
+} from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
 import { leaseHeadroom, sizeLease } from "./lease-size.ts";
-import { type CellLife, isOvertaken, newLease, noteAwaited, type PlacedLease } from "./outstanding-lease.ts";
-import { OutstandingLeases } from "./outstanding-leases.ts";
 import { RateBuckets } from "./rate-buckets.ts";
 import type { Checkpoint, StoredGrants, StoredKey, StoredState } from "./stored.ts";
 import { type BudgetOwner, TermCounters } from "./term-counters.ts";
@@ -44,7 +50,7 @@ interface LeaseResult {
 export class TenantBudgetAuthority {
   readonly #counters: TermCounters;
   readonly #charged: ChargedRequests;
-  readonly #leases: OutstandingLeases;
+  readonly #leases: GrantedLeases;
   readonly #leaseReports: LeaseReportApplier;
   readonly #alerts: UndeliveredAlerts;
   readonly #time = new MonotonicClock();
@@ -65,7 +71,7 @@ export class TenantBudgetAuthority {
       this.#dirty = true;
     });
     this.#charged = new ChargedRequests(stored.charged);
-    this.#leases = new OutstandingLeases(stored, atMs);
+    this.#leases = new GrantedLeases(stored, atMs);
     this.#buckets = new RateBuckets(stored, this.#leases, atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;

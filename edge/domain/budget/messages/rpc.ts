@@ -14,6 +14,9 @@ import type { PeriodTags } from "../term-budget.ts";
 import { type BucketLevel, NO_BUCKET, type OwnedBuckets, type TokenBucket } from "../token-bucket.ts";
 import type { BudgetUsage } from "../usage-view.ts";
 
+/** No lease lives longer. */
+export const LEASE_MAX_MS = 20_000;
+
 /** What requests of one key and period used of a lease, in total. */
 export interface UsedLine {
   /** The limits whose counters are charged. */

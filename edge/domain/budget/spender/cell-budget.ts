@@ -22,7 +22,7 @@
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED } from "../amounts.ts";
+import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
 import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "../messages/rpc.ts";
 import {
@@ -36,29 +36,36 @@ import {
 import { MonotonicClock } from "../monotonic-clock.ts";
 import { type MonthOf, tagsOf } from "../term-budget.ts";
 import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
-import { CellLeases, type Reservation } from "./cell-leases.ts";
-import type { LeasePool } from "./lease-pool.ts";
-import type { LeaseOutcome, LeaseWaiter } from "./lease-queue.ts";
-import type { LeaseHolder } from "./outgoing-reports.ts";
+import { Charges, type Reservation, reportDueMs } from "./charges.ts";
+import { KnownBuckets } from "./known-buckets.ts";
+import { LeasePool } from "./lease-pool.ts";
+import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
+import { type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./waiting-requests.ts";
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
 export class CellBudget {
-  readonly #leases: CellLeases;
+  readonly #reports: LeaseReports;
+  readonly #pools = new Map<string | null, LeasePool>();
+  /** Of all pools, because a pool lives only as long as it has something to do. */
+  readonly #typical = new TypicalUse();
+  readonly #buckets = new KnownBuckets((pool) => this.#free(pool));
+  readonly #charges: Charges;
   readonly #reservations = new Map<string, Reservation>();
   readonly #time = new MonotonicClock();
   readonly #monthOf: MonthOf;
   #faults: AmountFault[] = [];
 
   constructor(lessee: LeaseHolder, monthOf: MonthOf) {
-    this.#leases = new CellLeases(lessee);
+    this.#reports = new LeaseReports(lessee);
+    this.#charges = new Charges(this.#reports, this.#buckets, this.#typical, this.#pools);
     this.#monthOf = monthOf;
   }
 
   /** True when nothing is held, no request waits, and everything has been reported and stored. */
   get idle(): boolean {
-    return this.#reservations.size === 0 && this.#leases.idle;
+    return this.#reservations.size === 0 && this.#reports.empty && [...this.#pools.values()].every((pool) => pool.idle);
   }
 
   /**
@@ -66,7 +73,7 @@ export class CellBudget {
    * (docs/rules/budgets.md#unreachable).
    */
   undelivered(nowMs: number): { readonly outage: number; readonly forMs: number } | null {
-    const sinceMs = this.#leases.reports.failingSinceMs;
+    const sinceMs = this.#reports.failingSinceMs;
     return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
   }
 
@@ -81,8 +88,8 @@ export class CellBudget {
   expect(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
     // A fault is refused later, when the request reserves.
     if (faultInNeed(limits, need) !== null || !needsLease(limits)) return [];
-    const pool = this.#leases.pool(poolOf(limits));
-    pool.queue.expect(this.#waiter(requestId, limits, need, nowMs));
+    const pool = this.#pool(poolOf(limits));
+    pool.waiting.expect(this.#waiter(requestId, limits, need, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
   }
 
@@ -97,16 +104,16 @@ export class CellBudget {
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
-    const pool = this.#leases.pool(poolOf(limits));
-    pool.queue.wait(waiter);
+    const pool = this.#pool(poolOf(limits));
+    pool.waiting.wait(waiter);
     const effects = this.#pump(pool, atMs);
     const renewal = pool.renewal(waiter, atMs);
-    return renewal === null ? effects : [...effects, { type: "ask", request: renewal }];
+    return renewal === null ? effects : [...effects, this.#ask(renewal)];
   }
 
   /** Ends a request that no longer wants what it expected, waits for, or drew. */
   withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
-    for (const pool of this.#leases.pools) pool.queue.forget(requestId);
+    for (const pool of this.#pools.values()) pool.waiting.forget(requestId);
     this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }
@@ -141,7 +148,7 @@ export class CellBudget {
       return;
     }
     const waiter = this.#waiter(requestId, limits, need, nowMs);
-    const lease = needsLease(limits) ? this.#leases.adopt(waiter, this.#time.at(nowMs)) : null;
+    const lease = needsLease(limits) ? this.#charges.adopt(waiter, this.#time.at(nowMs)) : null;
     this.#hold(waiter, lease, "adopted");
   }
 
@@ -157,7 +164,7 @@ export class CellBudget {
     const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
     const { lease, waiter, counts } = reservation;
     const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
-    this.#leases.end(reservation, { ...counts, ...charged }, goesOn, this.#time.at(nowMs));
+    this.#charges.end(reservation, { ...counts, ...charged }, goesOn, this.#time.at(nowMs));
   }
 
   /**
@@ -170,9 +177,9 @@ export class CellBudget {
     if (heard !== answer) this.#isFault("the budget object's answer to an ask", "it counts as no answer");
     if (heard?.verdict.kind === "invalid")
       this.#isFault(`${heard.verdict.field} of an ask`, "the requests that wait are rejected");
-    if (heard !== null) this.#leases.updateBuckets(request, heard, atMs);
+    if (heard !== null) this.#buckets.answered(request, heard, atMs);
     const alerts = this.#heard(request.report, heard?.report ?? null, atMs);
-    const decided = this.#decided(this.#leases.pool(request.pool).answered(request.n, heard, atMs), atMs);
+    const decided = this.#decided(this.#pool(request.pool).answered(request.n, heard, atMs), atMs);
     return [...alerts, ...decided, ...this.tick(nowMs)];
   }
 
@@ -180,31 +187,38 @@ export class CellBudget {
   reported(report: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const heard = answer !== null && isReportAnswer(answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
-    this.#leases.reports.isReporting = false;
+    this.#reports.isReporting = false;
     return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];
   }
 
   /** Notes that an alert is durable elsewhere; until then the authority keeps it. */
   alertDelivered(id: string): void {
-    this.#leases.reports.alertDelivered(id);
+    this.#reports.alertDelivered(id);
   }
 
   /** Gives back what has ended, and reports what is due. */
   tick(nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const effects: BudgetEffect[] = [];
-    for (const pool of this.#leases.pools) {
+    for (const pool of [...this.#pools.values()]) {
       pool.expire(atMs);
       effects.push(...this.#pump(pool, atMs));
     }
-    const report = this.#leases.dueReport(atMs);
-    return report === null ? effects : [...effects, { type: "report", report }];
+    for (const { id, idle } of this.#pools.values()) {
+      if (!idle) continue;
+      this.#pools.delete(id);
+      this.#buckets.forget(id);
+    }
+    if ((this.#reports.nextMs() ?? Infinity) > atMs) return effects;
+    this.#reports.isReporting = true;
+    return [...effects, { type: "report", report: this.#reports.report(atMs) }];
   }
 
   /** When {@link tick} is to be called next, by the Cell's clock as last shown; null: not before something happens. */
   nextWakeMs(): number | null {
-    const nextMs = this.#leases.nextMs();
-    return nextMs === null ? null : this.#time.clockAt(nextMs);
+    let nextMs = this.#reports.nextMs() ?? Infinity;
+    for (const { endsAtMs } of this.#pools.values()) nextMs = Math.min(nextMs, endsAtMs ?? Infinity);
+    return nextMs === Infinity ? null : this.#time.clockAt(nextMs);
   }
 
   /**
@@ -212,7 +226,7 @@ export class CellBudget {
    * TenantBudget.level.
    */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
-    return this.#leases.level(limits, this.#time.at(nowMs));
+    return this.#buckets.level(limits, this.#time.at(nowMs));
   }
 
   /** A request under its limits, in the periods of the clock's `nowMs`. */
@@ -230,11 +244,33 @@ export class CellBudget {
     this.#reservations.set(waiter.requestId, { waiter, lease, origin, counts: countsIn(counts) });
   }
 
+  /** The pool of a key; null: the tenant's. It is created at first use. */
+  #pool(id: string | null): LeasePool {
+    const known = this.#pools.get(id);
+    if (known !== undefined) return known;
+    const pool = new LeasePool(id, this.#typical, this.#reports, (lease, amounts, ample, nowMs) => {
+      this.#buckets.changed(id, amounts, 1);
+      this.#reports.changed(lease, reportDueMs(nowMs, ample));
+    });
+    this.#pools.set(id, pool);
+    return pool;
+  }
+
+  #free(pool: string | null): Amounts {
+    if (pool !== null) return this.#pools.get(pool)?.free ?? NO_AMOUNTS;
+    return [...this.#pools.values()].reduce((sum, { free }) => plus(sum, free), NO_AMOUNTS);
+  }
+
+  #ask(request: LeaseRequest): BudgetEffect {
+    this.#buckets.asked(request);
+    return { type: "ask", request };
+  }
+
   #pump(pool: LeasePool, atMs: number): readonly BudgetEffect[] {
-    const served = pool.serve(atMs, () => this.#leases.buckets(pool.id, atMs));
+    const served = pool.serve(atMs, () => this.#buckets.of(pool.id, atMs));
     const decided = this.#decided(served, atMs);
     const request = pool.nextAsk(atMs);
-    return request === null ? decided : [...decided, { type: "ask", request }];
+    return request === null ? decided : [...decided, this.#ask(request)];
   }
 
   #decided(outcomes: readonly LeaseOutcome[], atMs: number): readonly BudgetEffect[] {
@@ -247,13 +283,13 @@ export class CellBudget {
 
   #verdict(outcome: LeaseOutcome, atMs: number): ReservationVerdict {
     const { limits, need } = outcome.waiter;
-    const level = this.#leases.level(limits, atMs) ?? null;
+    const level = this.#buckets.level(limits, atMs) ?? null;
     switch (outcome.kind) {
       case "drawn":
         return { kind: "ok", level };
       case "refused": {
         const { reason } = outcome;
-        const buckets = isRateRefusal(reason) ? this.#leases.buckets(poolOf(limits), atMs, limits) : null;
+        const buckets = isRateRefusal(reason) ? this.#buckets.of(poolOf(limits), atMs, limits) : null;
         const waitMs = buckets === null ? null : retryAfterMs(buckets, need);
         return { kind: "refused", code: refusalCode(reason), retryAfterMs: waitMs, level };
       }
@@ -267,7 +303,7 @@ export class CellBudget {
   }
 
   #heard(report: BudgetReport, answer: ReportAnswer | null, atMs: number): readonly BudgetEffect[] {
-    return this.#leases.reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
+    return this.#reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
   }
 
   /** Records a fault; false when there is none. */

@@ -4,13 +4,12 @@
  * rate since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
  */
 import { type Amounts, countsIn, larger, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
-import { LEASE_MAX_MS } from "../authority/lease-size.ts";
 import { type BudgetLimits, countedBy, isNewerFor } from "../limits.ts";
-import type { BindingLimit } from "../messages/rpc.ts";
+import { type BindingLimit, LEASE_MAX_MS } from "../messages/rpc.ts";
 import { RATES } from "../rates.ts";
 import type { PeriodTags } from "../term-budget.ts";
 import { type OwnedBuckets, shortRate } from "../token-bucket.ts";
-import type { CellLease } from "./cell-lease.ts";
+import type { HeldLease } from "./lease-reports.ts";
 import { isRateRefusal } from "./verdict.ts";
 
 /** A request that wants to draw. */
@@ -26,7 +25,7 @@ export type GiveUpReason = "unavailable" | "invalid";
 
 /** What became of a waiter. */
 export type LeaseOutcome =
-  | { readonly kind: "drawn"; readonly waiter: LeaseWaiter; readonly lease: CellLease }
+  | { readonly kind: "drawn"; readonly waiter: LeaseWaiter; readonly lease: HeldLease }
   | { readonly kind: "refused"; readonly waiter: LeaseWaiter; readonly reason: BindingLimit }
   | { readonly kind: GiveUpReason; readonly waiter: LeaseWaiter };
 
@@ -54,7 +53,7 @@ export class TypicalUse {
   }
 }
 
-export class LeaseQueue {
+export class WaitingRequests {
   readonly #pool: string | null;
   readonly #typical: TypicalUse;
   readonly #waiters = new Map<string, LeaseWaiter>();
@@ -99,7 +98,7 @@ export class LeaseQueue {
   }
 
   /** Lets waiting requests draw from a lease, in order, until one may not. */
-  draw(lease: CellLease, draws: (waiter: LeaseWaiter) => boolean): readonly LeaseOutcome[] {
+  draw(lease: HeldLease, draws: (waiter: LeaseWaiter) => boolean): readonly LeaseOutcome[] {
     const outcomes: LeaseOutcome[] = [];
     for (const waiter of this.#waiters.values()) {
       if (!draws(waiter)) break;
