@@ -32,18 +32,11 @@ export interface ActualUsage extends Counts {
   readonly nanoUsd: number;
 }
 
-export const COUNT_NAMES = ["requests"] as const satisfies readonly (keyof Counts)[];
-
 export const NO_AMOUNTS: Amounts = { bucketTokens: 0, requests: 0, termTokens: 0, nanoUsd: 0 };
 export const NOTHING_USED: ActualUsage = { tokens: 0, nanoUsd: 0, requests: 0 };
 
 /** {@link AMOUNT_MAX} in every dimension. */
-export const MAX_AMOUNTS: Amounts = {
-  bucketTokens: AMOUNT_MAX,
-  requests: AMOUNT_MAX,
-  termTokens: AMOUNT_MAX,
-  nanoUsd: AMOUNT_MAX,
-};
+export const MAX_AMOUNTS: Amounts = zip(NO_AMOUNTS, NO_AMOUNTS, () => AMOUNT_MAX);
 
 const NANO_PER_USD = 1_000_000_000;
 
@@ -107,6 +100,8 @@ export function amountsUsed({ tokens, nanoUsd, requests = 0 }: ActualUsage): Amo
   return { bucketTokens: tokens, requests, termTokens: tokens, nanoUsd };
 }
 
+export const COUNT_NAMES = ["requests"] as const satisfies readonly (keyof Counts)[];
+
 /** What of amounts is no estimate. */
 export function countsIn({ requests = 0 }: Counts): Required<Counts> {
   return { requests };
@@ -131,12 +126,7 @@ export function larger(a: Amounts, b: Amounts): Amounts {
 
 /** Every dimension times `factor`, rounded down, {@link clamped}. */
 export function times(a: Amounts, factor: number): Amounts {
-  return {
-    bucketTokens: clamped(Math.floor(a.bucketTokens * factor)),
-    requests: clamped(Math.floor((a.requests ?? 0) * factor)),
-    termTokens: clamped(Math.floor(a.termTokens * factor)),
-    nanoUsd: clamped(Math.floor(a.nanoUsd * factor)),
-  };
+  return zip(a, a, (x) => clamped(Math.floor(x * factor)));
 }
 
 /** Whether `have` is at least `need` in every dimension. */

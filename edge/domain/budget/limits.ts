@@ -29,7 +29,6 @@ export interface TenantLimits extends RateLimits {
   readonly name: string;
   readonly rev: number;
   readonly timezone: string;
-  readonly tokensPerMinute: number;
   readonly term: TermLimits;
 }
 

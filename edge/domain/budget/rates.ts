@@ -3,21 +3,12 @@
  * (docs/rules/budgets.md#per-minute-buckets). Every limit is a bucket; a request takes from all that bind it at once. What is
  * said of one here is all that the budgets know of it: a further limit is a row of this table.
  */
-import type { ErrorCode } from "../../../shared/errors.ts";
 import type { Amounts } from "./amounts.ts";
 
-interface RateRule {
-  /** Its name in limits. */
-  readonly limit: string;
-  /** Its name in records of tenants and keys. */
-  readonly field: string;
-  /** The part of amounts that is taken from its buckets. */
-  readonly amount: keyof Amounts;
-  /** What a refusal by it is called in messages and on disks. */
-  readonly reason: string;
-  readonly code: ErrorCode;
-}
-
+/**
+ * `limit` and `field`: its name in limits, and in records of tenants and keys. `amount`: the part of amounts that is taken from
+ * its buckets. `reason`: what a refusal by it is called in messages and on disks.
+ */
 export const RATES = {
   tokens: {
     limit: "tokensPerMinute",
@@ -33,7 +24,7 @@ export const RATES = {
     reason: "requests",
     code: "request_rate_exceeded",
   },
-} as const satisfies Readonly<Record<string, RateRule>>;
+} as const;
 
 export type Rate = keyof typeof RATES;
 type Rule = (typeof RATES)[Rate];

@@ -31,11 +31,11 @@ export class RateBuckets {
     this.#leases = leases;
     const { tenant, keys, grants } = stored;
     this.#tenant = this.#restored(null, tenant?.rates ?? (tenant === null ? {} : { tokens: tenant }), nowMs);
+    for (const { limits } of grants)
+      if (limits !== null && isRated(limits.key))
+        this.#keys.set(limits.key.id, this.#restored(limits.key.id, {}, nowMs));
     for (const { limits, rates } of keys)
       if (rates !== undefined) this.#keys.set(limits.id, this.#restored(limits.id, rates, nowMs));
-    for (const { limits } of grants)
-      if (limits !== null && isRated(limits.key) && !this.#keys.has(limits.key.id))
-        this.#keys.set(limits.key.id, this.#restored(limits.key.id, {}, nowMs));
   }
 
   /** As of the last touch: the tenant's, and those of the key when it has any. */

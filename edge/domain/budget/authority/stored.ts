@@ -13,7 +13,6 @@ import type { BudgetAlert } from "../alerts.ts";
 import type { BudgetLimits, KeyLimits, TenantLimits } from "../limits.ts";
 import {
   arrayOf,
-  bothOf,
   type Guard,
   isBoolean,
   isInteger,
@@ -33,11 +32,11 @@ import {
   isAmounts,
   isBindingLimit,
   isBucket,
-  isRateLimits,
   isTermLimits,
   isUsed,
+  RATE_LIMIT_FIELDS,
 } from "../messages/validity.ts";
-import { byRate, type Rate, type RateLimits } from "../rates.ts";
+import { byRate, type Rate } from "../rates.ts";
 import type { KeyCounter, TermAccount } from "../term-budget.ts";
 import type { TokenBucket } from "../token-bucket.ts";
 import type { RequestCharge } from "./charged-requests.ts";
@@ -177,21 +176,22 @@ const isAccount = withFields<TermAccount>({
   armedRev: orAbsent(isInteger),
 });
 
-const isTenantLimits = bothOf(
-  isRateLimits,
-  withFields<Omit<TenantLimits, keyof RateLimits>>({
-    id: isString,
-    name: isString,
-    rev: isInteger,
-    timezone: isString,
-    term: isTermLimits,
-  }),
-) as Guard<TenantLimits>;
+const isTenantLimits = withFields<TenantLimits>({
+  id: isString,
+  name: isString,
+  rev: isInteger,
+  timezone: isString,
+  ...RATE_LIMIT_FIELDS,
+  term: isTermLimits,
+});
 
-const isKeyLimits: Guard<KeyLimits> = bothOf(
-  isRateLimits,
-  withFields<Omit<KeyLimits, keyof RateLimits>>({ id: isString, label: isString, rev: isInteger, term: isTermLimits }),
-);
+const isKeyLimits = withFields<KeyLimits>({
+  id: isString,
+  label: isString,
+  rev: isInteger,
+  ...RATE_LIMIT_FIELDS,
+  term: isTermLimits,
+});
 
 const isStoredBucket = withFields<StoredBucket>({ bucket: isBucket, uncoveredTokens: isNumber });
 

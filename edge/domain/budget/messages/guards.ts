@@ -46,11 +46,6 @@ export function withFields<T>(fields: { readonly [Name in keyof T]: Guard<T[Name
   return (value): value is T => isObject(value) && guards.every(([name, is]) => is(value[name]));
 }
 
-/** Whether a value passes both guards. */
-export function bothOf<A, B>(isFirst: Guard<A>, isSecond: Guard<B>): Guard<A & B> {
-  return (value): value is A & B => isFirst(value) && isSecond(value);
-}
-
 /** Whether a value is an array whose items all pass the guard. */
 export function arrayOf<T>(is: Guard<T>): Guard<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every(is);

@@ -32,63 +32,52 @@ import {
 } from "./guards.ts";
 import type { BindingLimit, BudgetReport, LeaseAnswer, LeaseReport, LeaseRequest, ReportAnswer } from "./rpc.ts";
 
+/** Guards of some fields, by name. */
+type Guards = Readonly<Record<string, Guard<unknown>>>;
+
+/** The name of the first field whose value is invalid, below `name`; null: all are valid. */
+function faultIn(name: string, fields: Guards, value: object): string | null {
+  for (const field in fields)
+    if (fields[field]?.((value as Readonly<Record<string, unknown>>)[field]) === false) return `${name}.${field}`;
+  return null;
+}
+
 const isAmountOrAbsent = orAbsent(isAmount);
 
-/** Guards of the parts of {@link Counts}. */
+/** The parts of {@link Counts}. */
 export const COUNT_FIELDS = Object.fromEntries(COUNT_NAMES.map((name) => [name, isAmountOrAbsent])) as {
   readonly [Name in keyof Counts]-?: Guard<Counts[Name]>;
 };
-
-function faultInCounts(counts: Counts): string | null {
-  for (const name of COUNT_NAMES) if (!isAmountOrAbsent(counts[name])) return name;
-  return null;
-}
-
-function faultInAmounts(name: string, amounts: Amounts): string | null {
-  if (!isAmount(amounts.bucketTokens)) return `${name}.bucketTokens`;
-  const count = faultInCounts(amounts);
-  if (count !== null) return `${name}.${count}`;
-  if (!isAmount(amounts.termTokens)) return `${name}.termTokens`;
-  return isAmount(amounts.nanoUsd) ? null : `${name}.nanoUsd`;
-}
-
-function faultInTerm(name: string, term: TermLimits): string | null {
-  if (term.tokens !== null && !isAmount(term.tokens)) return `${name}.tokens`;
-  if (term.nanoUsd !== null && !isAmount(term.nanoUsd)) return `${name}.nanoUsd`;
-  return term.startedAtMs === null || Number.isSafeInteger(term.startedAtMs) ? null : `${name}.startedAtMs`;
-}
-
-function faultInRates(name: string, limits: Readonly<Record<string, unknown>> | RateLimits): string | null {
-  for (const rate of RATE_NAMES) {
-    const { limit } = RATES[rate];
-    if (!isAmountOrAbsent(limits[limit])) return `${name}.${limit}`;
-  }
-  return null;
-}
+/** The parts of {@link RateLimits}. */
+export const RATE_LIMIT_FIELDS = Object.fromEntries(
+  RATE_NAMES.map((rate) => [RATES[rate].limit, isAmountOrAbsent]),
+) as {
+  readonly [Name in keyof RateLimits]-?: Guard<RateLimits[Name]>;
+};
+const AMOUNT_FIELDS = { bucketTokens: isAmount, ...COUNT_FIELDS, termTokens: isAmount, nanoUsd: isAmount };
+const USED_FIELDS = { tokens: isAmount, nanoUsd: isAmount, ...COUNT_FIELDS };
+const TERM_NUMBERS = { tokens: orNull(isAmount), nanoUsd: orNull(isAmount), startedAtMs: orNull(isInteger) };
 
 /** The name of the first limit whose number is invalid; null: all are valid. */
 export function faultInLimits({ tenant, key }: BudgetLimits): string | null {
   if (!Number.isSafeInteger(tenant.rev)) return "limits.tenant.rev";
   if (!Number.isSafeInteger(key.rev)) return "limits.key.rev";
   return (
-    faultInRates("limits.tenant", tenant) ??
-    faultInRates("limits.key", key) ??
-    faultInTerm("limits.tenant.term", tenant.term) ??
-    faultInTerm("limits.key.term", key.term)
+    faultIn("limits.tenant", RATE_LIMIT_FIELDS, tenant) ??
+    faultIn("limits.key", RATE_LIMIT_FIELDS, key) ??
+    faultIn("limits.tenant.term", TERM_NUMBERS, tenant.term) ??
+    faultIn("limits.key.term", TERM_NUMBERS, key.term)
   );
 }
 
 /** The name of the first invalid number in what a request needs and its limits; null: all are valid. */
 export function faultInNeed(limits: BudgetLimits, need: Amounts): string | null {
-  return faultInAmounts("need", need) ?? faultInLimits(limits);
+  return faultIn("need", AMOUNT_FIELDS, need) ?? faultInLimits(limits);
 }
 
 /** The first number of what a request used that is no amount; null: all are. */
 export function faultInUsed(used: ActualUsage): string | null {
-  if (!isAmount(used.tokens)) return "used.tokens";
-  const count = faultInCounts(used);
-  if (count !== null) return `used.${count}`;
-  return isAmount(used.nanoUsd) ? null : "used.nanoUsd";
+  return faultIn("used", USED_FIELDS, used);
 }
 
 /** What a request is charged when its end contains a number that is no amount: for that number, what was reserved. */
@@ -102,8 +91,8 @@ export function usedOrReserved({ tokens, nanoUsd }: ActualUsage, drawn: Amounts)
 /** The first invalid number of a lease report; null: all are valid. */
 export function faultInLeaseReport({ released, used, opened }: LeaseReport): string | null {
   const faults = used.map((line) => faultInUsed(line.used) ?? faultInLimits(line.limits));
-  const inOpened = opened === null ? null : faultInAmounts("opened.granted", opened.granted);
-  return faultInAmounts("released", released) ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
+  const inOpened = opened === null ? null : faultIn("opened.granted", AMOUNT_FIELDS, opened.granted);
+  return faultIn("released", AMOUNT_FIELDS, released) ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
 }
 
 /**
@@ -120,34 +109,19 @@ export function faultInReport({ life, sequence, leases, open }: BudgetReport): s
 /** The first invalid number of a lease request; null: all are valid. The report that comes with it is not checked. */
 export function faultInLeaseRequest({ limits, n, need, want }: LeaseRequest): string | null {
   if (!isAmount(n)) return "n";
-  return faultInNeed(limits, need) ?? faultInAmounts("want", want);
+  return faultInNeed(limits, need) ?? faultIn("want", AMOUNT_FIELDS, want);
 }
 
 /** Whether a value is amounts of every dimension. */
-export const isAmounts = withFields<Amounts>({
-  bucketTokens: isAmount,
-  ...COUNT_FIELDS,
-  termTokens: isAmount,
-  nanoUsd: isAmount,
-});
+export const isAmounts = withFields<Amounts>(AMOUNT_FIELDS);
 
 /** Whether a value is actual usage in amounts. */
-export const isUsed = withFields<ActualUsage>({
-  tokens: isAmount,
-  nanoUsd: isAmount,
-  ...COUNT_FIELDS,
-});
-
-/** Whether a value has no limit per minute that is no amount. */
-export const isRateLimits: Guard<RateLimits> = (value): value is RateLimits =>
-  isObject(value) && faultInRates("", value) === null;
+export const isUsed = withFields<ActualUsage>(USED_FIELDS);
 
 /** Whether a value is the limits of a term budget. */
 export const isTermLimits = withFields<TermLimits>({
-  tokens: orNull(isAmount),
-  nanoUsd: orNull(isAmount),
+  ...TERM_NUMBERS,
   period: oneOf<TermLimits["period"]>("lifetime", "monthly", "term", null),
-  startedAtMs: orNull(isInteger),
 });
 
 /** Whether a value is an alert of a budget. */

@@ -59,7 +59,8 @@ export class CellBudget {
 
   constructor(lessee: LeaseHolder, monthOf: MonthOf) {
     this.#reports = new LeaseReports(lessee);
-    this.#charges = new Charges(this.#reports, this.#buckets, this.#typical, this.#pools);
+    const [reports, buckets, typical, pools] = [this.#reports, this.#buckets, this.#typical, this.#pools];
+    this.#charges = new Charges({ reports, buckets, typical, pools });
     this.#monthOf = monthOf;
   }
 

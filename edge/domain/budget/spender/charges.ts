@@ -41,31 +41,28 @@ export function reportDueMs(nowMs: number, isAmple: boolean): number {
   return nowMs + (isAmple ? FAR_REPORT_MS : NEAR_REPORT_MS);
 }
 
+/** What a tenant's budget in a Cell consists of. */
+interface BudgetParts {
+  readonly reports: LeaseReports;
+  readonly buckets: KnownBuckets;
+  readonly typical: TypicalUse;
+  readonly pools: ReadonlyMap<string | null, LeasePool>;
+}
+
 export class Charges {
-  readonly #reports: LeaseReports;
-  readonly #buckets: KnownBuckets;
-  readonly #typical: TypicalUse;
-  readonly #pools: ReadonlyMap<string | null, LeasePool>;
+  readonly #parts: BudgetParts;
   /** A lease without an amount, for use that was not reserved. */
   #counted: HeldLease | null = null;
 
-  constructor(
-    reports: LeaseReports,
-    buckets: KnownBuckets,
-    typical: TypicalUse,
-    pools: ReadonlyMap<string | null, LeasePool>,
-  ) {
-    this.#reports = reports;
-    this.#buckets = buckets;
-    this.#typical = typical;
-    this.#pools = pools;
+  constructor(parts: BudgetParts) {
+    this.#parts = parts;
   }
 
   /** Opens a lease for a single request that drew its need in an earlier life. */
   adopt({ requestId, limits, need }: LeaseWaiter, nowMs: number): HeldLease {
     const opened = { as: "adopted", granted: need, from: null } as const;
-    const lease = this.#reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn: true });
-    this.#reports.changed(lease, nowMs);
+    const lease = this.#parts.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn: true });
+    this.#parts.reports.changed(lease, nowMs);
     return lease;
   }
 
@@ -79,7 +76,7 @@ export class Charges {
   /** Ends a request that drew from a lease of its pool in this life. */
   #endDrawn({ limits, tags, need }: LeaseWaiter, lease: HeldLease, used: ActualUsage, nowMs: number): void {
     const unused = minus(need, amountsUsed(used));
-    const again = !isNothing(unused) && this.#pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
+    const again = !isNothing(unused) && this.#parts.pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
     const back = again ? minus(need, unused) : need;
     lease.release(back);
     this.#charge(lease, { limits, tags, need }, used, back, nowMs);
@@ -99,7 +96,7 @@ export class Charges {
     if (own === null || as !== "adopted") {
       drawnFrom?.move(granted);
       const opened = { as: as === "readmitted" ? as : "drawn", granted, from: drawnFrom?.n ?? null } as const;
-      own = this.#reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn });
+      own = this.#parts.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn });
     }
     own.endRequest(goesOn);
     this.#charge(own, { limits, tags, need: granted }, used, granted, nowMs);
@@ -108,8 +105,8 @@ export class Charges {
   /** Adds use that was not reserved to a lease without an amount: the one that no message has reported yet. */
   #count({ limits, tags }: LeaseWaiter, used: ActualUsage, nowMs: number): void {
     if (isNothingUsed(used)) return;
-    if (this.#counted === null || this.#counted.n <= this.#reports.reportedN) {
-      this.#counted = this.#reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
+    if (this.#counted === null || this.#counted.n <= this.#parts.reports.reportedN) {
+      this.#counted = this.#parts.reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
       this.#counted.ended = true;
     }
     this.#charge(this.#counted, { limits, tags, need: NO_AMOUNTS }, used, NO_AMOUNTS, nowMs);
@@ -126,16 +123,17 @@ export class Charges {
     back: Amounts,
     nowMs: number,
   ): void {
+    const { reports, buckets, typical, pools } = this.#parts;
     lease.use(limits, tags, used);
-    const pool = needsLease(limits) ? this.#pools.get(poolOf(limits)) : undefined;
+    const pool = needsLease(limits) ? pools.get(poolOf(limits)) : undefined;
     const amounts = countedBy(limits, amountsUsed(used));
     const over = minus(amounts, need);
-    this.#typical.note(amountsUsed(used));
+    typical.note(amountsUsed(used));
     pool?.waiting.noteEnd(need, amounts);
     const covered = pool === undefined ? isNothing(over) || !needsLease(limits) : pool.overdraw(over, nowMs);
-    this.#buckets.changed(lease.pool, back, 1);
-    this.#buckets.changed(poolOf(limits), amountsUsed(used), -1);
+    buckets.changed(lease.pool, back, 1);
+    buckets.changed(poolOf(limits), amountsUsed(used), -1);
     const isAmple = lease.ample || !needsLease(limits);
-    this.#reports.changed(lease, covered ? reportDueMs(nowMs, isAmple) : nowMs);
+    reports.changed(lease, covered ? reportDueMs(nowMs, isAmple) : nowMs);
   }
 }
