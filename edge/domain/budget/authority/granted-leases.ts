@@ -4,40 +4,9 @@
  * life that stops reporting counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are
  * of the authority's MonotonicClock.
  */
-import {
-  type ActualUsage,
-  type Amounts,
-  isNothing,
-  MAX_AMOUNTS,
-  minus,
-  NO_AMOUNTS,
-  plus,
-  smaller,
-} from "../amounts.ts";
+import { type Amounts, isNothing, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
 import { type BindingLimit, type BudgetReport, LEASE_MAX_MS } from "../messages/rpc.ts";
-import type { StoredLife, StoredState } from "./stored.ts";
-
-/** One lease as the authority knows it. Only its own fields are changed in place, so a shallow copy stays as it is. */
-export interface GrantedLease {
-  readonly n: number;
-  readonly pool: string | null;
-  granted: Amounts;
-  /** What its Cell reported as ended or given back. */
-  released: Amounts;
-  /** What single requests that now have leases of their own had drawn from it. */
-  moved: Amounts;
-  /** What was charged for it, by key and period. */
-  used: Readonly<Record<string, ActualUsage>>;
-  ended: boolean;
-  /** By when its Cell reports that it has ended; null for a lease that the Cell opened itself. */
-  untilMs: number | null;
-  /** How its lease request was answered; null for a lease that the Cell opened itself. */
-  readonly answered: { readonly ttlMs: number; readonly ample: boolean } | null;
-  /** Since when its Cell is taken for dead; null while it is not. */
-  lostAtMs: number | null;
-  /** It was lost and the ledger has been asked since: what its Cell still reports of it waits for the ledger again. */
-  settled: boolean;
-}
+import type { GrantedLease, StoredLife, StoredState } from "./stored.ts";
 
 /** One life of a cell. */
 export interface CellLife {
@@ -59,13 +28,6 @@ export interface CellLife {
   /** What `lastHeardMs` was at the last checkpoint. */
   storedHeardMs: number;
   readonly leases: Map<number, GrantedLease>;
-}
-
-/** A lease with the life of the cell that it belongs to. */
-export interface PlacedLease {
-  readonly cell: string;
-  readonly life: number;
-  readonly lease: GrantedLease;
 }
 
 /** How long the Cell's report of a lease's end may take after the lease should have ended. */

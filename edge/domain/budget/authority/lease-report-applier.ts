@@ -19,14 +19,8 @@ import {
 import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "../messages/rpc.ts";
 import { RateGains } from "../rates.ts";
 import type { ChargedRequests } from "./charged-requests.ts";
-import {
-  type CellLife,
-  type GrantedLease,
-  type GrantedLeases,
-  moveOut,
-  newLease,
-  unreturned,
-} from "./granted-leases.ts";
+import { type CellLife, type GrantedLeases, moveOut, newLease, unreturned } from "./granted-leases.ts";
+import type { GrantedLease } from "./stored.ts";
 
 /** The changes that a report brings. */
 interface LeaseChange {

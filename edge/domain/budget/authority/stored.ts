@@ -10,6 +10,7 @@
  */
 import { isAmount } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
+import type { ActualUsage, Amounts } from "../amounts.ts";
 import type { BudgetLimits, KeyLimits, TenantLimits } from "../limits.ts";
 import {
   arrayOf,
@@ -40,7 +41,35 @@ import { byRate, type Rate } from "../rates.ts";
 import type { KeyCounter, TermAccount } from "../term-budget.ts";
 import type { TokenBucket } from "../token-bucket.ts";
 import type { RequestCharge } from "./charged-requests.ts";
-import type { GrantedLease, PlacedLease } from "./granted-leases.ts";
+
+/** One lease as the authority knows it. Only its own fields are changed in place, so a shallow copy stays as it is. */
+export interface GrantedLease {
+  readonly n: number;
+  readonly pool: string | null;
+  granted: Amounts;
+  /** What its Cell reported as ended or given back. */
+  released: Amounts;
+  /** What single requests that now have leases of their own had drawn from it. */
+  moved: Amounts;
+  /** What was charged for it, by key and period. */
+  used: Readonly<Record<string, ActualUsage>>;
+  ended: boolean;
+  /** By when its Cell reports that it has ended; null for a lease that the Cell opened itself. */
+  untilMs: number | null;
+  /** How its lease request was answered; null for a lease that the Cell opened itself. */
+  readonly answered: { readonly ttlMs: number; readonly ample: boolean } | null;
+  /** Since when its Cell is taken for dead; null while it is not. */
+  lostAtMs: number | null;
+  /** It was lost and the ledger has been asked since: what its Cell still reports of it waits for the ledger again. */
+  settled: boolean;
+}
+
+/** A lease with the life of the cell that it belongs to. */
+export interface PlacedLease {
+  readonly cell: string;
+  readonly life: number;
+  readonly lease: GrantedLease;
+}
 
 /** A life of a cell and its leases; see CellLife. */
 export interface StoredLife {

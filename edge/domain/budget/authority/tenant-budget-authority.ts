@@ -23,18 +23,11 @@ import { MonotonicClock } from "../monotonic-clock.ts";
 import type { KeyCounter, MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
 import { ChargedRequests } from "./charged-requests.ts";
-import {
-  type CellLife,
-  GrantedLeases,
-  isOvertaken,
-  newLease,
-  noteAwaited,
-  type PlacedLease,
-} from "./granted-leases.ts";
+import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
 import { leaseHeadroom, sizeLease } from "./lease-size.ts";
 import { RateBuckets } from "./rate-buckets.ts";
-import type { Checkpoint, StoredGrants, StoredKey, StoredState } from "./stored.ts";
+import type { Checkpoint, PlacedLease, StoredGrants, StoredKey, StoredState } from "./stored.ts";
 import { type BudgetOwner, TermCounters } from "./term-counters.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 

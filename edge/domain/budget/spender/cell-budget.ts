@@ -40,8 +40,8 @@ import { Charges, type Reservation, reportDueMs } from "./charges.ts";
 import { KnownBuckets } from "./known-buckets.ts";
 import { LeasePool } from "./lease-pool.ts";
 import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
+import { type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
-import { type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./waiting-requests.ts";
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
@@ -201,7 +201,7 @@ export class CellBudget {
   tick(nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const effects: BudgetEffect[] = [];
-    for (const pool of [...this.#pools.values()]) {
+    for (const pool of this.#pools.values()) {
       pool.expire(atMs);
       effects.push(...this.#pump(pool, atMs));
     }

@@ -16,7 +16,7 @@ import { countedBy, needsLease, poolOf } from "../limits.ts";
 import type { KnownBuckets } from "./known-buckets.ts";
 import type { LeasePool } from "./lease-pool.ts";
 import type { HeldLease, LeaseReports } from "./lease-reports.ts";
-import type { LeaseWaiter, TypicalUse } from "./waiting-requests.ts";
+import type { LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 
 /** What a live request holds. */
 export interface Reservation {

@@ -26,9 +26,9 @@ import {
   type GiveUpReason,
   type LeaseOutcome,
   type LeaseWaiter,
+  LeaseWaiters,
   type TypicalUse,
-  WaitingRequests,
-} from "./waiting-requests.ts";
+} from "./lease-waiters.ts";
 
 interface Asked {
   readonly lease: HeldLease;
@@ -89,7 +89,7 @@ type OnLeaseReturned = (lease: HeldLease, amounts: Amounts, ample: boolean, nowM
 export class LeasePool {
   readonly id: string | null;
   /** The requests that want to draw. */
-  readonly waiting: WaitingRequests;
+  readonly waiting: LeaseWaiters;
   readonly #reports: LeaseReports;
   readonly #gaveBack: OnLeaseReturned;
   #free: Amounts = NO_AMOUNTS;
@@ -103,7 +103,7 @@ export class LeasePool {
 
   constructor(id: string | null, typical: TypicalUse, reports: LeaseReports, gaveBack: OnLeaseReturned) {
     this.id = id;
-    this.waiting = new WaitingRequests(id, typical);
+    this.waiting = new LeaseWaiters(id, typical);
     this.#reports = reports;
     this.#gaveBack = gaveBack;
   }

@@ -53,7 +53,7 @@ export class TypicalUse {
   }
 }
 
-export class WaitingRequests {
+export class LeaseWaiters {
   readonly #pool: string | null;
   readonly #typical: TypicalUse;
   readonly #waiters = new Map<string, LeaseWaiter>();
