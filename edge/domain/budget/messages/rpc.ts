@@ -7,7 +7,7 @@
  * has stored them.
  */
 import type { BudgetAlert } from "../alerts.ts";
-import type { ActualUsage, Amounts } from "../amounts.ts";
+import { type ActualUsage, type Amounts, countsIn } from "../amounts.ts";
 import type { BudgetLimits } from "../limits.ts";
 import { byRate, type RateReason } from "../rates.ts";
 import type { PeriodTags } from "../term-budget.ts";
@@ -120,6 +120,11 @@ export interface LeaseAnswer {
   readonly bucket: TokenBucket;
   /** All buckets that bind the pool, after the verdict; absent: an object of an older release answers. */
   readonly buckets?: OwnedBuckets;
+}
+
+/** What a lease holds; of what an object of an older release does not know, what was needed. */
+export function grantOf(grant: Amounts, need: Amounts): Amounts {
+  return { ...countsIn(need), ...grant };
 }
 
 /** The buckets of an answer; an object of an older release knows only the tenant's bucket of tokens. */

@@ -30,7 +30,15 @@ import {
   orNull,
   withFields,
 } from "./guards.ts";
-import type { BindingLimit, BudgetReport, LeaseAnswer, LeaseReport, LeaseRequest, ReportAnswer } from "./rpc.ts";
+import {
+  type BindingLimit,
+  type BudgetReport,
+  grantOf,
+  type LeaseAnswer,
+  type LeaseReport,
+  type LeaseRequest,
+  type ReportAnswer,
+} from "./rpc.ts";
 
 /** Guards of some fields, by name. */
 type Guards = Readonly<Record<string, Guard<unknown>>>;
@@ -140,7 +148,7 @@ function isVerdict(value: unknown, need: Amounts): boolean {
   if (!isObject(value)) return false;
   switch (value["kind"]) {
     case "granted":
-      return isGrant(value) && covers(value.grant, need);
+      return isGrant(value) && covers(grantOf(value.grant, need), need);
     case "refused":
       return isBindingLimit(value["reason"]);
     case "invalid":

@@ -318,3 +318,36 @@ describe("limits of a tenant and of its key per minute", () => {
     expect(levelTokens).toBeLessThanOrEqual(1_500 - 101 + 150);
   });
 });
+
+describe("a Cell and a budget object of two releases", () => {
+  /** A message as a release says it that knows a tenant's tokens per minute alone. */
+  const older = <T>(message: T): T =>
+    JSON.parse(
+      JSON.stringify(message, (name, value: unknown) =>
+        ["requests", "requestsPerMinute", "buckets"].includes(name) ? undefined : value,
+      ),
+    ) as T;
+  const caps = { tokensPerMinute: 600, requestsPerMinute: 1 };
+
+  it.each(["Cell", "object"])("agree on tokens when the %s is the older one", (which) => {
+    const world = new BudgetSimulation(1);
+    const cell = world.cell(0);
+    const [limits, requests] = which === "Cell" ? [older(limitsWith(caps)), {}] : [limitsWith(caps), { requests: 1 }];
+    const ask = (tokens: number) => {
+      const id = world.reserve(cell, limits, { ...need(tokens), ...requests });
+      for (let asks = 0; world.calls.length > 0 && asks < 5; asks += 1) {
+        const { body } = world.nextCall();
+        if (body.kind !== "lease") continue;
+        const { answer } = world.core.lease(older(body.request), world.coreMs);
+        world.run(cell, cell.budget.answered(body.request, older(answer), world.nowMs));
+      }
+      return world.verdicts.get(id);
+    };
+    expect({ first: ask(300), second: ask(200), third: ask(200) }).toMatchObject({
+      first: { kind: "ok", level: { limitTokens: 600, remainingTokens: 300 } },
+      second: { kind: "ok" },
+      third: { kind: "refused", code: "token_budget_exceeded", retryAfterMs: 10_000 },
+    });
+    expect({ faults: cell.budget.takeFaults(), alerts: world.alerts }).toEqual({ faults: [], alerts: [] });
+  });
+});

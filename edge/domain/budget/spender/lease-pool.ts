@@ -15,6 +15,7 @@ import { type BudgetLimits, isNewerFor } from "../limits.ts";
 import {
   type BindingLimit,
   bucketsOf,
+  grantOf,
   LEASE_MAX_MS,
   type LeaseAnswer,
   type LeaseRequest,
@@ -35,6 +36,7 @@ interface Asked {
   /** The request that the lease request is for. */
   readonly head: string;
   readonly limits: BudgetLimits;
+  readonly need: Amounts;
   readonly sentAtMs: number;
   /** Nothing was free when it was sent: a refusal is final. */
   readonly empty: boolean;
@@ -261,13 +263,13 @@ export class LeasePool {
     const empty = isNothing(this.#free);
     const report = this.#reports.report(nowMs);
     const reportedN = report.sequence;
-    this.#asked = { lease, head: requestId, limits, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
+    this.#asked = { lease, head: requestId, limits, need, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
     return { report, limits, pool: this.id, n: lease.n, need, want };
   }
 
   #begin(
-    { lease, limits, sentAtMs }: Asked,
-    { grant, ttlMs, ample }: LeaseVerdict & { readonly kind: "granted" },
+    { lease, limits, need, sentAtMs }: Asked,
+    { ttlMs, ample, ...verdict }: LeaseVerdict & { readonly kind: "granted" },
     nowMs: number,
   ): Current {
     this.#giveBack(nowMs, ample);
@@ -275,6 +277,7 @@ export class LeasePool {
     this.#prefetchFromMs = Number.NEGATIVE_INFINITY;
     this.#used = false;
     this.#drawnAtMs = nowMs;
+    const grant = grantOf(verdict.grant, need);
     lease.granted = grant;
     lease.ample = ample;
     if (!ample) this.waiting.limitIsNear();
