@@ -112,7 +112,8 @@ export function isCapped(term: TermLimits): boolean {
 
 /** The smaller limit per minute of tenant and key; 0: there is none. */
 function smallestPerMinute({ tenant, key }: BudgetLimits, rate: Rate): number {
-  const [ofTenant, ofKey] = [perMinute(tenant, rate), perMinute(key, rate)];
+  const ofTenant = perMinute(tenant, rate);
+  const ofKey = perMinute(key, rate);
   return ofTenant === 0 || ofKey === 0 ? ofTenant + ofKey : Math.min(ofTenant, ofKey);
 }
 
@@ -141,11 +142,13 @@ export function needsLease(limits: BudgetLimits): boolean {
 
 /** The amounts that count under the limits: nothing of a rate that has no limit. */
 export function countedBy(limits: BudgetLimits, amounts: Amounts): Amounts {
-  let counted = amounts;
-  for (const rate of RATE_NAMES)
-    if (smallestPerMinute(limits, rate) === 0 && amountOf(counted, rate) !== 0)
-      counted = { ...counted, [RATES[rate].amount]: 0 };
-  return counted;
+  let counted: { -readonly [Name in keyof Amounts]: Amounts[Name] } | null = null;
+  for (const rate of RATE_NAMES) {
+    if (amountOf(amounts, rate) === 0 || smallestPerMinute(limits, rate) > 0) continue;
+    counted ??= { ...amounts };
+    counted[RATES[rate].amount] = 0;
+  }
+  return counted ?? amounts;
 }
 
 /** Which pool pays: the key's own when it has limits, else the tenant's (null) (docs/rules/budgets.md#leases). */

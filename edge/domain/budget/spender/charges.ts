@@ -125,15 +125,20 @@ export class Charges {
   ): void {
     const { reports, buckets, typical, pools } = this.#parts;
     lease.use(limits, tags, used);
-    const pool = needsLease(limits) ? pools.get(poolOf(limits)) : undefined;
+    // Without limits there is no pool, and nothing to wait for.
+    if (!needsLease(limits)) {
+      buckets.changed(null, amountsUsed(used), -1);
+      reports.changed(lease, reportDueMs(nowMs, true));
+      return;
+    }
+    const pool = pools.get(poolOf(limits));
     const amounts = countedBy(limits, amountsUsed(used));
     const over = minus(amounts, need);
     typical.note(amountsUsed(used));
     pool?.waiting.noteEnd(need, amounts);
-    const covered = pool === undefined ? isNothing(over) || !needsLease(limits) : pool.overdraw(over, nowMs);
+    const covered = pool === undefined ? isNothing(over) : pool.overdraw(over, nowMs);
     buckets.changed(lease.pool, back, 1);
     buckets.changed(poolOf(limits), amountsUsed(used), -1);
-    const isAmple = lease.ample || !needsLease(limits);
-    reports.changed(lease, covered ? reportDueMs(nowMs, isAmple) : nowMs);
+    reports.changed(lease, covered ? reportDueMs(nowMs, lease.ample) : nowMs);
   }
 }
