@@ -60,6 +60,7 @@ export const ERROR_TABLE = {
   request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
+  request_rate_exceeded: { status: 429, message: "request rate exceeded" },
   queue_full: { status: 429, message: "queue is full" },
   internal_error: { status: 500, message: "internal error" },
   upstream_failed: { status: 502, message: "upstream request failed" },

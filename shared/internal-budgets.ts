@@ -4,6 +4,7 @@
  * newest limits.
  */
 import * as z from "zod";
+import { RATE_PICK } from "./fields/common-fields.ts";
 import { resolvedKeySchema, resolvedTenantSchema } from "./records.ts";
 
 /** The limits of a tenant. */
@@ -11,7 +12,7 @@ export const tenantLimitsSchema = resolvedTenantSchema.pick({
   id: true,
   name: true,
   timezone: true,
-  tokens_per_minute: true,
+  ...RATE_PICK,
   budget: true,
   active_until_ms: true,
   rev: true,
@@ -22,6 +23,7 @@ export const keyLimitsSchema = resolvedKeySchema.pick({
   key_id: true,
   key_name: true,
   key_prefix: true,
+  ...RATE_PICK,
   budget: true,
   rev: true,
 });

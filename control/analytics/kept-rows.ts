@@ -1,7 +1,7 @@
 /**
  * The mark of how far the raw ledger reaches back (docs/rules/storage-layouts.md#usage-raw): the first day (UTC) from which on
  * it has every row. It is the comment of `usage_raw`, and moves before rows are dropped. The oldest row does not show it: that
- * may be a late row of an earlier day. The budgets' check reads the same mark (edge/domain/budget/ledger-query.ts).
+ * may be a late row of an earlier day. The budgets' check reads the same mark (edge/domain/budget/authority/ledger-query.ts).
  */
 import { keptFromStatement } from "./migrations.ts";
 import { hitsOf } from "./quarter-rollup.ts";

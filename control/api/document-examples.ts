@@ -20,6 +20,7 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   fairshare_group: ["default"],
   weight: [100],
   tokens_per_minute: [60_000],
+  requests_per_minute: [600],
   max_in_flight: [8],
   budget_tokens: [5_000_000],
   budget_cost_usd: [250],

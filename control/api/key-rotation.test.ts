@@ -68,7 +68,25 @@ describe("a key", () => {
     expect(await copy(secret)).toMatchObject({ expires_at_ms: null, allowed_models: null });
   });
 
+  it("has no limits per minute by default; an omitted one stays, and 0 removes it", async () => {
+    const none = { tokens_per_minute: 0, requests_per_minute: 0 };
+    const { key, secret } = await create();
+    expect(key).toMatchObject(none);
+    const limits = { tokens_per_minute: 500, requests_per_minute: 5 };
+    expect((await create(limits)).key).toMatchObject(limits);
+    expect(await send("PUT", `/keys/${key.id}`, limits)).toMatchObject(limits);
+    expect(await send("PUT", `/keys/${key.id}`, { requests_per_minute: 6 })).toMatchObject({
+      ...limits,
+      requests_per_minute: 6,
+    });
+    expect(await copy(secret)).toMatchObject({ ...limits, requests_per_minute: 6 });
+    expect(await send("PUT", `/keys/${key.id}`, none)).toMatchObject(none);
+    expect(await copy(secret)).toMatchObject(none);
+  });
+
   it.each([
+    ["tokens_per_minute", -1],
+    ["requests_per_minute", null],
     ["expires_at", "2027-02-30T00:00:00Z"],
     ["expires_at", "2027-01-01T00:00:00"],
     ["expires_at", 1],

@@ -40,6 +40,12 @@ describe("controls of a tenant", () => {
     ["PUT", "quota", { tokens_per_minute: 600, max_in_flight: 9 }, { tokens_per_minute: 600, max_in_flight: 9 }],
     ["PUT", "quota", { tokens_per_minute: 0 }, { tokens_per_minute: 0, max_in_flight: null }],
     ["PUT", "quota", { tokens_per_minute: 5, max_in_flight: null }, { tokens_per_minute: 5, max_in_flight: null }],
+    [
+      "PUT",
+      "quota",
+      { tokens_per_minute: 60, requests_per_minute: 3 },
+      { requests_per_minute: 3, max_in_flight: null },
+    ],
     ["PATCH", "group", { fairshare_group: " gold " }, { fairshare_group: "gold" }],
   ])("%s %s %j changes only that, in the record and in the copy", async (method, part, body, changed) => {
     const response = await control.request(method, `/api/v1/tenants/${tenant.id}/${part}`, body);
@@ -68,6 +74,8 @@ describe("controls of a tenant", () => {
     ["PUT", "quota", {}, "tokens_per_minute"],
     ["PUT", "quota", { max_in_flight: 3 }, "tokens_per_minute"],
     ["PUT", "quota", { tokens_per_minute: -1 }, "tokens_per_minute"],
+    ["PUT", "quota", { tokens_per_minute: 1, requests_per_minute: -1 }, "requests_per_minute"],
+    ["PUT", "quota", { tokens_per_minute: 1, requests_per_minute: null }, "requests_per_minute"],
     ["PUT", "quota", { tokens_per_minute: 1, max_in_flight: 0 }, "max_in_flight"],
     ["PATCH", "group", {}, "fairshare_group"],
     ["PATCH", "group", { fairshare_group: " " }, "fairshare_group"],

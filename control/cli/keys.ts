@@ -2,11 +2,13 @@
  * `gateway keys`
  */
 import type { Command } from "commander";
+import { RATE_FIELD_NAMES } from "../../shared/fields/common-fields.ts";
 import type { Schemas } from "../client/client.ts";
 import { findKey, findTenant, page, toList, toNumber, toPeriodMs } from "./arguments.ts";
+import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
 import { type Session, sessionOf } from "./session.ts";
 
-interface CreateOptions {
+interface CreateOptions extends RateOptions {
   readonly name?: string;
   readonly description?: string;
   readonly tokens?: number;
@@ -34,6 +36,7 @@ export function keyCommands(program: Command): void {
         "tenant_name",
         "disabled",
         "expires_at",
+        ...RATE_FIELD_NAMES,
         "budget_tokens",
         "created_at",
         "id",
@@ -47,8 +50,7 @@ export function keyCommands(program: Command): void {
       const at = await keyAt(session, key);
       session.record(await session.bodyOf(session.client.GET("/api/v1/keys/{id}", at)));
     });
-  keys
-    .command("create <tenant>")
+  withRates(keys.command("create <tenant>"))
     .description("create a key; its secret is shown this once")
     .option("--name <text>", "name of the key")
     .option("--description <text>", "what it is for")
@@ -63,6 +65,7 @@ export function keyCommands(program: Command): void {
       const body = {
         ...(name === undefined ? {} : { name }),
         ...(description === undefined ? {} : { description }),
+        ...ratesOf(options),
         ...(tokens === undefined ? {} : { budget_tokens: tokens }),
         ...(usd === undefined ? {} : { budget_cost_usd: usd }),
         ...(expires === undefined ? {} : { expires_at: expires }),
@@ -89,6 +92,11 @@ export function keyCommands(program: Command): void {
     .description("when a key ends, such as 2027-01-31T00:00:00Z; `never` for no end")
     .action(async (key: string, time: string, _options: object, command: Command) => {
       await change(sessionOf(command), key, { expires_at: time === "never" ? null : time });
+    });
+  withRates(keys.command("quota <key>"))
+    .description("set the limits per minute of a key; one that is left out stays as it is")
+    .action(async (key: string, options: RateOptions, command: Command) => {
+      await change(sessionOf(command), key, ratesOf(options));
     });
   keys
     .command("models <key> <names>")

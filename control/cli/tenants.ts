@@ -2,13 +2,14 @@
  * `gateway tenants`
  */
 import type { Command } from "commander";
+import { RATE_FIELD_NAMES, ratesIn } from "../../shared/fields/common-fields.ts";
 import type { Schemas } from "../client/client.ts";
 import { findTenant, page, toList, toNumber, toNumberOrNone } from "./arguments.ts";
+import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
 import { sessionOf } from "./session.ts";
 
-interface CreateOptions {
+interface CreateOptions extends RateOptions {
   readonly weight?: number;
-  readonly tpm?: number;
   readonly maxInFlight?: number;
   readonly group?: string;
   readonly timezone?: string;
@@ -50,7 +51,16 @@ export function tenantCommands(program: Command): void {
       const rows = await session.rowsOfAllPages((cursor) =>
         session.client.GET("/api/v1/tenants", { params: { query: { ...page(cursor), ...filtersOf(options) } } }),
       );
-      session.list(rows, ["name", "status", "fairshare_group", "weight", "tokens_per_minute", "max_in_flight", "id"]);
+      const columns = [
+        "name",
+        "status",
+        "fairshare_group",
+        "weight",
+        ...RATE_FIELD_NAMES,
+        "max_in_flight",
+        "id",
+      ] as const;
+      session.list(rows, columns);
     });
   tenants
     .command("show <tenant>")
@@ -59,22 +69,20 @@ export function tenantCommands(program: Command): void {
       const session = sessionOf(command);
       session.record(await findTenant(session, tenant));
     });
-  tenants
-    .command("create <name>")
+  withRates(tenants.command("create <name>"))
     .description("create a tenant")
     .option("--weight <n>", "fairshare weight", toNumber)
-    .option("--tpm <n>", "tokens per minute, 0 for no limit", toNumber)
     .option("--max-in-flight <n>", "requests at the same time", toNumber)
     .option("--group <name>", "fairshare group")
     .option("--timezone <zone>", "IANA time zone")
     .option("--description <text>", "what it is for")
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const session = sessionOf(command);
-      const { weight, tpm, maxInFlight, group, timezone, description } = options;
+      const { weight, maxInFlight, group, timezone, description } = options;
       const body = {
         name,
         ...(weight === undefined ? {} : { weight }),
-        ...(tpm === undefined ? {} : { tokens_per_minute: tpm }),
+        ...ratesOf(options),
         ...(maxInFlight === undefined ? {} : { max_in_flight: maxInFlight }),
         ...(group === undefined ? {} : { fairshare_group: group }),
         ...(timezone === undefined ? {} : { timezone }),
@@ -91,15 +99,13 @@ export function tenantCommands(program: Command): void {
       const found = await findTenant(session, tenant);
       session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/status", { ...at(found), body })));
     });
-  tenants
-    .command("quota <tenant>")
-    .description("replace the limits of its load")
-    .requiredOption("--tpm <n>", "tokens per minute, 0 for no limit", toNumber)
+  withRates(tenants.command("quota <tenant>"))
+    .description("set the limits of its load; a limit per minute that is left out stays as it is")
     .option("--max-in-flight <n>", "requests at the same time, or none", toNumberOrNone, null)
-    .action(async (tenant: string, options: { tpm: number; maxInFlight: number | null }, command: Command) => {
+    .action(async (tenant: string, options: RateOptions & { maxInFlight: number | null }, command: Command) => {
       const session = sessionOf(command);
-      const body = { tokens_per_minute: options.tpm, max_in_flight: options.maxInFlight };
       const found = await findTenant(session, tenant);
+      const body = { ...ratesIn(found), ...ratesOf(options), max_in_flight: options.maxInFlight };
       session.record(await session.bodyOf(session.client.PUT("/api/v1/tenants/{id}/quota", { ...at(found), body })));
     });
   tenants

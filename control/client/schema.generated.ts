@@ -2299,7 +2299,9 @@ export interface components {
             key_prefix: string;
             name: string;
             previous_secret_until: string | null;
+            requests_per_minute: number;
             tenant_id: string;
+            tokens_per_minute: number;
             tracing_enabled: boolean;
             updated_at: string;
         };
@@ -2431,7 +2433,11 @@ export interface components {
                      * @default null
                      */
                     previous_secret_until?: string | null;
+                    /** @default 0 */
+                    requests_per_minute?: number;
                     tenant_id: string;
+                    /** @default 0 */
+                    tokens_per_minute?: number;
                     /** @default false */
                     tracing_enabled?: boolean;
                     /** Format: date-time */
@@ -2623,6 +2629,8 @@ export interface components {
                     name: string;
                     /** @default  */
                     organization?: string;
+                    /** @default 0 */
+                    requests_per_minute?: number;
                     /**
                      * @default active
                      * @enum {string}
@@ -2861,6 +2869,10 @@ export interface components {
             expires_at?: string | null;
             /** @default  */
             name?: string;
+            /** @default 0 */
+            requests_per_minute?: number;
+            /** @default 0 */
+            tokens_per_minute?: number;
         };
         CreatedApiKey: {
             key: components["schemas"]["ApiKey"];
@@ -2973,6 +2985,8 @@ export interface components {
             name: string;
             /** @default  */
             organization?: string;
+            /** @default 0 */
+            requests_per_minute?: number;
             /** @default false */
             synthetic?: boolean;
             /** @default UTC */
@@ -3290,8 +3304,10 @@ export interface components {
             key_prefix: string;
             name: string;
             previous_secret_until: string | null;
+            requests_per_minute: number;
             tenant_id: string;
             tenant_name: string;
+            tokens_per_minute: number;
             tracing_enabled: boolean;
             updated_at: string;
         };
@@ -4070,6 +4086,7 @@ export interface components {
             max_in_flight: number | null;
             name: string;
             organization: string;
+            requests_per_minute: number;
             /** @enum {string} */
             status: "active" | "suspended" | "archived";
             synthetic: boolean;
@@ -4139,6 +4156,7 @@ export interface components {
         TenantQuota: {
             /** @default null */
             max_in_flight?: number | null;
+            requests_per_minute?: number;
             tokens_per_minute: number;
         };
         TenantSchedule: {
@@ -4197,6 +4215,8 @@ export interface components {
             /** Format: date-time */
             expires_at?: string | null;
             name?: string;
+            requests_per_minute?: number;
+            tokens_per_minute?: number;
         };
         UpdateMcpServer: {
             auth_header?: string | null;

@@ -14,7 +14,7 @@ const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/co
 
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "authorization", "content-type"];
-const ANSWER_HEADERS = [
+const ANSWER_HEADERS: ReadonlySet<string> = new Set([
   "retry-after",
   "retry-after-ms",
   "x-accel-buffering",
@@ -26,11 +26,10 @@ const ANSWER_HEADERS = [
   "x-gateway-overhead-ms",
   "x-gateway-request-id",
   "x-gateway-upstream-status",
-  "x-ratelimit-limit-tokens",
-  "x-ratelimit-remaining-tokens",
-  "x-ratelimit-reset-tokens",
   "x-should-retry",
-];
+]);
+
+const RATE_HEADERS = "x-ratelimit-";
 
 /** Kinds of answers that a page reads; another one, which an upstream may choose, must not be read as a page of the console. */
 const ANSWER_TYPE = /^(application\/json|text\/event-stream)\s*(;|$)/i;
@@ -219,10 +218,8 @@ function passedOn(
 
 function shown(answer: Answer): Headers {
   const headers = new Headers();
-  for (const name of ANSWER_HEADERS) {
-    const value = answer.headers.get(name);
-    if (value !== null) headers.set(name, value);
-  }
+  for (const [name, value] of answer.headers)
+    if (ANSWER_HEADERS.has(name) || name.startsWith(RATE_HEADERS)) headers.set(name, value);
   const type = answer.headers.get("content-type") ?? "";
   headers.set("content-type", ANSWER_TYPE.test(type) ? type : "text/plain; charset=utf-8");
   return headers;

@@ -150,21 +150,17 @@ function resolveKey(
   secret: Pick<ResolvedKey, "key_hash" | "secret_until_ms">,
 ): ResolvedKey {
   return resolvedKeySchema.parse({
+    ...key,
     v: 1,
     ...secret,
     key_id: key.id,
     key_name: key.name,
-    key_prefix: key.key_prefix,
-    disabled: key.disabled,
-    tracing_enabled: key.tracing_enabled,
     expires_at_ms: key.expires_at?.getTime() ?? null,
-    allowed_models: key.allowed_models,
     budget: budgetOf(key),
     tenant:
       tenant === null
         ? null
         : { ...tenantFields(tenant), group_weight: group?.weight ?? 100, group_rev: group?.rev ?? 0 },
-    rev: key.rev,
   });
 }
 

@@ -1,8 +1,8 @@
 /** Reads from the analytics store what a tenant or key has used (docs/rules/budgets.md#check-against-the-ledger). */
 import type { ClickhouseEnv } from "../clickhouse-env.ts";
 import type { ActualUsage } from "../domain/budget/amounts.ts";
-import { ledgerQuery, readLedgerAnswer } from "../domain/budget/ledger-query.ts";
-import type { BudgetOwner } from "../domain/budget/term-counters.ts";
+import { ledgerQuery, readLedgerAnswer } from "../domain/budget/authority/ledger-query.ts";
+import type { BudgetOwner } from "../domain/budget/authority/term-counters.ts";
 import { StoreFailure } from "../domain/ledger/analytics-store.ts";
 import { call } from "./clickhouse-insert.ts";
 

@@ -310,6 +310,20 @@ describe("x-ratelimit headers", () => {
     expect(RATE_LIMIT.map((name) => response.headers.get(name))).toEqual(["600", "600", "0s"]);
   });
 
+  it("show the limits of a key beside those of its tenant, and only those that there are", async () => {
+    const world = new TestPipeline();
+    world.key = keyOf({ requests_per_minute: 6 });
+    const requests = { limitTokens: 6, remainingTokens: 2, resetMs: 40_000 };
+    world.level = { limitTokens: 0, remainingTokens: 0, resetMs: 0, requests };
+    world.model = null;
+    const { headers } = await run(world.received());
+    expect(Object.fromEntries([...headers].filter(([name]) => name.startsWith("x-ratelimit-")))).toEqual({
+      "x-ratelimit-limit-requests": "6",
+      "x-ratelimit-remaining-requests": "2",
+      "x-ratelimit-reset-requests": "40s",
+    });
+  });
+
   it("are not read from a Cell that is the cause of the failure", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });

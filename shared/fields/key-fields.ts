@@ -1,6 +1,6 @@
 /** The fields of an API key (docs/rules/keys.md#fields). No record shows a hash. */
 import * as z from "zod";
-import { BUDGET_FIELDS, ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const KEY_FIELDS = {
@@ -30,6 +30,7 @@ export const KEY_FIELDS = {
     value: z.string().nullable(),
     hot: { secret_until_ms: z.number().int().nullable().default(null) },
   },
+  ...RATE_FIELDS,
   ...BUDGET_FIELDS,
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

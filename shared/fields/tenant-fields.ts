@@ -2,7 +2,7 @@
  * The fields of a tenant (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
-import { BUDGET_FIELDS, ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const TENANT_STATUSES = ["active", "suspended", "archived"] as const;
@@ -42,7 +42,7 @@ export const TENANT_FIELDS = {
   status: { column: "text", value: z.enum(TENANT_STATUSES), hot: true },
   timezone: { column: "text", value: z.string(), hot: true },
   weight: { column: "integer", value: z.number().int(), hot: true },
-  tokens_per_minute: { column: "bigint", value: z.number().int(), hot: true },
+  ...RATE_FIELDS,
   max_in_flight: { column: "bigint", value: z.number().int().nullable(), hot: true },
   fairshare_group: {
     column: "text",

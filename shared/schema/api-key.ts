@@ -14,8 +14,10 @@ import {
   oneOf,
   optionalName,
   queryText,
+  rateFields,
   storedBudget,
   storedId,
+  storedRates,
   storedTimes,
   timestamp,
   uuidQuery,
@@ -56,6 +58,7 @@ export const storedKey = {
   allowed_models: z.array(freeText(200)).nullable().default(null),
   previous_key_hash: keyHash.nullable().default(null),
   previous_secret_until: timestamp.nullable().default(null),
+  ...storedRates,
   ...storedBudget,
   ...storedTimes,
 } satisfies StoredShape<typeof KEY_FIELDS>;
@@ -69,6 +72,7 @@ export const createKeySchema = z
     name: optionalName.default(""),
     description: descriptionField.default(""),
     ...limitFields,
+    ...storedRates,
     ...budgetFields,
   })
   .meta({ id: "CreateApiKey" });
@@ -79,6 +83,7 @@ export const updateKeySchema = z
     name: optionalName.optional(),
     description: descriptionField.optional(),
     ...limitFields,
+    ...rateFields,
     ...budgetFields,
   })
   .meta({ id: "UpdateApiKey" });

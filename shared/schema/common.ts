@@ -3,7 +3,7 @@
  * numbers, money, timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
-import { BUDGET_PERIODS } from "../fields/common-fields.ts";
+import { BUDGET_PERIODS, byRateField } from "../fields/common-fields.ts";
 import { parseTimestamp } from "../timestamp.ts";
 
 /** False for a text that a database cannot hold: one with NUL or with half a surrogate pair. */
@@ -180,6 +180,14 @@ export const storedId = z
 export const storedTimes = { created_at: timestamp, updated_at: timestamp };
 
 /** The four stored budget columns of tenants and keys. */
+const perMinute = whole(0);
+
+/** The limits per minute of a tenant or key; 0: none. */
+export const storedRates = byRateField(perMinute.default(0));
+
+/** The same in a body that changes them: what is omitted keeps its value. */
+export const rateFields = byRateField(perMinute.optional());
+
 export const storedBudget = {
   budget_tokens: whole(0).nullable().default(null),
   budget_cost_usd: amount.nullable().default(null),

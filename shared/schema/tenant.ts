@@ -2,6 +2,7 @@
  * Tenants on the Management API: record and bodies (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
+import { RATE_PICK } from "../fields/common-fields.ts";
 import { movedAfter, recordShape, type StoredShape } from "../fields/field-table.ts";
 import { TENANT_FIELDS, TENANT_STATUSES } from "../fields/tenant-fields.ts";
 import {
@@ -15,8 +16,10 @@ import {
   oneOf,
   oneOfLowered,
   queryText,
+  rateFields,
   storedBudget,
   storedId,
+  storedRates,
   storedTimes,
   timestamp,
   timezone,
@@ -54,7 +57,7 @@ export const storedTenant = {
   timezone: timezone.default("UTC"),
   fairshare_group: knownName.default("default"),
   weight: whole(1, 1_000_000).default(100),
-  tokens_per_minute: whole(0).default(0),
+  ...storedRates,
   max_in_flight: whole(1).nullable().default(null),
   active_from: timestamp.nullable().default(null),
   active_until: timestamp.nullable().default(null),
@@ -79,7 +82,7 @@ export const createTenantSchema = stored
     contact: true,
     timezone: true,
     weight: true,
-    tokens_per_minute: true,
+    ...RATE_PICK,
     max_in_flight: true,
     fairshare_group: true,
     synthetic: true,
@@ -114,9 +117,9 @@ export const tenantStatusSchema = z.object({ status: oneOfLowered(TENANT_STATUSE
 /** PATCH /tenants/{id}/weight */
 export const tenantWeightSchema = z.object({ weight: storedTenant.weight.unwrap() }).meta({ id: "TenantWeight" });
 
-/** PUT /tenants/{id}/quota */
+/** PUT /tenants/{id}/quota: an omitted cap of requests in flight is none; an omitted limit per minute keeps its value. */
 export const tenantQuotaSchema = z
-  .object({ tokens_per_minute: whole(0), max_in_flight: storedTenant.max_in_flight })
+  .object({ ...rateFields, tokens_per_minute: whole(0), max_in_flight: storedTenant.max_in_flight })
   .meta({ id: "TenantQuota" });
 
 /** PATCH /tenants/{id}/group */

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { readStored } from "../../edge/domain/budget/stored.ts";
+import { readStored } from "../../edge/domain/budget/authority/stored.ts";
 import { startStack } from "../../infra/local/stack.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";

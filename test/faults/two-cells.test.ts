@@ -178,6 +178,27 @@ describe("two cells", () => {
     expect(CELLS.map((cell) => rows.filter((row) => row.cell === cell).length)).toEqual([6, 6]);
   });
 
+  it("share the requests per minute of a tenant and of a key", async () => {
+    for (const whose of ["tenant", "key"] as const) {
+      const minted = await by.local.mint(upstream.url);
+      const limit = { requests_per_minute: 30 };
+      const startedMs = Date.now();
+      if (whose === "key") await by.local.must("PUT", `/keys/${minted.key.id}`, limit);
+      else await by.local.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 0, ...limit });
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, async (_, at) => {
+          const response = await (at % 2 === 0 ? by.local : by.second).chat(minted);
+          await response.body?.cancel();
+          return response.status;
+        }),
+      );
+      expect(countOf(answers, 200) + countOf(answers, 429)).toBe(100);
+      expect(countOf(answers, 200)).toBeGreaterThanOrEqual(30);
+      // One more is refilled every two seconds.
+      expect(countOf(answers, 200)).toBeLessThanOrEqual(Math.floor(30 + (Date.now() - startedMs) / 2_000));
+    }
+  });
+
   it("share a tenant's tokens per minute", async () => {
     // No actual usage is settled before the last answer has arrived.
     const minted = await by.local.mint(upstream.url, "stall");

@@ -1,10 +1,18 @@
 /** Messages to a budget object with numbers of every kind, and a budget object with its disk that receives them. */
 import fc from "fast-check";
 import { expect } from "vitest";
+import { MAX_AMOUNTS } from "../../edge/domain/budget/amounts.ts";
+import { TenantBudgetAuthority } from "../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
-import type { BudgetReport, LeaseReport, LeaseRequest, OpenedLease, UsedLine } from "../../edge/domain/budget/rpc.ts";
-import { TenantBudgetAuthority } from "../../edge/domain/budget/tenant-budget-authority.ts";
-import { bucketLevel, bucketRetryAfterMs, msUntil } from "../../edge/domain/budget/token-bucket.ts";
+import type {
+  BudgetReport,
+  LeaseReport,
+  LeaseRequest,
+  OpenedLease,
+  UsedLine,
+} from "../../edge/domain/budget/messages/rpc.ts";
+import { isLevel } from "../../edge/domain/budget/messages/validity.ts";
+import { bucketLevel, bucketsIn, msUntil, retryAfterMs, tightestLevel } from "../../edge/domain/budget/token-bucket.ts";
 import { budgetUsageOf } from "../../edge/domain/budget/usage-view.ts";
 import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "./any-number.ts";
@@ -92,7 +100,7 @@ export class Played {
       if (answer.verdict.kind === "granted") expect(Object.values(answer.verdict.grant).every(isAmount)).toBe(true);
     } else if (each.do === "report") this.core.report(each.report, this.nowMs);
     else if (each.do === "ledger") this.core.applyLedgerSum("tenant", each.limits, "l:0", each.sum, this.nowMs);
-    else if (each.do === "level") this.core.bucket(each.limits, this.nowMs);
+    else if (each.do === "level") this.core.buckets(each.limits, this.nowMs);
     else this.wait(each.ms);
   }
 
@@ -104,13 +112,16 @@ export class Played {
 
   /** Everything that can be read from the object is an amount, and what clients get from it are numbers. */
   check(given: BudgetLimits): void {
-    const bucket = this.core.bucket(given, this.nowMs);
-    expect(isAmount(bucket.capTokens)).toBe(true);
-    expect(Math.abs(bucket.levelTokens)).toBeLessThanOrEqual(bucket.capTokens);
-    expect(msUntil(bucket, AMOUNT_MAX)).toBeLessThanOrEqual(120_000);
-    expect(bucketRetryAfterMs(bucket, AMOUNT_MAX)).toBeGreaterThanOrEqual(1);
-    const level = bucketLevel(bucket);
-    if (level !== null) expect([level.limitTokens, level.remainingTokens].every(isAmount)).toBe(true);
+    const buckets = this.core.buckets(given, this.nowMs);
+    for (const bucket of bucketsIn(buckets).flatMap((of) => Object.values(of))) {
+      expect(isAmount(bucket.capTokens)).toBe(true);
+      expect(Math.abs(bucket.levelTokens)).toBeLessThanOrEqual(bucket.capTokens);
+      expect(msUntil(bucket, AMOUNT_MAX)).toBeLessThanOrEqual(120_000);
+      const level = bucketLevel(bucket);
+      if (level !== null) expect([level.limitTokens, level.remainingTokens].every(isAmount)).toBe(true);
+    }
+    expect(retryAfterMs(buckets, MAX_AMOUNTS)).toBeGreaterThanOrEqual(1);
+    expect(isLevel(tightestLevel(bucketsIn(buckets)))).toBe(true);
     for (const whose of ["tenant", "key"] as const) {
       const { account, reserved, limits: newest } = this.core.read(whose, given, this.nowMs);
       expect([account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)].every(isAmount)).toBe(true);

@@ -38,6 +38,7 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
     timezone: "Europe/Vienna",
     weight: 3,
     tokens_per_minute: 1000,
+    requests_per_minute: 100,
     max_in_flight: 4,
     fairshare_group: "night shift",
     synthetic: true,
@@ -66,6 +67,8 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
   await send("PUT", `${one}/tracing`, { tracing_enabled: true });
   await send("POST", "/tenants", { name: "Plain" });
   const before = await send<CreatedKey>("POST", `${one}/keys`, {
+    tokens_per_minute: 500,
+    requests_per_minute: 50,
     name: "k",
     description: "d",
     budget_tokens: 9,

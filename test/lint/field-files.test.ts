@@ -1,5 +1,5 @@
 /**
- * How many files a new field of a tenant touches: docs/contributing.md#add-a-tenant-field lists them. The fields that the
+ * How many files a new field of a tenant or a new limit per minute touches: docs/contributing.md lists them. The fields that the
  * page takes as examples must be in exactly these files, so that the page stays right and a field never needs more files.
  */
 import { globSync, readFileSync } from "node:fs";
@@ -11,24 +11,25 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Gives a tenant values, as an admin does. */
 const MAKES_TENANTS = "control/services/benchmarks/benchmark-tenant.ts";
 
-/** Everything that could contain a field, without tests and what only tests use. */
-const FILES = globSync("{edge,control,shared,infra}/**/*.{ts,mjs,sql,json}", {
-  cwd: ROOT,
-  exclude: ["**/*.test.ts", "**/*.test-helper.ts", "**/testing/**", "**/node_modules/**", MAKES_TENANTS],
-});
+/** Everything in some rooms that could contain a field, without tests and what only tests use. */
+const filesOf = (rooms: string): readonly string[] =>
+  globSync(`{${rooms}}/**/*.{ts,tsx,mjs,sql,json}`, {
+    cwd: ROOT,
+    exclude: ["**/*.test.ts", "**/*.test-helper.ts", "**/testing/**", "**/node_modules/**", MAKES_TENANTS],
+  });
 
-const SECTION = "## Add a tenant field\n";
+const FILES = filesOf("edge,control,shared,infra");
 
 /**
- * The numbered lists of the section: for each list the first path of each item. A path that ends with a slash is a folder.
+ * The numbered lists of a section: for each list the first path of each item. A path that ends with a slash is a folder.
  */
-function listedPaths(): readonly (readonly string[])[] {
+function listedPaths(title: string): readonly (readonly string[])[] {
   const page = readFileSync(join(ROOT, "docs/contributing.md"), "utf8");
-  const [, after = ""] = page.split(SECTION);
+  const [, after = ""] = page.split(`## ${title}\n`);
   const [section = ""] = after.split("\n## ");
   const lists: string[][] = [];
   for (const point of section.split(/\n(?=\d+\. )/).slice(1)) {
-    const path = /`((?:edge|control|shared|infra)\/[\w./-]+)`/.exec(point)?.[1];
+    const path = /`((?:edge|control|shared|infra|browser)\/[\w./-]+)`/.exec(point)?.[1];
     if (point.startsWith("1. ")) lists.push([]);
     if (path !== undefined) lists.at(-1)?.push(path);
   }
@@ -41,13 +42,14 @@ function filesWith(field: string): readonly string[] {
   return FILES.filter((file) => word.test(readFileSync(join(ROOT, file), "utf8")) || file.includes(`-${field}.`));
 }
 
+const isAt = (file: string) => (path: string) => (path.endsWith("/") ? file.startsWith(path) : file === path);
+
 describe.each([
   { kind: "plain", field: "organization", list: 0, most: 6 },
   { kind: "live", field: "synthetic", list: 1, most: 9 },
 ])("a $kind field of a tenant", ({ field, list, most }) => {
-  const listed = listedPaths()[list] ?? [];
-  const isListed = (file: string) =>
-    listed.some((path) => (path.endsWith("/") ? file.startsWith(path) : file === path));
+  const listed = listedPaths("Add a tenant field")[list] ?? [];
+  const isListed = (file: string) => listed.some(isAt(file));
 
   it(`touches at most ${most} files`, () => {
     expect(listed.length).toBeGreaterThan(0);
@@ -58,7 +60,21 @@ describe.each([
   it("stands in the files that the page lists, and in no other", () => {
     const found = filesWith(field);
     expect(found.filter((file) => !isListed(file))).toEqual([]);
-    const holds = (path: string) => found.some((file) => (path.endsWith("/") ? file.startsWith(path) : file === path));
-    expect(listed.filter((path) => !holds(path))).toEqual([]);
+    expect(listed.filter((path) => !found.some((file) => isAt(file)(path)))).toEqual([]);
+  });
+});
+
+describe("a limit per minute of tenants and keys", () => {
+  const listed = listedPaths("Add a limit per minute")[0] ?? [];
+
+  it("stands in the ten files that the page lists first, and touches at most twelve", () => {
+    const names = /requests_?per_?minute|request_rate_exceeded/i;
+    const found = filesOf("edge,control,shared,infra,browser").filter((file) =>
+      names.test(readFileSync(join(ROOT, file), "utf8")),
+    );
+    const always = listed.slice(0, 10);
+    expect(found.filter((file) => !always.some(isAt(file)))).toEqual([]);
+    expect(always.filter((path) => !found.some((file) => isAt(file)(path)))).toEqual([]);
+    expect(listed).toHaveLength(12);
   });
 });

@@ -10,10 +10,10 @@ import {
   runInDurableObject,
 } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import type { StoredGrants } from "../../edge/domain/budget/authority/stored.ts";
 import { FIRST_LIFE } from "../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
-import type { LeaseRequest } from "../../edge/domain/budget/rpc.ts";
-import type { StoredGrants } from "../../edge/domain/budget/stored.ts";
+import type { LeaseRequest } from "../../edge/domain/budget/messages/rpc.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";

@@ -13,7 +13,7 @@ import type {
   ExchangeSession,
 } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
-import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
+import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";

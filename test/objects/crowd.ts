@@ -7,7 +7,7 @@ import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
 import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
 import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
-import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
+import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
 import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";

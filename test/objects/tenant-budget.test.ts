@@ -4,7 +4,12 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
-import type { BudgetReport, LeaseReport, LeaseRequest, TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
+import type {
+  BudgetReport,
+  LeaseReport,
+  LeaseRequest,
+  TenantBudgetApi,
+} from "../../edge/domain/budget/messages/rpc.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
 
@@ -44,7 +49,7 @@ describe("TenantBudget", () => {
     const first = await stub.lease(leaseRequest(limits, 600, 1));
     expect(first.verdict).toEqual({
       kind: "granted",
-      grant: { bucketTokens: 600, termTokens: 600, nanoUsd: 600 },
+      grant: { bucketTokens: 600, requests: 0, termTokens: 600, nanoUsd: 600 },
       ttlMs: 2_000,
       ample: false,
     });

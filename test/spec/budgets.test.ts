@@ -139,6 +139,61 @@ describe("a tenant's tokens per minute", () => {
   });
 });
 
+describe("requests per minute", () => {
+  const rates = ({ headers }: Answered) =>
+    Object.fromEntries([...headers].filter(([name]) => name.startsWith("x-ratelimit-")));
+
+  it.each([
+    ["a tenant", ({ tenant }: Minted) => ["PUT", `/tenants/${tenant.id}/quota`, { tokens_per_minute: 0 }] as const],
+    ["a key", ({ key }: Minted) => ["PUT", `/keys/${key.id}`, {}] as const],
+  ])("of %s admit as many of 40 simultaneous requests, and tell the others when to retry", async (_whose, routeOf) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=20");
+    const [method, path, body] = routeOf(minted);
+    const beganMs = performance.now();
+    await fixture.gateway.must(method, path, { ...body, requests_per_minute: 12 });
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => await chatWith(minted, 5)));
+    const admitted = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status !== 200);
+    // One more is refilled every five seconds.
+    expect(admitted.length).toBeGreaterThanOrEqual(12);
+    expect(admitted.length).toBeLessThanOrEqual(12 + (performance.now() - beganMs) / 5_000);
+    for (const answer of refused) {
+      const { status, code, message, headers } = answer;
+      expect({ status, code, message }).toEqual({
+        status: 429,
+        code: "request_rate_exceeded",
+        message: "request rate exceeded",
+      });
+      const waitMs = Number(headers.get("retry-after-ms"));
+      expect(waitMs).toBeGreaterThanOrEqual(1);
+      expect(waitMs).toBeLessThanOrEqual(5_000);
+      expect(headers.get("retry-after")).toBe(String(Math.ceil(waitMs / 1_000)));
+      expect(rates(answer)).toEqual({
+        "x-ratelimit-limit-requests": "12",
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": expect.stringMatching(/^\d+(\.\d{1,3})?s$/),
+      });
+    }
+    expect(fixture.upstream.seen(minted.mark)).toHaveLength(admitted.length);
+  });
+
+  it("count no request that is refused for something else, and limit one key alone", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const other = await fixture.gateway.must<{ secret: string }>("POST", `/tenants/${minted.tenant.id}/keys`, {});
+    const path = `/keys/${minted.key.id}`;
+    await fixture.gateway.must("PUT", path, { requests_per_minute: 1, tokens_per_minute: 200 });
+    expect(await chatWith(minted, 300)).toMatchObject({ status: 429, code: "token_budget_exceeded" });
+    expect((await chatWith({ ...minted, model: { ...minted.model, model_name: "nobody" } }, 5)).status).toBe(404);
+    const served = await chatWith(minted, 5);
+    expect({ status: served.status, rates: rates(served) }).toMatchObject({
+      status: 200,
+      rates: { "x-ratelimit-limit-requests": "1", "x-ratelimit-limit-tokens": "200" },
+    });
+    expect(await chatWith(minted, 5)).toMatchObject({ status: 429, code: "request_rate_exceeded" });
+    expect((await chatWith({ ...minted, secret: other.secret }, 5)).status).toBe(200);
+  });
+});
+
 describe("a term budget", () => {
   it("of 500 tokens under 64 clients ends at 500 and one request at most", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=20");

@@ -54,6 +54,10 @@ describe("the command line", () => {
     const name = unique("tenant");
     const tenant = await json<{ id: string }>("tenants", "create", name, "--weight", "7", "--tpm", "1000");
     expect(await json("tenants", "show", name)).toMatchObject({ id: tenant.id, weight: 7, tokens_per_minute: 1000 });
+    expect(await json("tenants", "quota", name, "--rpm", "60")).toMatchObject({
+      tokens_per_minute: 1000,
+      requests_per_minute: 60,
+    });
     expect(await json("tenants", "weight", name, "9")).toMatchObject({ weight: 9 });
     expect(await json("tenants", "status", tenant.id, "suspended")).toMatchObject({ status: "suspended" });
     expect(await json("tenants", "quota", name, "--tpm", "5", "--max-in-flight", "2")).toMatchObject({
@@ -80,6 +84,10 @@ describe("the command line", () => {
     });
     expect(await json("keys", "expire", name, "never")).toMatchObject({ expires_at: null });
     expect(await json("keys", "models", name, "a, b")).toMatchObject({ allowed_models: ["a", "b"] });
+    expect(await json("keys", "quota", name, "--rpm", "6", "--tpm", "9")).toMatchObject({
+      requests_per_minute: 6,
+      tokens_per_minute: 9,
+    });
     const rotated = await json<typeof created>("keys", "rotate", name, "--grace", "24h");
     expect(rotated.secret.slice(0, 18)).toBe(rotated.key.key_prefix);
     expect(rotated.secret).not.toBe(created.secret);

@@ -249,6 +249,20 @@ const TABLE: Readonly<Record<string, Raised>> = {
     },
     by: after("PUT", tenant("quota"), { tokens_per_minute: 1 }),
   },
+  request_rate_exceeded: {
+    status: 429,
+    type: "rate_limit_error",
+    message: "request rate exceeded",
+    headers: {
+      "retry-after": expect.stringMatching(/^\d+$/),
+      "retry-after-ms": expect.stringMatching(/^\d+$/),
+    },
+    by: async (minted) => {
+      await fixture.gateway.must("PUT", key(minted), { requests_per_minute: 1 });
+      await (await chat(minted)).body?.cancel();
+      return await chat(minted);
+    },
+  },
   upstream_failed: {
     status: 502,
     type: "upstream_error",

@@ -1,6 +1,7 @@
 /** Creating a key: its fields, and then its secret, once. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { NO_RATES } from "../../../shared/fields/common-fields.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
@@ -64,7 +65,7 @@ function CreateKeyOf({ tenantId, onClose }: { readonly tenantId: string; readonl
           <CreateForm
             specs={CREATE_KEY.specs}
             schema={CREATE_KEY.schema}
-            initial={{}}
+            initial={NO_RATES}
             zone={timezone}
             submitLabel={text("create")}
             controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}

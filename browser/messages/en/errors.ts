@@ -63,9 +63,12 @@ export const errorTexts = {
   request_timeout_fix: "Send the body without pauses of half a minute, or in smaller requests.",
   request_too_large: "The body of the request is larger than the gateway takes.",
   request_too_large_fix: "Send less at once, or raise GATEWAY_MAX_BODY_BYTES.",
-  token_budget_exceeded: "The tenant has used its tokens of this minute.",
+  token_budget_exceeded: "The tenant or the key has used its tokens of this minute.",
   token_budget_exceeded_fix:
-    "Wait as long as retry-after says, send smaller requests, or raise the tenant's tokens per minute.",
+    "Wait as long as retry-after says, send smaller requests, or raise the tokens per minute of the tenant or the key.",
+  request_rate_exceeded: "The tenant or the key has sent its requests of this minute.",
+  request_rate_exceeded_fix:
+    "Wait as long as retry-after says, or raise the requests per minute of the tenant or the key.",
   queue_full: "As many requests wait already as the queue holds.",
   queue_full_fix: "Send fewer requests at the same time; the page of fairshare shows who waits, and for what.",
   internal_error: "The gateway itself failed.",

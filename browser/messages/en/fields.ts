@@ -11,6 +11,8 @@ export const fieldTexts = {
   weight_hint: "The tenant's share within its group when slots are short.",
   tokens_per_minute: "Tokens a minute",
   tokens_per_minute_hint: "0: no limit.",
+  requests_per_minute: "Requests a minute",
+  requests_per_minute_hint: "0: no limit.",
   max_in_flight: "Requests at the same time",
   max_in_flight_hint: "Empty: no cap. Further requests wait.",
   fairshare_group: "Fairshare group",

@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { NO_RATES } from "../../../shared/fields/common-fields.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
@@ -25,7 +26,7 @@ export function CreateTenant({
 }) {
   const queries = useQueryClient();
   const groups = useQuery(read("/api/v1/fairshare/groups"));
-  const initial = { timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, weight: 100, tokens_per_minute: 0 };
+  const initial = { timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, weight: 100, ...NO_RATES };
   return (
     <Dialog isOpen isKept onClose={onClose} title={text("createTitle")} closeLabel={text("close")}>
       <CreateForm

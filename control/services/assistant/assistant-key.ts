@@ -5,6 +5,7 @@
 import { and, eq, lte } from "drizzle-orm";
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { NO_RATES } from "../../../shared/fields/common-fields.ts";
 import type { CreatedKey } from "../../../shared/schema/api-key.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
@@ -47,6 +48,7 @@ export async function makeAssistantKey(ctx: VerbContext): Promise<Written<Create
         key_hash: hash,
         disabled: false,
         tracing_enabled: false,
+        ...NO_RATES,
         expires_at: new Date(now.getTime() + KEY_FOR_MS),
         created_at: now,
         updated_at: now,

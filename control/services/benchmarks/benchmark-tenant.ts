@@ -4,6 +4,7 @@
  */
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { NO_RATES } from "../../../shared/fields/common-fields.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";
 import type { BenchmarkRow } from "../../db/schema/benchmarks.ts";
@@ -39,6 +40,7 @@ export async function makeTenant(
       key_hash: hashKeySecret(secret, ctx.pepper),
       disabled: false,
       tracing_enabled: false,
+      ...NO_RATES,
       expires_at: deadline,
       allowed_models: [model],
       created_at: now,

@@ -6,6 +6,7 @@
 import { eq } from "drizzle-orm";
 import { keyPrefix } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { NO_RATES } from "../../../shared/fields/common-fields.ts";
 import { identityKeyHash, type ProvisionedIdentity, provisionIdentitySchema } from "../../../shared/schema/identity.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";
@@ -38,6 +39,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
         key_hash: hash,
         disabled: false,
         tracing_enabled: false,
+        ...NO_RATES,
         created_at: now,
         updated_at: now,
         rev: journal.rev,

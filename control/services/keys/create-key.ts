@@ -1,6 +1,7 @@
 /** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { ratesIn } from "../../../shared/fields/common-fields.ts";
 import { type CreatedKey, createKeySchema } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
@@ -31,6 +32,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
         tracing_enabled: false,
         expires_at: body.expires_at == null ? null : new Date(body.expires_at),
         allowed_models: body.allowed_models ?? null,
+        ...ratesIn(body),
         ...budgetColumns(body, null, now),
         created_at: now,
         updated_at: now,

@@ -6,12 +6,13 @@
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";
+import { ratesIn } from "../../../shared/fields/common-fields.ts";
 import { type ApiKey, keyDisabledSchema, updateKeySchema } from "../../../shared/schema/api-key.ts";
 import { tracingSchema } from "../../../shared/schema/tenant-policy.ts";
 import { type ApiKeyRow, apiKeys } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
-import { parse, parseId } from "../../kernel/parse.ts";
+import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
 import { budgetColumns } from "../../resources/budget-columns.ts";
 import { keyRecord, lockKey } from "../../resources/key-record.ts";
@@ -33,7 +34,7 @@ interface KeyChange {
 }
 
 export const keyChanges = {
-  /** Name, description, end, models and budget; what is omitted keeps its value, null clears (docs/rules/keys.md#writes). */
+  /** Name, description, end, models, limits per minute and budget; what is omitted keeps its value, null clears (docs/rules/keys.md#writes). */
   details: change({ body: updateKeySchema, action: "update_key", columns: detailColumns }),
   disabled: change({
     body: keyDisabledSchema,
@@ -63,6 +64,7 @@ function detailColumns(body: z.output<typeof updateKeySchema>, before: ApiKeyRow
       ? {}
       : { expires_at: body.expires_at === null ? null : new Date(body.expires_at) }),
     ...(body.allowed_models === undefined ? {} : { allowed_models: body.allowed_models }),
+    ...dropUndefined(ratesIn(body)),
     ...budgetColumns(budget, before.budget_started_at, now),
   };
 }

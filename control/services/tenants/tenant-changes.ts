@@ -59,8 +59,8 @@ export const tenantChanges = {
   status: change({ body: tenantStatusSchema, action: "set_tenant_status", columns: (body) => body }),
   /** The tenant's share within its group. */
   weight: change({ body: tenantWeightSchema, action: "update_weight", columns: (body) => body }),
-  /** Tokens per minute and the cap of requests in flight; an omitted cap means none. */
-  quota: change({ body: tenantQuotaSchema, action: "update_quota", columns: (body) => body }),
+  /** Limits per minute and the cap of requests in flight; an omitted cap means none. */
+  quota: change({ body: tenantQuotaSchema, action: "update_quota", columns: dropUndefined }),
   /** The only change whose body the database may refuse: the group may not exist. */
   group: change({ body: tenantGroupSchema, action: "update_tenant_group", columns: (body) => body }),
   budget: change({

@@ -8,7 +8,7 @@
 import type { CellConfig } from "../../../shared/cells.ts";
 import type { ExchangeApi } from "../../domain/admission/exchange-messages.ts";
 import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
-import type { TenantBudgetApi } from "../../domain/budget/rpc.ts";
+import type { TenantBudgetApi } from "../../domain/budget/messages/rpc.ts";
 import type { Bindings, ObjectKind, RemoteObjects } from "../../env.ts";
 
 type ObjectBindings = Pick<Bindings, "CELL" | "LEDGER" | "TENANT_BUDGET" | "OBJECTS">;

@@ -4,7 +4,7 @@
  */
 import type { BudgetRead, BudgetSubject } from "../../../shared/internal-budgets.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
-import type { TenantBudgetApi } from "../../domain/budget/rpc.ts";
+import type { TenantBudgetApi } from "../../domain/budget/messages/rpc.ts";
 import type { ObjectStubs } from "./object-stubs.ts";
 
 export class TenantBudgetClient {

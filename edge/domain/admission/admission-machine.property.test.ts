@@ -275,7 +275,7 @@ it("charges each request once: what it used, or the estimate if that is more and
   );
 });
 
-const NOTHING_RESERVED = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
+const NOTHING_RESERVED = { bucketTokens: 0, requests: 0, termTokens: 0, nanoUsd: 0 };
 
 /** What the budget object knows of a tenant. */
 function budgetOf({ budgets, nowMs }: AdmissionHarness, tenant: number) {

@@ -181,8 +181,8 @@ export class AdmissionMachine implements GrantCheck {
     if (!isLive(entry)) return;
     const { cell, now, later } = this.#options;
     const settlement = lostSettlement(entry, now());
-    const used = usedBy(settlement);
     const ran = entry.state === "running";
+    const used = ran ? usedBy(settlement) : NOTHING_USED;
     const loss = { row: settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs) };
     const charged = ran ? largerUsed(used, entry.charged ?? NOTHING_USED) : entry.charged;
     this.#leave(entry, "given up", used, ran);

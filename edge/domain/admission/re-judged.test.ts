@@ -136,7 +136,7 @@ describe("a waiting request whose tenant changed", () => {
       await vi.advanceTimersByTimeAsync(1_000);
     }
     expect(reservedOf(world, stale.request)).toBe(0);
-    expect(world.budgets.core("a").bucket(stale.request.limits, world.nowMs).levelTokens).toBe(100);
+    expect(world.budgets.core("a").buckets(stale.request.limits, world.nowMs).tenant.tokens.levelTokens).toBe(100);
   });
 });
 
@@ -238,5 +238,56 @@ describe("judging again", () => {
       holder = ask(ofKey(`r${turn}`, turn % 1000, 2));
       expect(holder.decision?.verdict).toBe("granted");
     }
+  });
+});
+
+describe("a tenant's requests per minute", () => {
+  const LIMIT = 5;
+  const oneOf = (requestId: string, rev = 1): AdmissionRequest => {
+    const request = requestOf(requestId, "a", rev);
+    const need = { ...request.need, requests: 1 };
+    return {
+      ...request,
+      need,
+      limits: { ...request.limits, tenant: { ...request.limits.tenant, requestsPerMinute: LIMIT } },
+    };
+  };
+  /** How many of them are left, once what is free in the Cell has come back; seven seconds refill half a one. */
+  async function left(world: AdmissionHarness): Promise<number> {
+    for (let second = 0; second < 7; second += 1) {
+      world.nowMs += 1_000;
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    const { tenant } = world.budgets.core("a").buckets(oneOf("any").limits, world.nowMs);
+    return Math.floor(tenant.requests.levelTokens);
+  }
+
+  it("count one that its Worker asks for again before it has the answer", async () => {
+    const world = admissionHarnessOf("weighted", 4);
+    world.ask(oneOf("asks twice"));
+    await vi.advanceTimersByTimeAsync(0);
+    const again = world.ask(oneOf("asks twice"));
+    await vi.advanceTimersByTimeAsync(0);
+    await world.end(again, 10);
+    expect(await left(world)).toBe(LIMIT - 1);
+  });
+
+  it("count none that is sent back at its turn, and none that gives its grant back", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const stale = world.ask(oneOf("stale"));
+    change(world, "a", 2);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stale.decision?.verdict).toBe("stale");
+    world.admission.depart("stale");
+    const holder = world.ask(requestOf("holder", "h"));
+    const granted = world.ask(oneOf("granted", 2));
+    await world.end(holder, 10);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(granted.decision?.verdict).toBe("granted");
+    const next = world.ask(requestOf("next", "h"));
+    world.ask({ ...oneOf("granted", 2), waitedMs: 0, anew: true });
+    expect(next.decision?.verdict).toBe("granted");
+    world.admission.depart("granted");
+    expect(await left(world)).toBe(LIMIT);
   });
 });

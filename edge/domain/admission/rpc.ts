@@ -8,8 +8,8 @@ import type { AlertAck, AlertBatch, CellMetrics, CellStats, Change, RevItem } fr
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Amounts } from "../budget/amounts.ts";
 import type { BudgetLimits } from "../budget/limits.ts";
+import type { RefusalCode } from "../budget/spender/verdict.ts";
 import type { BucketLevel } from "../budget/token-bucket.ts";
-import type { RefusalCode } from "../budget/verdict.ts";
 import type { CountedEvent } from "../cell/event-counters.ts";
 import type { HistorySample } from "../cell/history.ts";
 import type { SavedCounters } from "../cell/request-counters.ts";

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import type { SimulatedCell } from "../../../test/harness/edge/budget/simulation-parts.ts";
 import { MonotonicClock } from "./monotonic-clock.ts";
-import type { ReservationVerdict } from "./verdict.ts";
+import type { ReservationVerdict } from "./spender/verdict.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });

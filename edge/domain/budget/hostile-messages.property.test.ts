@@ -10,7 +10,7 @@ import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { isNothing, NO_AMOUNTS } from "./amounts.ts";
-import type { BudgetReport, LeaseReport, LeaseRequest } from "./rpc.ts";
+import type { BudgetReport, LeaseReport, LeaseRequest } from "./messages/rpc.ts";
 
 const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 0, leases: [], open: [], alertsSeen: [] };
 const ONE_OPEN: BudgetReport = { ...EMPTY, open: [1] };

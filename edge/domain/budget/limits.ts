@@ -4,6 +4,17 @@
  */
 import type { ResolvedBudget, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
 import { type Amounts, nanoUsdOf } from "./amounts.ts";
+import {
+  amountOf,
+  isRated,
+  perMinute,
+  RATE_NAMES,
+  RATES,
+  type Rate,
+  type RateFields,
+  type RateLimits,
+  rateLimitsOf,
+} from "./rates.ts";
 
 /** One term budget (docs/rules/budgets.md#term-budgets). A null cap is no cap; a null period is a lifetime. */
 export interface TermLimits {
@@ -13,17 +24,15 @@ export interface TermLimits {
   readonly startedAtMs: number | null;
 }
 
-export interface TenantLimits {
+export interface TenantLimits extends RateLimits {
   readonly id: string;
   readonly name: string;
   readonly rev: number;
   readonly timezone: string;
-  /** 0: no per-minute cap. */
-  readonly tokensPerMinute: number;
   readonly term: TermLimits;
 }
 
-export interface KeyLimits {
+export interface KeyLimits extends RateLimits {
   readonly id: string;
   /** The key's name, or its prefix when it has none. */
   readonly label: string;
@@ -53,12 +62,18 @@ export const NO_KEY: KeyLimits = {
   term: { tokens: null, nanoUsd: null, period: null, startedAtMs: null },
 };
 
-type KeyFacts = Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget" | "rev">;
-type TenantFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "tokens_per_minute" | "budget">;
+type KeyFacts = Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget" | "rev"> & RateFields;
+type TenantFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "budget"> & RateFields;
 
 /** The limits of a key's hot copy and of its tenant; those of the tenant alone when `key` is null. */
 export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimits {
   return { tenant: tenantLimits(tenant), key: key === null ? NO_KEY : keyLimits(key) };
+}
+
+/** The same where a level per minute can be shown; null where there is no such limit. */
+export function ratedLimitsOf(key: KeyFacts, tenant: TenantFacts): BudgetLimits | null {
+  const limits = limitsOf(key, tenant);
+  return isRated(limits.tenant) || isRated(limits.key) ? limits : null;
 }
 
 /** The limits of all keys of a tenant together. */
@@ -68,7 +83,8 @@ function tenantLimits(tenant: TenantFacts): TenantLimits {
     name: tenant.name,
     rev: tenant.rev,
     timezone: tenant.timezone,
-    tokensPerMinute: tenant.tokens_per_minute,
+    tokensPerMinute: 0,
+    ...rateLimitsOf(tenant),
     term: termLimits(tenant.budget),
   };
 }
@@ -79,6 +95,7 @@ function keyLimits(key: KeyFacts): KeyLimits {
     id: key.key_id,
     label: key.key_name === "" ? key.key_prefix : key.key_name,
     rev: key.rev,
+    ...rateLimitsOf(key),
     term: termLimits(key.budget),
   };
 }
@@ -93,19 +110,50 @@ export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;
 }
 
+/** The smaller limit per minute of tenant and key; 0: there is none. */
+function smallestPerMinute({ tenant, key }: BudgetLimits, rate: Rate): number {
+  const ofTenant = perMinute(tenant, rate);
+  const ofKey = perMinute(key, rate);
+  return ofTenant === 0 || ofKey === 0 ? ofTenant + ofKey : Math.min(ofTenant, ofKey);
+}
+
+/** Whether a request needs more than a limit per minute ever holds. */
+export function fitsNever(limits: BudgetLimits, need: Amounts): boolean {
+  return RATE_NAMES.some((rate) => {
+    const cap = smallestPerMinute(limits, rate);
+    return cap > 0 && amountOf(need, rate) > cap;
+  });
+}
+
+/** Whether the key has limits of its own. */
+function hasOwnLimits({ key }: BudgetLimits): boolean {
+  return isRated(key) || isCapped(key.term);
+}
+
+/** Whether the tenant itself has limits. */
+function isTenantBound({ tenant }: BudgetLimits): boolean {
+  return isRated(tenant) || isCapped(tenant.term);
+}
+
 /** Whether any limit applies: without one, requests need no lease and are only reported. */
 export function needsLease(limits: BudgetLimits): boolean {
-  return limits.tenant.tokensPerMinute > 0 || isCapped(limits.tenant.term) || isCapped(limits.key.term);
+  return isTenantBound(limits) || hasOwnLimits(limits);
 }
 
-/** The amounts that count under the limits: without a bucket, no bucket tokens. */
+/** The amounts that count under the limits: nothing of a rate that has no limit. */
 export function countedBy(limits: BudgetLimits, amounts: Amounts): Amounts {
-  return limits.tenant.tokensPerMinute > 0 ? amounts : { ...amounts, bucketTokens: 0 };
+  let counted: { -readonly [Name in keyof Amounts]: Amounts[Name] } | null = null;
+  for (const rate of RATE_NAMES) {
+    if (amountOf(amounts, rate) === 0 || smallestPerMinute(limits, rate) > 0) continue;
+    counted ??= { ...amounts };
+    counted[RATES[rate].amount] = 0;
+  }
+  return counted ?? amounts;
 }
 
-/** Which pool pays: the key's own when it has caps, else the tenant's (null) (docs/rules/budgets.md#leases). */
+/** Which pool pays: the key's own when it has limits, else the tenant's (null) (docs/rules/budgets.md#leases). */
 export function poolOf(limits: BudgetLimits): string | null {
-  return isCapped(limits.key.term) ? limits.key.id : null;
+  return hasOwnLimits(limits) ? limits.key.id : null;
 }
 
 /**
@@ -113,6 +161,5 @@ export function poolOf(limits: BudgetLimits): string | null {
  * (docs/rules/budgets.md#unreachable).
  */
 export function unavailableCode(limits: BudgetLimits): "budget_check_failed" | "key_budget_check_failed" {
-  const tenantBound = limits.tenant.tokensPerMinute > 0 || isCapped(limits.tenant.term);
-  return tenantBound ? "budget_check_failed" : "key_budget_check_failed";
+  return isTenantBound(limits) ? "budget_check_failed" : "key_budget_check_failed";
 }

@@ -47,7 +47,7 @@ const steps = fc.array(
 /** Limits of two keys with budgets of their own, and of one without. */
 function poolsWith(given: Parameters<typeof limitsWith>[0]) {
   const capped = limitsWith(given);
-  const plain = limitsWith({ ...given, keyTokens: null, keyNanoUsd: null });
+  const plain = limitsWith({ ...given, keyTokens: null, keyNanoUsd: null, keyTokensPerMinute: 0 });
   return [
     capped,
     { ...capped, key: { ...capped.key, id: "key-2" } },
@@ -64,7 +64,7 @@ function boundHolds(
   const bound = new CapBound();
   world.watch = bound;
   const pools = poolsWith(given);
-  const capTokens = given.tokensPerMinute ?? 0;
+  const capTokens = given.tokensPerMinute ?? given.keyTokensPerMinute ?? 0;
   for (const { do: what, a, b, pool, factor } of sequence) {
     const cell = world.cell(a);
     if (what === "settle") {
@@ -96,6 +96,11 @@ describe("what requests use above their need", () => {
 
   it("passes the per-minute bucket only by requests that ran when it was empty", () => {
     const caps = fc.record({ tokensPerMinute: fc.constantFrom(300, 2_000, 20_000) });
+    fc.assert(fc.property(caps, cells, steps, boundHolds), { numRuns: propertyRuns(2_000) });
+  });
+
+  it("passes a key's bucket only by requests that ran when it was empty", () => {
+    const caps = fc.record({ keyTokensPerMinute: fc.constantFrom(300, 2_000, 20_000) });
     fc.assert(fc.property(caps, cells, steps, boundHolds), { numRuns: propertyRuns(2_000) });
   });
 });

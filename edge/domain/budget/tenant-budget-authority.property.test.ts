@@ -19,12 +19,16 @@ import { amountsOf } from "../../../test/harness/edge/budget/totals.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { clamped, covers, isNothing } from "./amounts.ts";
 import { type BudgetLimits, needsLease } from "./limits.ts";
+import type { Buckets } from "./token-bucket.ts";
 
 const TPM = 300;
 const ORDERLY: SimulationOptions = { overuse: false, scale: 1 };
 
 const caps = fc.record({
   tokensPerMinute: fc.constantFrom(0, TPM),
+  requestsPerMinute: fc.constantFrom(0, 0, 4, 40),
+  keyTokensPerMinute: fc.constantFrom(0, 0, 200),
+  keyRequestsPerMinute: fc.constantFrom(0, 0, 3, 30),
   tenantTokens: fc.constantFrom(null, 0, 400, 2_000, 20_000),
   tenantNanoUsd: fc.constantFrom(null, 3_000),
   keyTokens: fc.constantFrom(null, 0, 300),
@@ -109,6 +113,30 @@ describe("leases of several cells over an unreliable network", () => {
     );
   });
 
+  it("give back to every bucket, to the token and the request, what was not used", () => {
+    const wide = { tokensPerMinute: 1e6, requestsPerMinute: 1e5, keyTokensPerMinute: 2e6, keyRequestsPerMinute: 2e5 };
+    const requests = sequenceOf(doing(...REQUEST_STEPS));
+    fc.assert(
+      fc.property(cells, requests, (count, sequence) => {
+        const world = new BudgetSimulation(count);
+        // Nothing refills a bucket whose clock stands still.
+        const startMs = world.nowMs;
+        Object.defineProperty(world, "coreMs", { get: () => startMs });
+        const limits = limitsWith(wide);
+        for (const each of sequence) applyStep(world, limits, each, ORDERLY);
+        drainBudgets(world);
+        const { tenant, key } = world.core.buckets(limits, startMs);
+        const { settledSum, admitted } = world.truth;
+        const left = (of: Buckets | null) => [of?.tokens.levelTokens, of?.requests.levelTokens];
+        expect({ tenant: left(tenant), key: left(key) }).toEqual({
+          tenant: [1e6 - settledSum.tokens, 1e5 - admitted],
+          key: [2e6 - settledSum.tokens, 2e5 - admitted],
+        });
+      }),
+      { numRuns: propertyRuns(800) },
+    );
+  });
+
   it("do the same with amounts so large that only a few, or one, can be counted", () => {
     const scale = fc.constantFrom(2 ** 44, 2 ** 47, 2 ** 50, 2 ** 52, AMOUNT_MAX);
     fc.assert(
@@ -165,9 +193,14 @@ describe("leases of several cells over an unreliable network", () => {
         for (const [at, [given, sequence]] of changes.entries()) {
           limits = limitsWith({ ...given, rev: at + 1 } satisfies Caps);
           for (const each of sequence) applyStep(world, limits, each, ORDERLY);
-          const { capTokens, levelTokens } = world.core.bucket(limits, world.coreMs);
-          expect(capTokens).toBe(given.tokensPerMinute);
-          expect(Math.abs(levelTokens)).toBeLessThanOrEqual(capTokens);
+          const { tenant, key } = world.core.buckets(limits, world.coreMs);
+          const caps = (of: Buckets | null) => [of?.tokens.capTokens ?? 0, of?.requests.capTokens ?? 0];
+          expect({ tenant: caps(tenant), key: caps(key) }).toEqual({
+            tenant: [given.tokensPerMinute, given.requestsPerMinute],
+            key: [given.keyTokensPerMinute, given.keyRequestsPerMinute],
+          });
+          for (const { levelTokens, capTokens } of [tenant, key ?? tenant].flatMap((of) => Object.values(of)))
+            expect(Math.abs(levelTokens)).toBeLessThanOrEqual(capTokens);
         }
         drainBudgets(world);
         restsIn(world, limits);

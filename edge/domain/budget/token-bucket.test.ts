@@ -1,6 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { adjustBucket, bucketLevel, bucketRetryAfterMs, fullBucket, msUntil, touchBucket } from "./token-bucket.ts";
+import { NO_AMOUNTS } from "./amounts.ts";
+import {
+  adjustBucket,
+  bucketLevel,
+  fullBucket,
+  msUntil,
+  NO_BUCKET,
+  retryAfterMs,
+  shortRate,
+  tightestLevel,
+  touchBucket,
+} from "./token-bucket.ts";
+
+/** How long an estimate waits for a tenant's bucket of tokens. */
+const waitOf = (tokens: ReturnType<typeof fullBucket>, bucketTokens: number) =>
+  retryAfterMs({ tenant: { tokens, requests: NO_BUCKET }, key: null }, { ...NO_AMOUNTS, bucketTokens });
 
 describe("the token bucket", () => {
   it("starts full and refills cap / 60000 per ms, never above the cap", () => {
@@ -28,9 +43,9 @@ describe("the token bucket", () => {
 
   it("says how long an estimate has to wait; one above the cap waits until it is full", () => {
     const empty = adjustBucket(fullBucket(600, 0), -600);
-    expect(bucketRetryAfterMs(empty, 30)).toBe(3_000);
-    expect(bucketRetryAfterMs(empty, 9_999)).toBe(60_000);
-    expect(bucketRetryAfterMs(adjustBucket(empty, 599.99), 600)).toBe(1);
+    expect(waitOf(empty, 30)).toBe(3_000);
+    expect(waitOf(empty, 9_999)).toBe(60_000);
+    expect(waitOf(adjustBucket(empty, 599.99), 600)).toBe(1);
     expect(msUntil(fullBucket(600, 0), 600)).toBe(0);
   });
 
@@ -60,5 +75,35 @@ describe("the token bucket", () => {
         }
       }),
     );
+  });
+});
+
+describe("the buckets of a tenant and a key", () => {
+  const spent = (cap: number) => adjustBucket(fullBucket(cap, 0), -cap);
+
+  it("show of every rate the one that has the least left", () => {
+    const tenant = { tokens: fullBucket(600, 0), requests: spent(60) };
+    const key = { tokens: fullBucket(100, 0), requests: fullBucket(5, 0) };
+    expect(tightestLevel([tenant, key])).toEqual({
+      limitTokens: 100,
+      remainingTokens: 100,
+      resetMs: 0,
+      requests: { limitTokens: 60, remainingTokens: 0, resetMs: 60_000 },
+    });
+  });
+
+  it("show requests alone where tokens have no limit, and nothing where nothing has", () => {
+    const requests = { tokens: NO_BUCKET, requests: fullBucket(5, 0) };
+    expect(tightestLevel([requests])).toMatchObject({ limitTokens: 0, requests: { limitTokens: 5 } });
+    expect(tightestLevel([{ tokens: NO_BUCKET, requests: NO_BUCKET }])).toBeNull();
+  });
+
+  it("refuse by tokens first, and until the slowest of them holds enough", () => {
+    const tenant = { tokens: spent(600), requests: NO_BUCKET };
+    const key = { tokens: NO_BUCKET, requests: spent(6) };
+    const need = { ...NO_AMOUNTS, bucketTokens: 10, requests: 1 };
+    expect(shortRate({ tenant, key }, need)).toBe("tokens");
+    expect(shortRate({ tenant, key }, { ...need, bucketTokens: 0 })).toBe("requests");
+    expect(retryAfterMs({ tenant, key }, need)).toBe(10_000);
   });
 });

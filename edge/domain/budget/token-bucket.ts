@@ -1,11 +1,14 @@
 /**
- * The per-minute token bucket of one tenant (docs/rules/budgets.md#lives-of-a-cell): arithmetic only. It starts full,
- * refills continuously, never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that there
- * is no bucket. Callers give it times of a MonotonicClock: only forward steps of a clock refill it.
+ * A token bucket for a limit per minute (docs/rules/budgets.md#per-minute-buckets): arithmetic only. Its tokens are
+ * whatever the limit counts. It starts full, refills continuously, never exceeds its cap, and over-use becomes debt down to
+ * minus the cap. A cap of 0 means that there is no bucket. Callers give it times of a MonotonicClock: only forward steps of
+ * a clock refill it.
  */
+import type { Amounts } from "./amounts.ts";
+import { amountOf, RATE_NAMES, type Rate } from "./rates.ts";
 
 export interface TokenBucket {
-  /** tokens_per_minute: burst ceiling, and refill per minute. */
+  /** The limit: burst ceiling, and refill per minute. */
   readonly capTokens: number;
   /** May be fractional, and negative while in debt. */
   readonly levelTokens: number;
@@ -13,8 +16,17 @@ export interface TokenBucket {
   readonly atMs: number;
 }
 
-/** The numbers of the x-ratelimit headers (docs/rules/headers.md#budget-headers). */
-export interface BucketLevel {
+/** The bucket of each rate. */
+export type Buckets = Readonly<Record<Rate, TokenBucket>>;
+
+/** The buckets that bind a pool: those of the tenant, and of the key when the pool is its own. */
+export interface OwnedBuckets {
+  readonly tenant: Buckets;
+  readonly key: Buckets | null;
+}
+
+/** How full a bucket is, for the x-ratelimit headers (docs/rules/headers.md#budget-headers). */
+interface RateLevel {
   readonly limitTokens: number;
   /** max(0, floor(level)). */
   readonly remainingTokens: number;
@@ -22,10 +34,23 @@ export interface BucketLevel {
   readonly resetMs: number;
 }
 
+/**
+ * The tightest levels that bind a request. Its own numbers are those of tokens, as older releases know it, and 0 without
+ * such a limit; those of the other rates have their names, and are absent without one.
+ */
+export type BucketLevel = RateLevel & { readonly [R in Exclude<Rate, "tokens">]?: RateLevel };
+
+const NO_LEVEL: RateLevel = { limitTokens: 0, remainingTokens: 0, resetMs: 0 };
+
 const MINUTE_MS = 60_000;
 
-/** A bucket whose state is lost: nearly empty at the next touch, whatever its cap is then. */
-export const SPENT_BUCKET: TokenBucket = { capTokens: 1, levelTokens: 0, atMs: 0 };
+/** A bucket whose state is lost: empty, whatever its cap is at the next touch. */
+export function spentBucket(nowMs: number): TokenBucket {
+  return { capTokens: 1, levelTokens: 0, atMs: nowMs };
+}
+
+/** No limit. */
+export const NO_BUCKET: TokenBucket = { capTokens: 0, levelTokens: 0, atMs: 0 };
 
 export function fullBucket(capTokens: number, nowMs: number): TokenBucket {
   return { capTokens, levelTokens: capTokens, atMs: nowMs };
@@ -55,20 +80,53 @@ export function msUntil(bucket: TokenBucket, tokens: number): number {
   return Math.max(0, (missing * MINUTE_MS) / bucket.capTokens);
 }
 
-/**
- * Whole ms to wait before a refused estimate may fit, at least 1 (`retry-after-ms`,
- * docs/rules/headers.md#budget-headers).
- */
-export function bucketRetryAfterMs(bucket: TokenBucket, tokens: number): number {
-  return Math.max(1, Math.ceil(msUntil(bucket, tokens)));
+export function bucketsIn({ tenant, key }: OwnedBuckets): readonly Buckets[] {
+  return key === null ? [tenant] : [tenant, key];
 }
 
-/** The numbers for the headers; null without a bucket. */
-export function bucketLevel(bucket: TokenBucket): BucketLevel | null {
+/** The first rate of which a bucket holds less than is needed; null: they hold enough. */
+export function shortRate(buckets: OwnedBuckets, need: Amounts): Rate | null {
+  const isShort = (rate: Rate) =>
+    bucketsIn(buckets).some((of) => of[rate].capTokens > 0 && of[rate].levelTokens < amountOf(need, rate));
+  return RATE_NAMES.find(isShort) ?? null;
+}
+
+/** Whole ms to wait until all buckets hold what is needed, at least 1 (docs/rules/headers.md#budget-headers). */
+export function retryAfterMs(buckets: OwnedBuckets, need: Amounts): number {
+  const waits = bucketsIn(buckets).flatMap((of) => RATE_NAMES.map((rate) => msUntil(of[rate], amountOf(need, rate))));
+  return Math.max(1, Math.ceil(Math.max(...waits)));
+}
+
+/** Null without a bucket. */
+export function bucketLevel(bucket: TokenBucket): RateLevel | null {
   if (bucket.capTokens === 0) return null;
   return {
     limitTokens: bucket.capTokens,
     remainingTokens: Math.max(0, Math.floor(bucket.levelTokens)),
     resetMs: msUntil(bucket, bucket.capTokens),
   };
+}
+
+/** The level of a rate; null without such a limit. */
+export function levelOf(level: BucketLevel, rate: Rate): RateLevel | null {
+  if (rate === "tokens") return level.limitTokens > 0 ? level : null;
+  return level[rate] ?? null;
+}
+
+/** Of every rate the level that has the least left; null when there is no limit at all. */
+export function tightestLevel(all: readonly Buckets[]): BucketLevel | null {
+  let levels: BucketLevel | null = null;
+  for (const rate of RATE_NAMES) {
+    let tightest: RateLevel | null = null;
+    for (const buckets of all) {
+      const level = bucketLevel(buckets[rate]);
+      if (level !== null && (tightest === null || isTighter(level, tightest))) tightest = level;
+    }
+    if (tightest !== null) levels = rate === "tokens" ? tightest : { ...(levels ?? NO_LEVEL), [rate]: tightest };
+  }
+  return levels;
+}
+
+function isTighter(a: RateLevel, b: RateLevel): boolean {
+  return a.remainingTokens < b.remainingTokens || (a.remainingTokens === b.remainingTokens && a.resetMs > b.resetMs);
 }

@@ -14,7 +14,7 @@ import {
   hasNumbers,
   needOf,
 } from "../../../test/harness/edge/cell/budget-gateway.ts";
-import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
+import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rpc.ts";
 
 beforeEach(() => vi.useFakeTimers());
 

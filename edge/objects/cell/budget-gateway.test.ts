@@ -109,9 +109,10 @@ describe("a Cell's budgets", () => {
     gateway.withdraw(requestOf("r1", CAPS));
     for (const request of requests.slice(1)) gateway.settle(request, { tokens: 0, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(budgets.core("tenant-1").bucket(limitsWith(CAPS), Date.now()).levelTokens).toBe(100);
+    expect(budgets.core("tenant-1").buckets(limitsWith(CAPS), Date.now()).tenant.tokens.levelTokens).toBe(100);
     expect(budgets.core("tenant-1").read("tenant", limitsWith(CAPS), Date.now()).reserved).toEqual({
       bucketTokens: 0,
+      requests: 0,
       termTokens: 0,
       nanoUsd: 0,
     });

@@ -10,14 +10,15 @@ import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from ".
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
-import { CellBudget } from "../../domain/budget/cell-budget.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
-import type { LeaseHolder } from "../../domain/budget/outgoing-reports.ts";
-import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
+import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rpc.ts";
+import { isAlerts, isLevel } from "../../domain/budget/messages/validity.ts";
+import { isRated } from "../../domain/budget/rates.ts";
+import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
+import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
+import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/spender/verdict.ts";
 import type { MonthOf } from "../../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
-import { isAlerts, isLevel } from "../../domain/budget/validity.ts";
-import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/verdict.ts";
 import type { BudgetObjectApi } from "../object-ports.ts";
 import { callWithRetry } from "./call-with-retry.ts";
 
@@ -116,7 +117,7 @@ export class BudgetGateway implements BudgetPort {
 
   admitUnchecked(request: AdmissionRequest): void {
     const account = this.#account(request.limits);
-    account.budget.admitUnchecked(request.requestId, request.limits, this.#options.now());
+    account.budget.admitUnchecked(request.requestId, request.limits, this.#options.now(), request.need);
     this.#run(account, []);
   }
 
@@ -232,7 +233,7 @@ export class BudgetGateway implements BudgetPort {
       raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
       if (failOpen) {
         this.#unchecked += 1;
-        account.budget.admitUnchecked(requestId, request.limits, now());
+        account.budget.admitUnchecked(requestId, request.limits, now(), request.need);
         return { kind: "ok", level: null };
       }
     }
@@ -264,7 +265,7 @@ export class BudgetGateway implements BudgetPort {
     if (undelivered.outage === account.reportedOutage) return;
     account.reportedOutage = undelivered.outage;
     const { tenant, key } = account.limits;
-    const rate = tenant.tokensPerMinute > 0;
+    const rate = isRated(tenant) || isRated(key);
     const { raise } = this.#options;
     if (rate) raise(issues.budgetSettlementFailed("bucket", SILENT));
     if (isCapped(key.term)) raise(issues.budgetSettlementFailed("key", SILENT));

@@ -17,7 +17,7 @@ import {
 } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";
 import type { Amounts } from "../../domain/budget/amounts.ts";
-import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
+import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rpc.ts";
 import { bucketLevel } from "../../domain/budget/token-bucket.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -147,7 +147,7 @@ describe("whatever numbers enter a Cell's budgets", () => {
         const { account, reserved } = core.read("tenant", limits, Date.now());
         const kept = [account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)];
         expect(kept.every(isAmount)).toBe(true);
-        expect(bucketLevel(core.bucket(limits, Date.now()))?.limitTokens).toBe(10);
+        expect(bucketLevel(core.buckets(limits, Date.now()).tenant.tokens)?.limitTokens).toBe(10);
         vi.clearAllTimers();
       }),
       { numRuns: 300 },

@@ -141,7 +141,7 @@ const ROW: UsageRow = {
   cost_usd: 0.75,
   admission: "boon",
 };
-const NOTHING_RESERVED = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
+const NOTHING_RESERVED = { bucketTokens: 0, requests: 0, termTokens: 0, nanoUsd: 0 };
 
 it.each([
   ["with caps", limitsWith({ tokensPerMinute: 100_000, tenantTokens: 1_000_000 })],

@@ -2,7 +2,7 @@
  * The disk of a TenantBudget: the leases granted since the last checkpoint, one row per pool, and the checkpoint. Opens
  * at a stored schema version. Damaged data does not keep the object from starting (stored.ts).
  */
-import { type Checkpoint, readStored, type StoredGrants } from "../../domain/budget/stored.ts";
+import { type Checkpoint, readStored, type StoredGrants } from "../../domain/budget/authority/stored.ts";
 
 /** 3: leases by number. Of earlier versions the counters and the bucket are kept, but not the outstanding leases. */
 const SCHEMA_VERSION = 3;

@@ -4,7 +4,7 @@ import { NOTHING_STORED } from "../../../test/harness/edge/budget/nothing-stored
 import { limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
-import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
+import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { LedgerSum } from "../object-ports.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
 

@@ -5,11 +5,11 @@
  * MonotonicClock, so that a clock that is set makes no caller wait longer.
  */
 import { sleep } from "../../../shared/sleep.ts";
+import type { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
+import type { BudgetOwner } from "../../domain/budget/authority/term-counters.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
-import type { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
 import { periodTag } from "../../domain/budget/term-budget.ts";
-import type { BudgetOwner } from "../../domain/budget/term-counters.ts";
 import { periodStartMs } from "../../domain/budget/usage-view.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";
 

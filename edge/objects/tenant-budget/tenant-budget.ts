@@ -5,6 +5,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
+import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -12,11 +13,10 @@ import type {
   LeaseRequest,
   ReportAnswer,
   TenantBudgetApi,
-} from "../../domain/budget/rpc.ts";
-import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
-import { type BucketLevel, bucketLevel } from "../../domain/budget/token-bucket.ts";
+} from "../../domain/budget/messages/rpc.ts";
+import { faultInLeaseRequest } from "../../domain/budget/messages/validity.ts";
+import { type BucketLevel, bucketsIn, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
-import { faultInLeaseRequest } from "../../domain/budget/validity.ts";
 import type { Bindings } from "../../env.ts";
 import { objectName } from "../object-name.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";
@@ -71,9 +71,9 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   }
 
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
-    const bucket = this.#core.bucket(limits, this.#ports.now());
+    const buckets = this.#core.buckets(limits, this.#ports.now());
     await this.#arm();
-    return bucketLevel(bucket);
+    return tightestLevel(bucketsIn(buckets));
   }
 
   async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {

@@ -207,7 +207,7 @@ function admittedBy(
   if (decision.verdict === "refused") {
     const { refusal } = decision;
     const error = new GatewayError(refusal.code, {
-      headers: refusalHeaders(refusal, held.message.costTokens, request.principal.tenant.tokens_per_minute),
+      headers: refusalHeaders(refusal, held.message),
     });
     const known: Known = { ...request, level: refusal.level };
     settleWithoutSlot(call, known, held.permit, { statusCode: error.status, failure: error });
@@ -307,6 +307,7 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,
+      requests: 1,
       termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },

@@ -77,6 +77,9 @@ describe("a stored answer", () => {
     const capped = worldWith({ level, key: keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) }) });
     expect((await answer(capped)).headers.get("x-ratelimit-remaining-tokens")).toBe("60");
     expect(capped.hits[0]?.limits).toMatchObject({ tenant: { tokensPerMinute: 600 } });
+    const ofKey = worldWith({ level, key: keyOf({ requests_per_minute: 6 }) });
+    await answer(ofKey);
+    expect(ofKey.hits[0]?.limits).toMatchObject({ key: { requestsPerMinute: 6 } });
     const without = worldWith();
     await answer(without);
     expect(without.hits[0]?.limits).toBeNull();

@@ -10,7 +10,7 @@ import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { CacheHit } from "../../domain/admission/rpc.ts";
-import { limitsOf } from "../../domain/budget/limits.ts";
+import { ratedLimitsOf } from "../../domain/budget/limits.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import type { CacheEntry, CacheHitVerdict } from "../../ports.ts";
@@ -161,7 +161,7 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
   const shown = confirmed(call, servedUntilMs(request.principal, call.ports.clock()), {
     revs: subjectRevs(call, request),
-    limits: tenant.tokens_per_minute === 0 ? null : limitsOf(key, tenant),
+    limits: ratedLimitsOf(key, tenant),
     row,
   });
   call.waitUntil(shown.catch(() => undefined));

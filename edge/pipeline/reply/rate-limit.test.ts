@@ -1,7 +1,9 @@
 /** The budget headers, for every level and wait that is possible (docs/rules/headers.md#budget-headers). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { adjustBucket, bucketLevel, bucketRetryAfterMs, fullBucket } from "../../domain/budget/token-bucket.ts";
+import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
+import { adjustBucket, fullBucket, NO_BUCKET, retryAfterMs, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { rateLimitHeaders, refusalHeaders } from "./rate-limit.ts";
 
 const WHOLE = /^\d+$/;
@@ -12,7 +14,8 @@ describe("the headers of a tenant's tokens per minute", () => {
     fc.assert(
       fc.property(amount, fc.double({ noNaN: true }), amount, (cap, moved, need) => {
         const bucket = adjustBucket(fullBucket(cap, 0), moved);
-        const headers = rateLimitHeaders(bucketLevel(bucket));
+        const buckets = { tokens: bucket, requests: NO_BUCKET };
+        const headers = rateLimitHeaders(tightestLevel([buckets]));
         if (cap === 0) {
           expect(headers).toEqual({});
           return;
@@ -20,9 +23,10 @@ describe("the headers of a tenant's tokens per minute", () => {
         expect(headers["x-ratelimit-limit-tokens"]).toMatch(WHOLE);
         expect(headers["x-ratelimit-remaining-tokens"]).toMatch(WHOLE);
         expect(headers["x-ratelimit-reset-tokens"]).toMatch(/^\d{1,3}(\.\d{1,3})?s$/);
-        const waitMs = bucketRetryAfterMs(bucket, need);
+        const needed = { ...NO_AMOUNTS, bucketTokens: need };
+        const waitMs = retryAfterMs({ tenant: buckets, key: null }, needed);
         const refusal = { code: "token_budget_exceeded", retryAfterMs: waitMs, level: null } as const;
-        const refused = refusalHeaders(refusal, need, cap);
+        const refused = refusalHeaders(refusal, { limits: limitsWith({ tokensPerMinute: cap }), need: needed });
         expect(refused["retry-after-ms"]).toMatch(WHOLE);
         expect(Number(refused["retry-after-ms"])).toBeGreaterThanOrEqual(1);
         expect(refused["retry-after"]).toBe(String(Math.ceil(waitMs / 1_000)));

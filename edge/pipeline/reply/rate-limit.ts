@@ -1,11 +1,12 @@
 /**
- * What an answer reports about its tenant's per-minute budget (docs/rules/headers.md#budget-headers): the level after
+ * What an answer reports about the limits per minute that bind it (docs/rules/headers.md#budget-headers): the level after
  * its own reservation, or the current level when nothing was reserved. A level that cannot be read is left out; an
  * answer waits for at most one read.
  */
-import type { Refusal } from "../../domain/admission/rpc.ts";
-import { limitsOf } from "../../domain/budget/limits.ts";
-import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import type { AdmissionRequest, Refusal } from "../../domain/admission/rpc.ts";
+import { fitsNever, ratedLimitsOf } from "../../domain/budget/limits.ts";
+import { RATE_NAMES } from "../../domain/budget/rates.ts";
+import { type BucketLevel, levelOf } from "../../domain/budget/token-bucket.ts";
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
 
@@ -13,18 +14,23 @@ import type { Known } from "../call/known.ts";
  * The level for a response: as it is known, or read for an authenticated caller that reserved nothing. Never throws.
  */
 export async function readLevel(call: Call, { level, principal }: Known): Promise<BucketLevel | null | undefined> {
-  if (level !== undefined || principal === null || principal.tenant.tokens_per_minute === 0) return level;
-  return await call.ports.admission.level(limitsOf(principal.key, principal.tenant));
+  if (level !== undefined || principal === null) return level;
+  const limits = ratedLimitsOf(principal.key, principal.tenant);
+  return limits === null ? level : await call.ports.admission.level(limits);
 }
 
 /** `x-ratelimit-*`; none without a known level. */
 export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<string, string> {
   if (level === null || level === undefined) return {};
-  return {
-    "x-ratelimit-limit-tokens": String(level.limitTokens),
-    "x-ratelimit-remaining-tokens": String(level.remainingTokens),
-    "x-ratelimit-reset-tokens": `${Number((level.resetMs / 1000).toFixed(3))}s`,
-  };
+  const headers: Record<string, string> = {};
+  for (const rate of RATE_NAMES) {
+    const known = levelOf(level, rate);
+    if (known === null) continue;
+    headers[`x-ratelimit-limit-${rate}`] = String(known.limitTokens);
+    headers[`x-ratelimit-remaining-${rate}`] = String(known.remainingTokens);
+    headers[`x-ratelimit-reset-${rate}`] = `${Number((known.resetMs / 1000).toFixed(3))}s`;
+  }
+  return headers;
 }
 
 /**
@@ -33,8 +39,7 @@ export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<
  */
 export function refusalHeaders(
   refusal: Refusal,
-  estimateTokens: number,
-  tokensPerMinute: number,
+  { limits, need }: Pick<AdmissionRequest, "limits" | "need">,
 ): Record<string, string> {
   const { code, retryAfterMs } = refusal;
   if (code === "tenant_budget_exhausted" || code === "key_budget_exhausted") return { "x-should-retry": "false" };
@@ -42,6 +47,6 @@ export function refusalHeaders(
   return {
     "retry-after": String(Math.ceil(retryAfterMs / 1000)),
     "retry-after-ms": String(retryAfterMs),
-    ...(code === "token_budget_exceeded" && estimateTokens > tokensPerMinute ? { "x-should-retry": "false" } : {}),
+    ...(code !== "queue_full" && fitsNever(limits, need) ? { "x-should-retry": "false" } : {}),
   };
 }

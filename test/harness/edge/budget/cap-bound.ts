@@ -5,6 +5,7 @@
  */
 import type { ActualUsage } from "../../../../edge/domain/budget/amounts.ts";
 import { type BudgetLimits, poolOf } from "../../../../edge/domain/budget/limits.ts";
+import { perMinute } from "../../../../edge/domain/budget/rates.ts";
 import type { BudgetSimulation, RequestWatch } from "./simulation.ts";
 import type { SimulatedCell, SimulatedRequest } from "./simulation-parts.ts";
 
@@ -72,10 +73,15 @@ export class CapBound implements RequestWatch {
       check(`tokens of ${name}`, limits.tokens, used.tokens, over.tokens + this.#largest.tokens);
       check(`money of ${name}`, limits.nanoUsd, used.nanoUsd, over.nanoUsd + this.#largest.nanoUsd);
     }
-    const capTokens = all[0]?.tenant.tokensPerMinute ?? 0;
-    const { used, over } = this.#sums(world, null);
-    const refilled = (world.refilledMs * capTokens) / 60_000;
-    check("bucket", capTokens === 0 ? null : capTokens, used.bucketTokens, refilled + over.bucketTokens);
+    for (const [key, capTokens] of [
+      ...all.map(({ key }) => [key.id, perMinute(key, "tokens")] as const),
+      [null, perMinute(all[0]?.tenant ?? {}, "tokens")] as const,
+    ]) {
+      const { used, over } = this.#sums(world, key);
+      const refilled = (world.refilledMs * capTokens) / 60_000;
+      const cap = capTokens === 0 ? null : capTokens;
+      check(`bucket of ${key ?? "tenant"}`, cap, used.bucketTokens, refilled + over.bucketTokens);
+    }
     return passed;
   }
 

@@ -26,6 +26,8 @@ export class RealUsage {
   overuse: ExactUsage = NO_SUM;
   /** The largest amount that one request needed: a lease may have the size for an earlier request. */
   largest: Totals = NO_TOTALS;
+  /** Requests that drew from the buckets of requests. */
+  admitted = 0;
   /** Of all requests that have a row in the ledger. */
   ledger: ExactUsage = NO_SUM;
   /** Drawn by requests of which only the ledger has heard since. */

@@ -4,7 +4,7 @@ import {
   readStored,
   type StoredGrants,
   type StoredRows,
-} from "../../../../edge/domain/budget/stored.ts";
+} from "../../../../edge/domain/budget/authority/stored.ts";
 
 export class SimulatedDisk {
   #tenant: string | null = null;

@@ -1,8 +1,8 @@
 /** What a test's world of budgets is made of. */
 import type { ActualUsage, Amounts } from "../../../../edge/domain/budget/amounts.ts";
-import { CellBudget } from "../../../../edge/domain/budget/cell-budget.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
-import type { BudgetReport, LeaseRequest } from "../../../../edge/domain/budget/rpc.ts";
+import type { BudgetReport, LeaseRequest } from "../../../../edge/domain/budget/messages/rpc.ts";
+import { CellBudget } from "../../../../edge/domain/budget/spender/cell-budget.ts";
 import type { MonthOf } from "../../../../edge/domain/budget/term-budget.ts";
 
 /** A call on its way: the caller gets one outcome; the authority may receive it any number of times. */

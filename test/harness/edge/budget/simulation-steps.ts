@@ -3,6 +3,7 @@
  */
 import { type Amounts, clamped } from "../../../../edge/domain/budget/amounts.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
+import { perMinute, RATE_NAMES } from "../../../../edge/domain/budget/rates.ts";
 import type { BudgetSimulation } from "./simulation.ts";
 import type { SimulatedCell } from "./simulation-parts.ts";
 
@@ -62,7 +63,7 @@ function needOf({ scale }: SimulationOptions, b: number): Amounts {
   const tokens = 1 + (b % 120);
   const termTokens = clamped(tokens * scale);
   const nanoUsd = clamped(tokens * 3 * scale);
-  return { bucketTokens: Math.min(tokens, 90), termTokens, nanoUsd };
+  return { bucketTokens: Math.min(tokens, 90), requests: 1, termTokens, nanoUsd };
 }
 
 function settle(world: BudgetSimulation, cell: SimulatedCell, { overuse, scale }: SimulationOptions, b: number): void {
@@ -115,10 +116,13 @@ export function applyStep(
 /** The cap that is passed by more than one request, and what requests used beyond what they had reserved; null: none is. */
 export function passedCap(world: BudgetSimulation, limits: BudgetLimits): string | null {
   const { drawn, truth } = world;
-  const { tokensPerMinute } = limits.tenant;
-  const refilled = tokensPerMinute + (world.refilledMs * tokensPerMinute) / 60_000;
-  const rate = Number(drawn.bucketTokens + truth.settledRate);
-  if (tokensPerMinute > 0 && rate > refilled + 1e-6) return `${rate} of ${refilled} tokens of the bucket`;
+  const taken = { tokens: Number(drawn.bucketTokens + truth.settledRate), requests: truth.admitted };
+  for (const owner of ["tenant", "key"] as const)
+    for (const rate of RATE_NAMES) {
+      const cap = perMinute(limits[owner], rate);
+      const refilled = cap + (world.refilledMs * cap) / 60_000;
+      if (cap > 0 && taken[rate] > refilled + 1e-6) return `${taken[rate]} of ${refilled} ${rate} of the ${owner}`;
+    }
   const end = (cap: number) => BigInt(Math.max(cap, 1));
   for (const { tokens, nanoUsd } of [limits.tenant.term, limits.key.term]) {
     const { largest, overuse, settled } = truth;

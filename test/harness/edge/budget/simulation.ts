@@ -9,10 +9,10 @@ import {
   NO_AMOUNTS,
   NOTHING_USED,
 } from "../../../../edge/domain/budget/amounts.ts";
+import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
-import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/rpc.ts";
-import { TenantBudgetAuthority } from "../../../../edge/domain/budget/tenant-budget-authority.ts";
-import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/verdict.ts";
+import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/messages/rpc.ts";
+import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/spender/verdict.ts";
 import { NOTHING_STORED } from "./nothing-stored.ts";
 import { RealUsage } from "./real-usage.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
@@ -138,7 +138,7 @@ export class BudgetSimulation {
     const request = this.#request(limits, NO_AMOUNTS);
     const { id } = request;
     this.watch?.ended(cell, request, used);
-    cell.budget.admitUnchecked(id, limits, this.clockOf(cell));
+    cell.budget.admitUnchecked(id, limits, this.clockOf(cell), { requests: 1 });
     cell.budget.settle(id, used, this.clockOf(cell));
     this.truth.ended(NO_AMOUNTS, used, NOTHING_USED);
   }
@@ -205,7 +205,7 @@ export class BudgetSimulation {
     return JSON.stringify([
       core.read("tenant", limits, coreMs),
       core.read("key", limits, coreMs),
-      core.bucket(limits, coreMs),
+      core.buckets(limits, coreMs),
     ]);
   }
 
@@ -290,6 +290,7 @@ export class BudgetSimulation {
     this.verdicts.set(id, verdict);
     if (verdict.kind !== "ok") return;
     cell.live.set(id, waiting);
+    this.truth.admitted += waiting.need.requests ?? 0;
     this.watch?.admitted(cell, waiting);
   }
 }
@@ -303,6 +304,9 @@ export interface RequestWatch {
 
 export interface Caps {
   readonly tokensPerMinute?: number;
+  readonly requestsPerMinute?: number;
+  readonly keyTokensPerMinute?: number;
+  readonly keyRequestsPerMinute?: number;
   readonly tenantTokens?: number | null;
   readonly tenantNanoUsd?: number | null;
   readonly keyTokens?: number | null;
@@ -320,12 +324,15 @@ export function limitsWith(caps: Caps): BudgetLimits {
       rev,
       timezone: "UTC",
       tokensPerMinute: caps.tokensPerMinute ?? 0,
+      requestsPerMinute: caps.requestsPerMinute ?? 0,
       term: { ...term, tokens: caps.tenantTokens ?? null, nanoUsd: caps.tenantNanoUsd ?? null },
     },
     key: {
       id: "key-1",
       label: "main",
       rev,
+      tokensPerMinute: caps.keyTokensPerMinute ?? 0,
+      requestsPerMinute: caps.keyRequestsPerMinute ?? 0,
       term: { ...term, tokens: caps.keyTokens ?? null, nanoUsd: caps.keyNanoUsd ?? null },
     },
   };

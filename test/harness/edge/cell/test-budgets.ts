@@ -3,6 +3,7 @@
  * never answer.
  */
 
+import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -10,9 +11,8 @@ import type {
   LeaseRequest,
   ReportAnswer,
   TenantBudgetApi,
-} from "../../../../edge/domain/budget/rpc.ts";
-import { TenantBudgetAuthority } from "../../../../edge/domain/budget/tenant-budget-authority.ts";
-import { type BucketLevel, bucketLevel } from "../../../../edge/domain/budget/token-bucket.ts";
+} from "../../../../edge/domain/budget/messages/rpc.ts";
+import { type BucketLevel, bucketsIn, tightestLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { NOTHING_STORED } from "../budget/nothing-stored.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 
@@ -55,7 +55,7 @@ export class TestBudgets {
         }),
       limitsChanged: async (limits, cell) => await this.#answer(() => core.limitsChanged(limits, cell, this.#now())),
       level: async (limits: BudgetLimits): Promise<BucketLevel | null> =>
-        await this.#answer(() => bucketLevel(core.bucket(limits, this.#now()))),
+        await this.#answer(() => tightestLevel(bucketsIn(core.buckets(limits, this.#now())))),
     };
   }
 

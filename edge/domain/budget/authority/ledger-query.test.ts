@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AMOUNT_MAX, isAmount } from "../../../shared/amount.ts";
-import { anyNumber } from "../../../test/harness/any-number.ts";
+import { AMOUNT_MAX, isAmount } from "../../../../shared/amount.ts";
+import { anyNumber } from "../../../../test/harness/any-number.ts";
 import { ledgerQuery, readLedgerAnswer } from "./ledger-query.ts";
 
 const ID = "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81";

@@ -4,17 +4,18 @@
  * than the request needs. Near a limit, where another Cell could miss what this one holds, leases shrink to exactly `need`
  * and live short.
  */
-import type { Amounts } from "./amounts.ts";
-import type { BudgetLimits } from "./limits.ts";
-import type { LeaseRequest, LeaseVerdict } from "./rpc.ts";
-import { type Headroom, headroomOf, isExhausted } from "./term-budget.ts";
+import { type Amounts, NO_AMOUNTS } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import { LEASE_MAX_MS, type LeaseRequest, type LeaseVerdict } from "../messages/rpc.ts";
+import { amountOf, byRate, RATE_NAMES, RATES, type Rate } from "../rates.ts";
+import { type Headroom, headroomOf, isExhausted } from "../term-budget.ts";
+import { bucketsIn, type OwnedBuckets, shortRate } from "../token-bucket.ts";
 import type { TermCounters } from "./term-counters.ts";
-import type { TokenBucket } from "./token-bucket.ts";
 
 /** What the applicable limits still have, all positive; Infinity where there is no cap. */
 interface LeaseHeadroom extends Headroom {
   readonly kind: "room";
-  readonly bucketTokens: number;
+  readonly rates: Readonly<Record<Rate, number>>;
 }
 
 /** Size and lifetime of a lease. */
@@ -30,29 +31,30 @@ const SHARE = 8;
 /** A Cell that gets less than this part of what it wants is near a limit, and gets a short lease. */
 const AMPLE_PART = 1 / 8;
 const NEAR_TTL_MS = 2_000;
-const FAR_TTL_MS = 20_000;
-/** No lease lives longer. */
-export const LEASE_MAX_MS = FAR_TTL_MS;
 
 /**
- * What a lease may take, or the first limit that refuses, in the order of docs/rules/budgets.md#one-decision: bucket, key,
- * tenant. Takes nothing. `out`: what is out on lease of the tenant's budgets (null) or of a key's.
+ * What a lease may take, or the first limit that refuses, in the order of docs/rules/budgets.md#one-decision: buckets,
+ * key, tenant. Takes nothing. `out`: what is out on lease of the tenant's budgets (null) or of a key's.
  */
 export function leaseHeadroom(
   { need, pool }: LeaseRequest,
   limits: BudgetLimits,
-  { capTokens, levelTokens }: TokenBucket,
+  buckets: OwnedBuckets,
   counters: TermCounters,
   out: (keyId: string | null) => Amounts,
 ): LeaseHeadroom | (LeaseVerdict & { readonly kind: "refused" }) {
-  if (capTokens > 0 && levelTokens < need.bucketTokens) return { kind: "refused", reason: "rate" };
+  const short = shortRate(buckets, need);
+  if (short !== null) return { kind: "refused", reason: RATES[short].reason };
   const ofTenant = headroomOf(counters.read("tenant", limits), limits.tenant.term, out(null));
   const ofKey = pool === null ? NO_BOUNDS : headroomOf(counters.read("key", limits), limits.key.term, out(pool));
   if (isExhausted(ofKey)) return { kind: "refused", reason: "key" };
   if (isExhausted(ofTenant)) return { kind: "refused", reason: "tenant" };
   return {
     kind: "room",
-    bucketTokens: capTokens === 0 ? Infinity : levelTokens,
+    rates: byRate((rate) => {
+      const levels = bucketsIn(buckets).map((of) => (of[rate].capTokens === 0 ? Infinity : of[rate].levelTokens));
+      return Math.min(...levels);
+    }),
     tokens: Math.min(ofTenant.tokens, ofKey.tokens),
     nanoUsd: Math.min(ofTenant.nanoUsd, ofKey.nanoUsd),
   };
@@ -67,9 +69,11 @@ export function sizeLease(need: Amounts, want: Amounts, room: LeaseHeadroom): Le
     return Math.max(needed, Math.min(wanted, share));
   };
   const grant = {
-    bucketTokens: take(need.bucketTokens, want.bucketTokens, room.bucketTokens),
+    ...NO_AMOUNTS,
     termTokens: take(need.termTokens, want.termTokens, room.tokens),
     nanoUsd: take(need.nanoUsd, want.nanoUsd, room.nanoUsd),
   };
-  return { grant, ttlMs: ample ? FAR_TTL_MS : NEAR_TTL_MS, ample };
+  for (const rate of RATE_NAMES)
+    grant[RATES[rate].amount] = take(amountOf(need, rate), amountOf(want, rate), room.rates[rate]);
+  return { grant, ttlMs: ample ? LEASE_MAX_MS : NEAR_TTL_MS, ample };
 }

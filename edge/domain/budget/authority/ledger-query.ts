@@ -3,7 +3,7 @@
  * reading of its answer: from usage_raw from the day on that its mark names, before it from usage_daily, by UTC days. Answers
  * from the response cache were not charged. What ended lately may be left out: live Cells report it, and it would count twice.
  */
-import { type ActualUsage, clamped, nanoUsdOf } from "./amounts.ts";
+import { type ActualUsage, clamped, nanoUsdOf } from "../amounts.ts";
 import type { BudgetOwner } from "./term-counters.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

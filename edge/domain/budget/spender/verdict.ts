@@ -1,9 +1,10 @@
 /** What a Cell's budget decides: its verdicts on requests, and the messages that it wants sent. Plain data. */
-import type { BudgetAlert } from "./alerts.ts";
-import type { BindingLimit, BudgetReport, LeaseRequest } from "./rpc.ts";
-import type { BucketLevel } from "./token-bucket.ts";
+import type { BudgetAlert } from "../alerts.ts";
+import type { BindingLimit, BudgetReport, LeaseRequest } from "../messages/rpc.ts";
+import { RATE_NAMES, RATES, type Rate, type RateReason } from "../rates.ts";
+import type { BucketLevel } from "../token-bucket.ts";
 
-export type RefusalCode = "token_budget_exceeded" | "key_budget_exhausted" | "tenant_budget_exhausted";
+export type RefusalCode = (typeof RATES)[Rate]["code"] | "key_budget_exhausted" | "tenant_budget_exhausted";
 
 export type ReservationVerdict =
   | { readonly kind: "ok"; readonly level: BucketLevel | null }
@@ -31,8 +32,13 @@ export type BudgetEffect =
   | { readonly type: "report"; readonly report: BudgetReport }
   | { readonly type: "alert"; readonly alert: BudgetAlert };
 
-export const REFUSAL_CODES: Record<BindingLimit, RefusalCode> = {
-  rate: "token_budget_exceeded",
-  key: "key_budget_exhausted",
-  tenant: "tenant_budget_exhausted",
-};
+/** Whether a limit per minute refuses. */
+export function isRateRefusal(limit: BindingLimit): limit is RateReason {
+  return limit !== "key" && limit !== "tenant";
+}
+
+/** The code of a refusal. */
+export function refusalCode(limit: BindingLimit): RefusalCode {
+  if (!isRateRefusal(limit)) return `${limit}_budget_exhausted`;
+  return RATES[RATE_NAMES.find((rate) => RATES[rate].reason === limit) ?? "tokens"].code;
+}

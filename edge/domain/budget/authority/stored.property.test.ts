@@ -4,11 +4,11 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AMOUNT_MAX } from "../../../shared/amount.ts";
-import { anyNumber } from "../../../test/harness/any-number.ts";
-import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
-import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
-import { isNothing, NO_AMOUNTS } from "./amounts.ts";
+import { AMOUNT_MAX } from "../../../../shared/amount.ts";
+import { anyNumber } from "../../../../test/harness/any-number.ts";
+import { message, PLAIN, Played } from "../../../../test/harness/budget-messages.ts";
+import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "../../../../test/harness/edge/budget/simulation.ts";
+import { isNothing, NO_AMOUNTS } from "../amounts.ts";
 import { readStored, type StoredRows } from "./stored.ts";
 import { TenantBudgetAuthority } from "./tenant-budget-authority.ts";
 
@@ -45,7 +45,7 @@ describe("a disk of a budget object", () => {
     object.core.lease({ report, limits: PLAIN, pool: null, n: 1, need: NO_AMOUNTS, want: NO_AMOUNTS }, nowMs);
     for (let turn = 0; turn < 4; turn += 1) object.wait(16 * 60_000);
     expect(isNothing(object.core.read("tenant", PLAIN, object.nowMs).reserved)).toBe(true);
-    expect(object.core.bucket(PLAIN, object.nowMs).levelTokens).toBe(100);
+    expect(object.core.buckets(PLAIN, object.nowMs).tenant.tokens.levelTokens).toBe(100);
     object.restart();
     object.check(PLAIN);
   }
@@ -91,7 +91,7 @@ describe("a disk of a budget object", () => {
     const core = new TenantBudgetAuthority(state, thirtyDayMonthOf, 0);
     for (const whose of ["tenant", "key"] as const)
       expect(core.read(whose, PLAIN, 0)).toMatchObject({ account, reserved: NO_AMOUNTS });
-    expect(core.bucket(PLAIN, 0).levelTokens).toBe(40);
+    expect(core.buckets(PLAIN, 0).tenant.tokens.levelTokens).toBe(40);
   });
 
   it.each([

@@ -8,38 +8,40 @@ import {
   type Amounts,
   beyondUsed,
   isNothing,
+  isNothingUsed,
   larger,
   minus,
   NO_AMOUNTS,
   NOTHING_USED,
   plus,
   smaller,
-} from "./amounts.ts";
+} from "../amounts.ts";
+import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "../messages/rpc.ts";
+import { RateGains } from "../rates.ts";
 import type { ChargedRequests } from "./charged-requests.ts";
-import { type CellLife, moveOut, newLease, type OutstandingLease, unreturned } from "./outstanding-lease.ts";
-import type { OutstandingLeases } from "./outstanding-leases.ts";
-import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "./rpc.ts";
+import { type CellLife, type GrantedLeases, moveOut, newLease, unreturned } from "./granted-leases.ts";
+import type { GrantedLease } from "./stored.ts";
 
 /** The changes that a report brings. */
 interface LeaseChange {
-  /** Tokens that come back to the bucket. */
-  bucketTokens: number;
+  /** What comes back to the buckets. */
+  readonly gains: RateGains;
   /** What is to be charged. */
   readonly charges: UsedLine[];
 }
 
 export class LeaseReportApplier {
-  readonly #leases: OutstandingLeases;
+  readonly #leases: GrantedLeases;
   readonly #charged: ChargedRequests;
 
-  constructor(leases: OutstandingLeases, charged: ChargedRequests) {
+  constructor(leases: GrantedLeases, charged: ChargedRequests) {
     this.#leases = leases;
     this.#charged = charged;
   }
 
   /** Applies a report that is newer than everything heard of this life before; returns what is new in it. */
   apply(life: CellLife, report: BudgetReport, nowMs: number): LeaseChange {
-    const change: LeaseChange = { bucketTokens: 0, charges: [] };
+    const change: LeaseChange = { gains: new RateGains(), charges: [] };
     const taken = new Map<string | null, Amounts>();
     for (const word of report.leases) {
       const lease = life.leases.get(word.n) ?? this.#open(life, word, taken);
@@ -51,7 +53,7 @@ export class LeaseReportApplier {
     return change;
   }
 
-  #applyReport(life: CellLife, lease: OutstandingLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
+  #applyReport(life: CellLife, lease: GrantedLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
     const { opened, request } = word;
     const newlyUsed = use(lease, word.used);
     const ends = word.ended && !lease.ended;
@@ -64,15 +66,14 @@ export class LeaseReportApplier {
     } else if (request === null || opened === null) {
       const before = lease.released;
       lease.released = larger(before, smaller(word.released, lease.granted));
-      change.bucketTokens += minus(lease.released, before).bucketTokens;
+      change.gains.add(lease.pool, minus(lease.released, before), 1);
       change.charges.push(...newlyUsed);
     } else if (ends) {
       const since = opened.as === "readmitted";
       const used = newlyUsed[0]?.used ?? NOTHING_USED;
-      const drawnTokens = opened.granted.bucketTokens;
-      const due = this.#charged.reported({ ...request, since, used, drawnTokens }, life.life);
+      const due = this.#charged.reported({ ...request, since, used }, life.life);
       if (due.releases) lease.released = lease.granted;
-      change.bucketTokens += due.returnedTokens;
+      if (due.returns) change.gains.add(lease.pool, opened.granted, 1);
       change.charges.push(...newlyUsed.slice(0, 1).map((line) => ({ ...line, used: due.used })));
     }
   }
@@ -82,7 +83,7 @@ export class LeaseReportApplier {
    * request with a lease of its own holds is counted in that lease from now on, and no longer in the lease that it was
    * drawn from.
    */
-  #open(life: CellLife, word: LeaseReport, taken: Map<string | null, Amounts>): OutstandingLease | null {
+  #open(life: CellLife, word: LeaseReport, taken: Map<string | null, Amounts>): GrantedLease | null {
     const { n, pool, opened } = word;
     if (opened === null || n <= life.heardN) return null;
     const lease = newLease(n, pool, this.#held(life, word, opened, taken));
@@ -128,20 +129,20 @@ function takeVoid(life: CellLife, { sequence, open }: BudgetReport, change: Leas
   const known = new Set(open);
   for (const lease of life.leases.values()) {
     if (lease.answered === null || lease.n >= sequence || lease.settled || known.has(lease.n)) continue;
-    change.bucketTokens += unreturned(lease).bucketTokens;
+    change.gains.add(lease.pool, unreturned(lease), 1);
     lease.released = lease.granted;
     lease.ended = true;
   }
 }
 
 /** Records what was used of a lease; returns the part that is new. */
-function use(lease: OutstandingLease, lines: readonly UsedLine[]): readonly UsedLine[] {
+function use(lease: GrantedLease, lines: readonly UsedLine[]): readonly UsedLine[] {
   const newlyUsed: UsedLine[] = [];
   const used: Record<string, ActualUsage> = { ...lease.used };
   for (const line of lines) {
     const name = JSON.stringify([line.limits.key.id, line.tags.tenant, line.tags.key]);
     const beyond = beyondUsed(line.used, used[name] ?? NOTHING_USED);
-    if (beyond.tokens === 0 && beyond.nanoUsd === 0) continue;
+    if (isNothingUsed(beyond)) continue;
     used[name] = line.used;
     newlyUsed.push({ ...line, used: beyond });
   }
@@ -150,7 +151,7 @@ function use(lease: OutstandingLease, lines: readonly UsedLine[]): readonly Used
 }
 
 /**
- * What was used, as amounts that would be reserved; nothing of the bucket, which was debited when the lease was granted.
+ * What was used, as amounts that would be reserved; nothing of the buckets, which were debited when the lease was granted.
  */
 function reservedFor(lines: readonly UsedLine[]): Amounts {
   return lines.reduce(

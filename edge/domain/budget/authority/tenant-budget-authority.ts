@@ -1,5 +1,5 @@
 /**
- * The authority over one tenant's per-minute bucket and term budgets, and over those of its keys
+ * The authority over the per-minute buckets and term budgets of one tenant and of its keys
  * (docs/rules/budgets.md#one-decision, docs/rules/budgets.md#leases). Decides leases and applies what Cells report of them.
  * Deterministic: the same calls at the same times give the same answers; the object around it stores what it returns and
  * asks the ledger. Invariants: what is granted is debited before it is answered; a denial takes nothing; a report counts
@@ -7,24 +7,29 @@
  * tags; MonotonicClock turns it into the time that measures all durations. A number that is no amount is refused together
  * with the lease request or lease report that contains it.
  */
-import { saturated } from "../../../shared/amount.ts";
-import type { BudgetAlert } from "./alerts.ts";
-import type { ActualUsage, Amounts } from "./amounts.ts";
+import { saturated } from "../../../../shared/amount.ts";
+import type { BudgetAlert } from "../alerts.ts";
+import { type ActualUsage, type Amounts, amountsUsed } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
+import {
+  faultInLeaseReport,
+  faultInLeaseRequest,
+  faultInLimits,
+  faultInReport,
+  faultInUsed,
+} from "../messages/validity.ts";
+import { MonotonicClock } from "../monotonic-clock.ts";
+import type { KeyCounter, MonthOf, TermAccount } from "../term-budget.ts";
+import type { OwnedBuckets } from "../token-bucket.ts";
 import { ChargedRequests } from "./charged-requests.ts";
+import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
 import { leaseHeadroom, sizeLease } from "./lease-size.ts";
-import type { BudgetLimits } from "./limits.ts";
-import { MonotonicClock } from "./monotonic-clock.ts";
-import { type CellLife, isOvertaken, newLease, noteAwaited, type PlacedLease } from "./outstanding-lease.ts";
-import { OutstandingLeases } from "./outstanding-leases.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "./rpc.ts";
-import type { Checkpoint, StoredGrants, StoredState } from "./stored.ts";
-import { TenantBucket } from "./tenant-bucket.ts";
-import type { MonthOf, TermAccount } from "./term-budget.ts";
+import { RateBuckets } from "./rate-buckets.ts";
+import type { Checkpoint, PlacedLease, StoredGrants, StoredKey, StoredState } from "./stored.ts";
 import { type BudgetOwner, TermCounters } from "./term-counters.ts";
-import type { TokenBucket } from "./token-bucket.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
-import { faultInLeaseReport, faultInLeaseRequest, faultInLimits, faultInReport, faultInUsed } from "./validity.ts";
 
 /** How long after a Cell's death its last rows may still be on their way to the ledger. */
 const LEDGER_DELAY_MS = 30_000;
@@ -38,11 +43,11 @@ interface LeaseResult {
 export class TenantBudgetAuthority {
   readonly #counters: TermCounters;
   readonly #charged: ChargedRequests;
-  readonly #leases: OutstandingLeases;
+  readonly #leases: GrantedLeases;
   readonly #leaseReports: LeaseReportApplier;
   readonly #alerts: UndeliveredAlerts;
   readonly #time = new MonotonicClock();
-  readonly #bucket: TenantBucket;
+  readonly #buckets: RateBuckets;
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
   /** The ledger is being asked about leases that were lost until this time. */
@@ -53,14 +58,14 @@ export class TenantBudgetAuthority {
   constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
     const { tenant, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
-    this.#bucket = new TenantBucket(stored, atMs);
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
     this.#counters = new TermCounters(monthOf, stored, (alert) => {
       this.#alerts.add(alert);
       this.#dirty = true;
     });
     this.#charged = new ChargedRequests(stored.charged);
-    this.#leases = new OutstandingLeases(stored, atMs);
+    this.#leases = new GrantedLeases(stored, atMs);
+    this.#buckets = new RateBuckets(stored, this.#leases, atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
@@ -79,11 +84,12 @@ export class TenantBudgetAuthority {
     const verdict = this.#verdict(request, life, nowMs);
     const { pool, report } = request;
     const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
-    const { level } = this.#bucket;
+    const buckets = this.#buckets.of(pool);
+    const bucket = buckets.tenant.tokens;
     const limits = this.#counters.limitsOf(pool) ?? null;
-    const granted = { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, limits };
+    const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, limits };
     return {
-      answer: { report: this.#answer(report, life, nowMs), verdict, bucket: level },
+      answer: { report: this.#answer(report, life, nowMs), verdict, bucket, buckets },
       grants: leases === undefined ? null : { ...granted, leases },
     };
   }
@@ -99,10 +105,10 @@ export class TenantBudgetAuthority {
     return this.#alerts.assignTo(cell, this.#time.at(nowMs));
   }
 
-  /** The bucket as of now, under the newest known cap. */
-  bucket(limits: BudgetLimits, nowMs: number): TokenBucket {
+  /** The buckets as of now, under the newest known limits. */
+  buckets(limits: BudgetLimits, nowMs: number): OwnedBuckets {
     if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
-    return this.#bucket.level;
+    return this.#buckets.of(limits.key.id);
   }
 
   /** A counter under the newest known limits, and what is out on lease of it. */
@@ -170,17 +176,18 @@ export class TenantBudgetAuthority {
     this.#checkpoint += 1;
     this.#granted = new Map();
     const { tenant: limits, account } = this.#counters;
+    const rates = this.#buckets.toStore(null);
     return {
       tenant: {
         checkpoint: this.#checkpoint,
-        bucket: this.#bucket.level,
-        uncoveredTokens: this.#bucket.uncoveredTokens,
+        ...rates.tokens,
+        rates,
         limits,
         account,
         alerts: this.#alerts.all,
         lives: this.#leases.toStore(),
       },
-      keys: this.#counters.takeDirtyKeys(),
+      keys: this.#counters.takeDirtyKeys(this.#buckets.takeChangedKeys()).map((key) => this.#withBuckets(key)),
       charged: this.#charged.takeChanged(),
     };
   }
@@ -204,7 +211,7 @@ export class TenantBudgetAuthority {
     const reason = life.awaited.get(n);
     if (reason === undefined || isOvertaken(life, pool, n) || !this.#leases.isNewest(life)) return { kind: "stale" };
     if (reason !== null) return { kind: "refused", reason };
-    const room = leaseHeadroom(request, limits, this.#bucket.level, this.#counters, (keyId) =>
+    const room = leaseHeadroom(request, limits, this.#buckets.of(pool), this.#counters, (keyId) =>
       this.#leases.leasedOut(keyId),
     );
     if (room.kind === "refused") {
@@ -213,7 +220,7 @@ export class TenantBudgetAuthority {
     }
     life.awaited.delete(n);
     const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
-    this.#bucket.take(grant.bucketTokens);
+    this.#buckets.take(pool, grant);
     const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
@@ -237,14 +244,14 @@ export class TenantBudgetAuthority {
     const leases = report.leases.filter(
       (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
     );
-    const { bucketTokens, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
-    let gainTokens = bucketTokens;
+    // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
+    for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
+    const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     for (const { limits, tags, used } of charges) {
-      const newest = this.#touch(limits, nowMs);
-      gainTokens -= used.tokens;
-      this.#counters.charge(newest, tags, used, nowMs);
+      gains.add(limits.key.id, amountsUsed(used), -1);
+      this.#counters.charge(this.#touch(limits, nowMs), tags, used, nowMs);
     }
-    this.#bucket.settle(gainTokens);
+    this.#buckets.settle(gains);
     this.#dirty = true;
     return life;
   }
@@ -257,8 +264,13 @@ export class TenantBudgetAuthority {
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
     const newest = this.#counters.touch(limits, nowMs);
-    this.#bucket.touch(newest.tenant.tokensPerMinute, this.#time.at(nowMs));
+    this.#buckets.touch(newest, this.#time.at(nowMs));
     return newest;
+  }
+
+  #withBuckets(key: KeyCounter): StoredKey {
+    const rates = this.#buckets.toStore(key.limits.id);
+    return rates === undefined ? key : { ...key, rates };
   }
 
   /** Raises the alert of a fault; false when there is none. */

@@ -6,12 +6,16 @@
  * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
  * has stored them.
  */
-import type { BudgetAlert } from "./alerts.ts";
-import type { ActualUsage, Amounts } from "./amounts.ts";
-import type { BudgetLimits } from "./limits.ts";
-import type { PeriodTags } from "./term-budget.ts";
-import type { BucketLevel, TokenBucket } from "./token-bucket.ts";
-import type { BudgetUsage } from "./usage-view.ts";
+import type { BudgetAlert } from "../alerts.ts";
+import { type ActualUsage, type Amounts, countsIn } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import { byRate, type RateReason } from "../rates.ts";
+import type { PeriodTags } from "../term-budget.ts";
+import { type BucketLevel, NO_BUCKET, type OwnedBuckets, type TokenBucket } from "../token-bucket.ts";
+import type { BudgetUsage } from "../usage-view.ts";
+
+/** No lease lives longer. */
+export const LEASE_MAX_MS = 20_000;
 
 /** What requests of one key and period used of a lease, in total. */
 export interface UsedLine {
@@ -89,8 +93,8 @@ export interface LeaseRequest {
   readonly want: Amounts;
 }
 
-/** The limit that refuses: the bucket, the key's budget, the tenant's budget. */
-export type BindingLimit = "rate" | "key" | "tenant";
+/** The limit that refuses: a bucket of tenant or key, the key's budget, the tenant's budget. */
+export type BindingLimit = RateReason | "key" | "tenant";
 
 export type LeaseVerdict =
   | {
@@ -112,8 +116,20 @@ export type LeaseVerdict =
 export interface LeaseAnswer {
   readonly report: ReportAnswer;
   readonly verdict: LeaseVerdict;
-  /** The bucket after the verdict; its cap is 0 without a per-minute cap. */
+  /** The tenant's bucket of tokens after the verdict, for Cells of older releases. */
   readonly bucket: TokenBucket;
+  /** All buckets that bind the pool, after the verdict; absent: an object of an older release answers. */
+  readonly buckets?: OwnedBuckets;
+}
+
+/** What a lease holds; of what an object of an older release does not know, what was needed. */
+export function grantOf(grant: Amounts, need: Amounts): Amounts {
+  return { ...countsIn(need), ...grant };
+}
+
+/** The buckets of an answer; an object of an older release knows only the tenant's bucket of tokens. */
+export function bucketsOf({ bucket, buckets }: Pick<LeaseAnswer, "bucket" | "buckets">): OwnedBuckets {
+  return buckets ?? { tenant: { ...byRate(() => NO_BUCKET), tokens: bucket }, key: null };
 }
 
 /** RPC surface of the TenantBudget object, named by tenant id. */
@@ -122,7 +138,7 @@ export interface TenantBudgetApi {
   report(report: BudgetReport): Promise<ReportAnswer>;
   /** Notes limits that have changed; returns the alerts that the cell has to hand on (docs/rules/budgets.md#alerts). */
   limitsChanged(limits: BudgetLimits, cell: string): Promise<readonly BudgetAlert[]>;
-  /** The level for headers of responses that reserved nothing; null without a per-minute cap. */
+  /** The level for headers of responses that reserved nothing; null without a limit per minute. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** How much of a budget is used (docs/rules/budgets.md#usage-read). */
   usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;

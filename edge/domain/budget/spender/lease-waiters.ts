@@ -3,13 +3,14 @@
  * queued) and how much of it they want: what all of them need, a few times what a request really used lately, or what the
  * rate since the last lease request needs for a while. It decides only what to request; the authority decides what is granted.
  */
-import { type Amounts, larger, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
-import type { CellLease } from "./cell-lease.ts";
-import { LEASE_MAX_MS } from "./lease-size.ts";
-import { type BudgetLimits, countedBy, isNewerFor } from "./limits.ts";
-import type { BindingLimit } from "./rpc.ts";
-import type { PeriodTags } from "./term-budget.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import { type Amounts, countsIn, larger, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
+import { type BudgetLimits, countedBy, isNewerFor } from "../limits.ts";
+import { type BindingLimit, LEASE_MAX_MS } from "../messages/rpc.ts";
+import { RATES } from "../rates.ts";
+import type { PeriodTags } from "../term-budget.ts";
+import { type OwnedBuckets, shortRate } from "../token-bucket.ts";
+import type { HeldLease } from "./lease-reports.ts";
+import { isRateRefusal } from "./verdict.ts";
 
 /** A request that wants to draw. */
 export interface LeaseWaiter {
@@ -24,7 +25,7 @@ export type GiveUpReason = "unavailable" | "invalid";
 
 /** What became of a waiter. */
 export type LeaseOutcome =
-  | { readonly kind: "drawn"; readonly waiter: LeaseWaiter; readonly lease: CellLease }
+  | { readonly kind: "drawn"; readonly waiter: LeaseWaiter; readonly lease: HeldLease }
   | { readonly kind: "refused"; readonly waiter: LeaseWaiter; readonly reason: BindingLimit }
   | { readonly kind: GiveUpReason; readonly waiter: LeaseWaiter };
 
@@ -52,7 +53,7 @@ export class TypicalUse {
   }
 }
 
-export class LeaseQueue {
+export class LeaseWaiters {
   readonly #pool: string | null;
   readonly #typical: TypicalUse;
   readonly #waiters = new Map<string, LeaseWaiter>();
@@ -97,7 +98,7 @@ export class LeaseQueue {
   }
 
   /** Lets waiting requests draw from a lease, in order, until one may not. */
-  draw(lease: CellLease, draws: (waiter: LeaseWaiter) => boolean): readonly LeaseOutcome[] {
+  draw(lease: HeldLease, draws: (waiter: LeaseWaiter) => boolean): readonly LeaseOutcome[] {
     const outcomes: LeaseOutcome[] = [];
     for (const waiter of this.#waiters.values()) {
       if (!draws(waiter)) break;
@@ -122,14 +123,14 @@ export class LeaseQueue {
    * Refuses by the authority's decision on one request (`decided`), if it still waits, all that wait under the same limits,
    * each by its own size.
    */
-  refuse(reason: BindingLimit, limits: BudgetLimits, bucket: TokenBucket, decided?: string): readonly LeaseOutcome[] {
+  refuse(reason: BindingLimit, limits: BudgetLimits, buckets: OwnedBuckets, decided?: string): readonly LeaseOutcome[] {
     const outcomes: LeaseOutcome[] = [];
     for (const waiter of this.#waiters.values()) {
       if (isNewerFor(this.#pool, waiter.limits, limits)) continue;
-      const short = bucket.capTokens > 0 && waiter.need.bucketTokens > bucket.levelTokens;
-      if (reason === "rate" && !short && waiter.requestId !== decided) continue;
+      const short = shortRate(buckets, waiter.need);
+      if (isRateRefusal(reason) && short === null && waiter.requestId !== decided) continue;
       this.#waiters.delete(waiter.requestId);
-      outcomes.push({ kind: "refused", waiter, reason: short ? "rate" : reason });
+      outcomes.push({ kind: "refused", waiter, reason: short === null ? reason : RATES[short].reason });
     }
     return outcomes;
   }
@@ -148,7 +149,9 @@ export class LeaseQueue {
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NO_AMOUNTS;
     this.#wishedAtMs = nowMs;
-    const several = plus(piece, times(this.#typical.amounts ?? piece, this.#pieces));
+    // What a request counts as is no average of those before it.
+    const each = { ...(this.#typical.amounts ?? piece), ...countsIn(piece) };
+    const several = plus(piece, times(each, this.#pieces));
     return countedBy(limits, larger(all, larger(ahead, several)));
   }
 }

@@ -22,36 +22,51 @@
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { type ActualUsage, type Amounts, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
-import { CellLeases, type Reservation } from "./cell-leases.ts";
-import type { LeasePool } from "./lease-pool.ts";
-import type { LeaseOutcome, LeaseWaiter } from "./lease-queue.ts";
-import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "./limits.ts";
-import { MonotonicClock } from "./monotonic-clock.ts";
-import type { LeaseHolder } from "./outgoing-reports.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "./rpc.ts";
-import { type MonthOf, tagsOf } from "./term-budget.ts";
-import { type BucketLevel, bucketRetryAfterMs } from "./token-bucket.ts";
-import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, isReportAnswer, usedOrReserved } from "./validity.ts";
-import { type AmountFault, type BudgetEffect, REFUSAL_CODES, type ReservationVerdict } from "./verdict.ts";
+import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
+import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
+import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "../messages/rpc.ts";
+import {
+  faultInLimits,
+  faultInNeed,
+  faultInUsed,
+  isLeaseAnswer,
+  isReportAnswer,
+  usedOrReserved,
+} from "../messages/validity.ts";
+import { MonotonicClock } from "../monotonic-clock.ts";
+import { type MonthOf, tagsOf } from "../term-budget.ts";
+import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
+import { Charges, type Reservation, reportDueMs } from "./charges.ts";
+import { KnownBuckets } from "./known-buckets.ts";
+import { LeasePool } from "./lease-pool.ts";
+import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
+import { type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
+import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
 export class CellBudget {
-  readonly #leases: CellLeases;
+  readonly #reports: LeaseReports;
+  readonly #pools = new Map<string | null, LeasePool>();
+  /** Of all pools, because a pool lives only as long as it has something to do. */
+  readonly #typical = new TypicalUse();
+  readonly #buckets = new KnownBuckets((pool) => this.#free(pool));
+  readonly #charges: Charges;
   readonly #reservations = new Map<string, Reservation>();
   readonly #time = new MonotonicClock();
   readonly #monthOf: MonthOf;
   #faults: AmountFault[] = [];
 
   constructor(lessee: LeaseHolder, monthOf: MonthOf) {
-    this.#leases = new CellLeases(lessee);
+    this.#reports = new LeaseReports(lessee);
+    const [reports, buckets, typical, pools] = [this.#reports, this.#buckets, this.#typical, this.#pools];
+    this.#charges = new Charges({ reports, buckets, typical, pools });
     this.#monthOf = monthOf;
   }
 
   /** True when nothing is held, no request waits, and everything has been reported and stored. */
   get idle(): boolean {
-    return this.#reservations.size === 0 && this.#leases.idle;
+    return this.#reservations.size === 0 && this.#reports.empty && [...this.#pools.values()].every((pool) => pool.idle);
   }
 
   /**
@@ -59,7 +74,7 @@ export class CellBudget {
    * (docs/rules/budgets.md#unreachable).
    */
   undelivered(nowMs: number): { readonly outage: number; readonly forMs: number } | null {
-    const sinceMs = this.#leases.reports.failingSinceMs;
+    const sinceMs = this.#reports.failingSinceMs;
     return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
   }
 
@@ -74,12 +89,12 @@ export class CellBudget {
   expect(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
     // A fault is refused later, when the request reserves.
     if (faultInNeed(limits, need) !== null || !needsLease(limits)) return [];
-    const pool = this.#leases.pool(poolOf(limits));
-    pool.queue.expect(this.#waiter(requestId, limits, need, nowMs));
+    const pool = this.#pool(poolOf(limits));
+    pool.waiting.expect(this.#waiter(requestId, limits, need, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
   }
 
-  /** Draws for a request that has its slot: from bucket, key budget and tenant budget at once, or from none of them. */
+  /** Draws for a request that has its slot: from all buckets and budgets at once, or from none of them. */
   reserve(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
     if (this.#isFault(faultInNeed(limits, need), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
@@ -90,38 +105,41 @@ export class CellBudget {
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
-    const pool = this.#leases.pool(poolOf(limits));
-    pool.queue.wait(waiter);
+    const pool = this.#pool(poolOf(limits));
+    pool.waiting.wait(waiter);
     const effects = this.#pump(pool, atMs);
     const renewal = pool.renewal(waiter, atMs);
-    return renewal === null ? effects : [...effects, { type: "ask", request: renewal }];
+    return renewal === null ? effects : [...effects, this.#ask(renewal)];
   }
 
   /** Ends a request that no longer wants what it expected, waits for, or drew. */
   withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
-    for (const pool of this.#leases.pools) pool.queue.forget(requestId);
+    for (const pool of this.#pools.values()) pool.waiting.forget(requestId);
     this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }
 
   /**
-   * Admits a request without the check (GATEWAY_FAIL_OPEN): nothing is reserved, and what it uses is charged at its end.
+   * Admits a request without the check (GATEWAY_FAIL_OPEN): nothing is reserved, and what it uses is charged at its end, with
+   * its `counts`.
    */
   admitUnchecked(
     requestId: string,
     limits: BudgetLimits,
     nowMs: number,
+    counts: Counts = NO_AMOUNTS,
     origin: Reservation["origin"] = "drawn",
   ): void {
     if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin);
+    const counted = countedBy(limits, { ...NO_AMOUNTS, ...countsIn(counts) });
+    this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin, counted);
   }
 
   /**
    * Takes back a request that was settled in this life of the Cell: at its end it is charged for what it has used since.
    */
   readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
-    this.admitUnchecked(requestId, limits, nowMs, "readmitted");
+    this.admitUnchecked(requestId, limits, nowMs, NO_AMOUNTS, "readmitted");
   }
 
   /** Takes over a request that drew `need` in an earlier life of this Cell. */
@@ -131,7 +149,7 @@ export class CellBudget {
       return;
     }
     const waiter = this.#waiter(requestId, limits, need, nowMs);
-    const lease = needsLease(limits) ? this.#leases.adopt(waiter, this.#time.at(nowMs)) : null;
+    const lease = needsLease(limits) ? this.#charges.adopt(waiter, this.#time.at(nowMs)) : null;
     this.#hold(waiter, lease, "adopted");
   }
 
@@ -145,9 +163,9 @@ export class CellBudget {
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
     const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
-    const { lease, waiter } = reservation;
+    const { lease, waiter, counts } = reservation;
     const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
-    this.#leases.end(reservation, charged, goesOn, this.#time.at(nowMs));
+    this.#charges.end(reservation, { ...counts, ...charged }, goesOn, this.#time.at(nowMs));
   }
 
   /**
@@ -160,9 +178,9 @@ export class CellBudget {
     if (heard !== answer) this.#isFault("the budget object's answer to an ask", "it counts as no answer");
     if (heard?.verdict.kind === "invalid")
       this.#isFault(`${heard.verdict.field} of an ask`, "the requests that wait are rejected");
-    if (heard !== null) this.#leases.updateBucket(heard.bucket, request.report, atMs);
+    if (heard !== null) this.#buckets.answered(request, heard, atMs);
     const alerts = this.#heard(request.report, heard?.report ?? null, atMs);
-    const decided = this.#decided(this.#leases.pool(request.pool).answered(request.n, heard, atMs), atMs);
+    const decided = this.#decided(this.#pool(request.pool).answered(request.n, heard, atMs), atMs);
     return [...alerts, ...decided, ...this.tick(nowMs)];
   }
 
@@ -170,31 +188,38 @@ export class CellBudget {
   reported(report: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const heard = answer !== null && isReportAnswer(answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
-    this.#leases.reports.isReporting = false;
+    this.#reports.isReporting = false;
     return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];
   }
 
   /** Notes that an alert is durable elsewhere; until then the authority keeps it. */
   alertDelivered(id: string): void {
-    this.#leases.reports.alertDelivered(id);
+    this.#reports.alertDelivered(id);
   }
 
   /** Gives back what has ended, and reports what is due. */
   tick(nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const effects: BudgetEffect[] = [];
-    for (const pool of this.#leases.pools) {
+    for (const pool of this.#pools.values()) {
       pool.expire(atMs);
       effects.push(...this.#pump(pool, atMs));
     }
-    const report = this.#leases.dueReport(atMs);
-    return report === null ? effects : [...effects, { type: "report", report }];
+    for (const { id, idle } of this.#pools.values()) {
+      if (!idle) continue;
+      this.#pools.delete(id);
+      this.#buckets.forget(id);
+    }
+    if ((this.#reports.nextMs() ?? Infinity) > atMs) return effects;
+    this.#reports.isReporting = true;
+    return [...effects, { type: "report", report: this.#reports.report(atMs) }];
   }
 
   /** When {@link tick} is to be called next, by the Cell's clock as last shown; null: not before something happens. */
   nextWakeMs(): number | null {
-    const nextMs = this.#leases.nextMs();
-    return nextMs === null ? null : this.#time.clockAt(nextMs);
+    let nextMs = this.#reports.nextMs() ?? Infinity;
+    for (const { endsAtMs } of this.#pools.values()) nextMs = Math.min(nextMs, endsAtMs ?? Infinity);
+    return nextMs === Infinity ? null : this.#time.clockAt(nextMs);
   }
 
   /**
@@ -202,7 +227,7 @@ export class CellBudget {
    * TenantBudget.level.
    */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
-    return this.#leases.level(limits, this.#time.at(nowMs));
+    return this.#buckets.level(limits, this.#time.at(nowMs));
   }
 
   /** A request under its limits, in the periods of the clock's `nowMs`. */
@@ -211,14 +236,42 @@ export class CellBudget {
   }
 
   /** Notes that a request holds its need of a lease. Without a lease it holds nothing and is only charged at its end. */
-  #hold(waiter: LeaseWaiter, lease: Reservation["lease"] = null, origin: Reservation["origin"] = "drawn"): void {
-    this.#reservations.set(waiter.requestId, { waiter, lease, origin });
+  #hold(
+    waiter: LeaseWaiter,
+    lease: Reservation["lease"] = null,
+    origin: Reservation["origin"] = "drawn",
+    counts: Counts = waiter.need,
+  ): void {
+    this.#reservations.set(waiter.requestId, { waiter, lease, origin, counts: countsIn(counts) });
+  }
+
+  /** The pool of a key; null: the tenant's. It is created at first use. */
+  #pool(id: string | null): LeasePool {
+    const known = this.#pools.get(id);
+    if (known !== undefined) return known;
+    const pool = new LeasePool(id, this.#typical, this.#reports, (lease, amounts, ample, nowMs) => {
+      this.#buckets.changed(id, amounts, 1);
+      this.#reports.changed(lease, reportDueMs(nowMs, ample));
+    });
+    this.#pools.set(id, pool);
+    return pool;
+  }
+
+  #free(pool: string | null): Amounts {
+    if (pool !== null) return this.#pools.get(pool)?.free ?? NO_AMOUNTS;
+    return [...this.#pools.values()].reduce((sum, { free }) => plus(sum, free), NO_AMOUNTS);
+  }
+
+  #ask(request: LeaseRequest): BudgetEffect {
+    this.#buckets.asked(request);
+    return { type: "ask", request };
   }
 
   #pump(pool: LeasePool, atMs: number): readonly BudgetEffect[] {
-    const decided = this.#decided(pool.serve(atMs, this.#leases.bucket(atMs)), atMs);
+    const served = pool.serve(atMs, () => this.#buckets.of(pool.id, atMs));
+    const decided = this.#decided(served, atMs);
     const request = pool.nextAsk(atMs);
-    return request === null ? decided : [...decided, { type: "ask", request }];
+    return request === null ? decided : [...decided, this.#ask(request)];
   }
 
   #decided(outcomes: readonly LeaseOutcome[], atMs: number): readonly BudgetEffect[] {
@@ -231,14 +284,15 @@ export class CellBudget {
 
   #verdict(outcome: LeaseOutcome, atMs: number): ReservationVerdict {
     const { limits, need } = outcome.waiter;
-    const level = this.#leases.level(limits, atMs) ?? null;
+    const level = this.#buckets.level(limits, atMs) ?? null;
     switch (outcome.kind) {
       case "drawn":
         return { kind: "ok", level };
       case "refused": {
-        const bucket = outcome.reason === "rate" ? this.#leases.bucket(atMs, limits.tenant.tokensPerMinute) : null;
-        const waitMs = bucket === null ? null : bucketRetryAfterMs(bucket, need.bucketTokens);
-        return { kind: "refused", code: REFUSAL_CODES[outcome.reason], retryAfterMs: waitMs, level };
+        const { reason } = outcome;
+        const buckets = isRateRefusal(reason) ? this.#buckets.of(poolOf(limits), atMs, limits) : null;
+        const waitMs = buckets === null ? null : retryAfterMs(buckets, need);
+        return { kind: "refused", code: refusalCode(reason), retryAfterMs: waitMs, level };
       }
       case "unavailable":
         return { kind: "unavailable", code: unavailableCode(limits) };
@@ -250,7 +304,7 @@ export class CellBudget {
   }
 
   #heard(report: BudgetReport, answer: ReportAnswer | null, atMs: number): readonly BudgetEffect[] {
-    return this.#leases.reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
+    return this.#reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
   }
 
   /** Records a fault; false when there is none. */

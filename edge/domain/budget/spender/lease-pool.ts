@@ -10,20 +10,33 @@
  * authority's answer decides the request that it is for, unless its limits have changed since. So the number of lease
  * requests is bounded by the number of requests and by time.
  */
-import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
-import type { CellLease } from "./cell-lease.ts";
-import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter, type TypicalUse } from "./lease-queue.ts";
-import { LEASE_MAX_MS } from "./lease-size.ts";
-import { type BudgetLimits, isNewerFor } from "./limits.ts";
-import type { OutgoingReports } from "./outgoing-reports.ts";
-import type { BindingLimit, LeaseAnswer, LeaseRequest, LeaseVerdict } from "./rpc.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
+import { type BudgetLimits, isNewerFor } from "../limits.ts";
+import {
+  type BindingLimit,
+  bucketsOf,
+  grantOf,
+  LEASE_MAX_MS,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type LeaseVerdict,
+} from "../messages/rpc.ts";
+import type { OwnedBuckets } from "../token-bucket.ts";
+import type { HeldLease, LeaseReports } from "./lease-reports.ts";
+import {
+  type GiveUpReason,
+  type LeaseOutcome,
+  type LeaseWaiter,
+  LeaseWaiters,
+  type TypicalUse,
+} from "./lease-waiters.ts";
 
 interface Asked {
-  readonly lease: CellLease;
+  readonly lease: HeldLease;
   /** The request that the lease request is for. */
   readonly head: string;
   readonly limits: BudgetLimits;
+  readonly need: Amounts;
   readonly sentAtMs: number;
   /** Nothing was free when it was sent: a refusal is final. */
   readonly empty: boolean;
@@ -35,7 +48,7 @@ interface Asked {
 
 /** The lease that is drawn from. */
 interface Current {
-  readonly lease: CellLease;
+  readonly lease: HeldLease;
   readonly grant: Amounts;
   readonly limits: BudgetLimits;
   readonly untilMs: number;
@@ -73,13 +86,13 @@ const RETRY_PREFETCH_MS = 1_000;
 const UNUSED_MS = 250;
 
 /** Called with what a lease gives back undrawn. `ample`: no limit is near. */
-type OnLeaseReturned = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
+type OnLeaseReturned = (lease: HeldLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
 
 export class LeasePool {
   readonly id: string | null;
   /** The requests that want to draw. */
-  readonly queue: LeaseQueue;
-  readonly #reports: OutgoingReports;
+  readonly waiting: LeaseWaiters;
+  readonly #reports: LeaseReports;
   readonly #gaveBack: OnLeaseReturned;
   #free: Amounts = NO_AMOUNTS;
   #current: Current | null = null;
@@ -90,9 +103,9 @@ export class LeasePool {
   #standing: Standing | null = null;
   #prefetchFromMs = Number.NEGATIVE_INFINITY;
 
-  constructor(id: string | null, typical: TypicalUse, reports: OutgoingReports, gaveBack: OnLeaseReturned) {
+  constructor(id: string | null, typical: TypicalUse, reports: LeaseReports, gaveBack: OnLeaseReturned) {
     this.id = id;
-    this.queue = new LeaseQueue(id, typical);
+    this.waiting = new LeaseWaiters(id, typical);
     this.#reports = reports;
     this.#gaveBack = gaveBack;
   }
@@ -103,7 +116,7 @@ export class LeasePool {
   }
 
   get idle(): boolean {
-    return this.#current === null && this.#asked === null && this.#standing === null && this.queue.empty;
+    return this.#current === null && this.#asked === null && this.#standing === null && this.waiting.empty;
   }
 
   /** When {@link expire} is to be called; null: not before something happens. */
@@ -112,22 +125,22 @@ export class LeasePool {
     return Math.min(this.#current.untilMs, this.#drawnAtMs + IDLE_MS);
   }
 
-  /** Serves waiting requests in order, from the lease or by the standing answer; `bucket` is as of now. */
-  serve(nowMs: number, bucket: TokenBucket | null): readonly LeaseOutcome[] {
+  /** Serves waiting requests in order, from the lease or by the standing answer; `bucketsNow`: as of now. */
+  serve(nowMs: number, bucketsNow: () => OwnedBuckets | null): readonly LeaseOutcome[] {
     const current = this.#current;
     if (current !== null) return nowMs >= current.untilMs ? [] : this.#draw(current, nowMs);
     this.#forgive(nowMs);
     const standing = this.#standing;
     if (this.#asked !== null || standing === null) return [];
-    if (standing.kind !== "refused") return this.queue.giveUp(standing.kind);
-    const holds = bucket !== null && standing.reportedN === this.#reports.changedN;
-    return holds ? this.queue.refuse(standing.reason, standing.limits, bucket) : [];
+    if (standing.kind !== "refused") return this.waiting.giveUp(standing.kind);
+    const buckets = standing.reportedN === this.#reports.changedN ? bucketsNow() : null;
+    return buckets === null ? [] : this.waiting.refuse(standing.reason, standing.limits, buckets);
   }
 
   /** The lease request to send now, if any; call it after {@link serve}. */
   nextAsk(nowMs: number): LeaseRequest | null {
     if (this.#asked !== null) return null;
-    const { head, next } = this.queue;
+    const { head, next } = this.waiting;
     if (head !== undefined) {
       this.#giveBack(nowMs);
       return this.#requestLease(head, nowMs);
@@ -145,7 +158,7 @@ export class LeasePool {
   }
 
   /** Takes back what a request did not use of a lease: it may be drawn again while no limit is near. True: it was taken. */
-  takeBack(lease: CellLease, unused: Amounts, nowMs: number): boolean {
+  takeBack(lease: HeldLease, unused: Amounts, nowMs: number): boolean {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
     this.#free = plus(this.#free, unused);
@@ -192,7 +205,7 @@ export class LeasePool {
     this.#giveBack(nowMs);
   }
 
-  #judge(asked: Asked, { verdict, bucket }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
+  #judge(asked: Asked, { verdict, ...answer }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
     if (verdict.kind !== "granted") this.#reports.drop(asked.lease);
     switch (verdict.kind) {
       case "granted": {
@@ -207,7 +220,7 @@ export class LeasePool {
         if (!asked.empty) return [];
         const { limits, reportedN } = asked;
         this.#standing = { kind: "refused", reason: verdict.reason, limits, reportedN, untilMs: nowMs + STANDS_MS };
-        return this.queue.refuse(verdict.reason, limits, bucket, asked.head);
+        return this.waiting.refuse(verdict.reason, limits, bucketsOf(answer), asked.head);
       }
       case "stale":
         return this.#fallSilent("unavailable", nowMs);
@@ -223,7 +236,7 @@ export class LeasePool {
   }
 
   #draw({ lease }: Current, nowMs: number): readonly LeaseOutcome[] {
-    return this.queue.draw(lease, (waiter) => {
+    return this.waiting.draw(lease, (waiter) => {
       if (!this.#mayDraw(waiter)) return false;
       this.#free = minus(this.#free, waiter.need);
       this.#used = true;
@@ -241,22 +254,22 @@ export class LeasePool {
   #fallSilent(kind: GiveUpReason, nowMs: number): readonly LeaseOutcome[] {
     this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
     this.#standing = { kind, untilMs: nowMs + STANDS_MS };
-    return this.queue.giveUp(kind);
+    return this.waiting.giveUp(kind);
   }
 
   #requestLease({ requestId, limits, need }: LeaseWaiter, nowMs: number): LeaseRequest {
-    const want = this.queue.wish(limits, need, nowMs);
+    const want = this.waiting.wish(limits, need, nowMs);
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
     const report = this.#reports.report(nowMs);
     const reportedN = report.sequence;
-    this.#asked = { lease, head: requestId, limits, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
+    this.#asked = { lease, head: requestId, limits, need, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
     return { report, limits, pool: this.id, n: lease.n, need, want };
   }
 
   #begin(
-    { lease, limits, sentAtMs }: Asked,
-    { grant, ttlMs, ample }: LeaseVerdict & { readonly kind: "granted" },
+    { lease, limits, need, sentAtMs }: Asked,
+    { ttlMs, ample, ...verdict }: LeaseVerdict & { readonly kind: "granted" },
     nowMs: number,
   ): Current {
     this.#giveBack(nowMs, ample);
@@ -264,9 +277,10 @@ export class LeasePool {
     this.#prefetchFromMs = Number.NEGATIVE_INFINITY;
     this.#used = false;
     this.#drawnAtMs = nowMs;
+    const grant = grantOf(verdict.grant, need);
     lease.granted = grant;
     lease.ample = ample;
-    if (!ample) this.queue.limitIsNear();
+    if (!ample) this.waiting.limitIsNear();
     this.#free = grant;
     const untilMs = sentAtMs + Math.min(ttlMs, LEASE_MAX_MS) - MARGIN_MS;
     this.#current = { lease, grant, limits, untilMs };

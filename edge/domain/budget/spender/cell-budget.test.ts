@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
-import { NO_AMOUNTS } from "./amounts.ts";
+import { BudgetSimulation, type Caps, limitsWith } from "../../../../test/harness/edge/budget/simulation.ts";
+import { NO_AMOUNTS } from "../amounts.ts";
 import type { ReservationVerdict } from "./verdict.ts";
 
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
@@ -222,5 +222,132 @@ describe("a cell's budget", () => {
     world.settle(cell, id, { tokens: 90, nanoUsd: 0 });
     world.calm(40_000);
     expect(world.alerts).toEqual(["term_budget_warn:tenant-1@l:0"]);
+  });
+});
+
+describe("limits of a tenant and of its key per minute", () => {
+  const one = (tokens = 1) => ({ ...need(tokens), requests: 1 });
+  const ask = (world: BudgetSimulation, caps: Caps, tokens = 1, cell = world.cell(0)) => {
+    const id = world.reserve(cell, limitsWith(caps), one(tokens));
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    return { id, verdict: world.verdicts.get(id) };
+  };
+
+  it.each([
+    ["the tenant", { requestsPerMinute: 3 }],
+    ["the key", { keyRequestsPerMinute: 3 }],
+    ["the key, below its tenant,", { requestsPerMinute: 100, keyRequestsPerMinute: 3 }],
+  ])("let as many requests pass as %s may send, from two cells", (_who, caps) => {
+    const world = new BudgetSimulation(2);
+    const verdicts = [0, 1, 0, 1].map((cell) => ask(world, caps, 1, world.cell(cell)).verdict);
+    expect(verdicts.map((verdict) => verdict?.kind)).toEqual(["ok", "ok", "ok", "refused"]);
+    expect(verdicts[3]).toMatchObject({
+      code: "request_rate_exceeded",
+      retryAfterMs: 20_000,
+      level: { limitTokens: 0, requests: { limitTokens: 3, remainingTokens: 0, resetMs: 60_000 } },
+    });
+    world.calm(20_000);
+    expect(ask(world, caps).verdict?.kind).toBe("ok");
+  });
+
+  it("refuse by a key's tokens as by its tenant's, and leave other keys alone", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tokensPerMinute: 10_000, keyTokensPerMinute: 600 };
+    expect(ask(world, caps, 500).verdict).toMatchObject({ level: { limitTokens: 600, remainingTokens: 100 } });
+    expect(ask(world, caps, 130).verdict).toMatchObject({ code: "token_budget_exceeded", retryAfterMs: 3_000 });
+    const { tenant, key } = limitsWith(caps);
+    const other = world.reserve(world.cell(0), { tenant, key: { ...key, id: "key-2" } }, one(600));
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    expect(world.verdicts.get(other)?.kind).toBe("ok");
+  });
+
+  it("count no request that another limit refuses, or that leaves before it is decided", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { requestsPerMinute: 2, tokensPerMinute: 100 };
+    expect(ask(world, caps, 500).verdict).toMatchObject({ code: "token_budget_exceeded" });
+    const cell = world.cell(0);
+    const leaving = world.expect(cell, limitsWith(caps), one());
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    world.withdraw(cell, leaving);
+    expect([1, 2, 3].map(() => ask(world, caps).verdict?.kind)).toEqual(["ok", "ok", "refused"]);
+  });
+
+  it("count a request once however it ends", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { requestsPerMinute: 2 };
+    const failed = ask(world, caps);
+    world.settle(world.cell(0), failed.id, { tokens: 0, nanoUsd: 0 });
+    const lost = ask(world, caps);
+    world.loseSight(world.cell(0), lost.id);
+    for (const adrift of world.adrift.values()) world.comeBack(adrift);
+    world.settle(world.cell(0), lost.id, { tokens: 9, nanoUsd: 0 });
+    expect(ask(world, caps).verdict?.kind).toBe("refused");
+    world.calm(30_000);
+    expect(ask(world, caps).verdict?.kind).toBe("ok");
+    expect(ask(world, caps).verdict?.kind).toBe("refused");
+  });
+
+  it("count what was let through unchecked, as debt", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { requestsPerMinute: 2 };
+    const cell = world.cell(0);
+    for (const id of ["a", "b", "c"]) {
+      cell.budget.admitUnchecked(id, limitsWith(caps), world.clockOf(cell), { requests: 1 });
+      cell.budget.settle(id, { tokens: 1, nanoUsd: 0 }, world.clockOf(cell));
+    }
+    world.calm(1_000);
+    expect(ask(world, caps).verdict).toMatchObject({ kind: "refused", code: "request_rate_exceeded" });
+    const { levelTokens } = world.core.buckets(limitsWith(caps), world.coreMs).tenant.requests;
+    expect(levelTokens).toBeGreaterThanOrEqual(-1);
+    expect(levelTokens).toBeLessThanOrEqual(-1 + 2 / 60);
+  });
+
+  it("take what is out on lease already from a bucket that is new", () => {
+    const world = new BudgetSimulation(2);
+    const [first, second] = [world.cell(0), world.cell(1)];
+    const before = { keyTokensPerMinute: 8_000 };
+    const running = ask(world, before, 100, first);
+    const after = { ...before, tokensPerMinute: 1_500, rev: 2 };
+    const { tenant } = limitsWith(after);
+    const plain = { tenant, key: { ...limitsWith({ rev: 2 }).key, id: "key-2" } };
+    world.reserve(second, plain, need(1));
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    world.settle(first, running.id, { tokens: 100, nanoUsd: 0 });
+    world.calm(6_000);
+    const { levelTokens } = world.core.buckets(plain, world.coreMs).tenant.tokens;
+    expect(levelTokens).toBeLessThanOrEqual(1_500 - 101 + 150);
+  });
+});
+
+describe("a Cell and a budget object of two releases", () => {
+  /** A message as a release says it that knows a tenant's tokens per minute alone. */
+  const older = <T>(message: T): T =>
+    JSON.parse(
+      JSON.stringify(message, (name, value: unknown) =>
+        ["requests", "requestsPerMinute", "buckets"].includes(name) ? undefined : value,
+      ),
+    ) as T;
+  const caps = { tokensPerMinute: 600, requestsPerMinute: 1 };
+
+  it.each(["Cell", "object"])("agree on tokens when the %s is the older one", (which) => {
+    const world = new BudgetSimulation(1);
+    const cell = world.cell(0);
+    const [limits, requests] = which === "Cell" ? [older(limitsWith(caps)), {}] : [limitsWith(caps), { requests: 1 }];
+    const ask = (tokens: number) => {
+      const id = world.reserve(cell, limits, { ...need(tokens), ...requests });
+      for (let asks = 0; world.calls.length > 0 && asks < 5; asks += 1) {
+        const { body } = world.nextCall();
+        if (body.kind !== "lease") continue;
+        const { answer } = world.core.lease(older(body.request), world.coreMs);
+        world.run(cell, cell.budget.answered(body.request, older(answer), world.nowMs));
+      }
+      return world.verdicts.get(id);
+    };
+    expect({ first: ask(300), second: ask(200), third: ask(200) }).toMatchObject({
+      first: { kind: "ok", level: { limitTokens: 600, remainingTokens: 300 } },
+      second: { kind: "ok" },
+      third: { kind: "refused", code: "token_budget_exceeded", retryAfterMs: 10_000 },
+    });
+    expect({ faults: cell.budget.takeFaults(), alerts: world.alerts }).toEqual({ faults: [], alerts: [] });
   });
 });

@@ -3,10 +3,9 @@
  * the time, so that no counter is read under an old cap or in an old period. Alerts are judged whenever what is used, a cap
  * or a period changes (docs/rules/budgets.md#alerts).
  */
-import { type BudgetAlert, budgetAlert } from "./alerts.ts";
-import type { ActualUsage } from "./amounts.ts";
-import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "./limits.ts";
-import type { StoredState } from "./stored.ts";
+import { type BudgetAlert, budgetAlert } from "../alerts.ts";
+import type { ActualUsage } from "../amounts.ts";
+import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "../limits.ts";
 import {
   emptyAccount,
   type KeyCounter,
@@ -17,7 +16,8 @@ import {
   rearm,
   type TermAccount,
   TermPeriod,
-} from "./term-budget.ts";
+} from "../term-budget.ts";
+import type { StoredState } from "./stored.ts";
 
 export type BudgetOwner = "tenant" | "key";
 
@@ -35,7 +35,7 @@ export class TermCounters {
     this.#onAlert = onAlert;
     this.tenant = tenant?.limits ?? null;
     this.account = tenant?.account ?? null;
-    this.#keys = new Map(keys.map((key) => [key.limits.id, key]));
+    this.#keys = new Map(keys.map(({ limits, account }) => [limits.id, { limits, account }]));
     for (const { limits } of grants) {
       if (limits === null) continue;
       this.tenant = newer(this.tenant, limits.tenant);
@@ -93,9 +93,9 @@ export class TermCounters {
     if (account.tag === tag) this.#write(whose, limits, raiseTo(account, sum));
   }
 
-  /** The keys that changed since the last call. */
-  takeDirtyKeys(): readonly KeyCounter[] {
-    const dirty = [...this.#dirtyKeys].flatMap((id) => this.#keys.get(id) ?? []);
+  /** The keys that changed since the last call, and these. */
+  takeDirtyKeys(others: readonly string[]): readonly KeyCounter[] {
+    const dirty = [...new Set([...this.#dirtyKeys, ...others])].flatMap((id) => this.#keys.get(id) ?? []);
     this.#dirtyKeys.clear();
     return dirty;
   }

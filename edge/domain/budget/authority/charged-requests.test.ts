@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ActualUsage, plusUsed } from "./amounts.ts";
+import { type ActualUsage, plusUsed } from "../amounts.ts";
 import { ChargedRequests, type ReportedRequest } from "./charged-requests.ts";
 import type { StoredCharged } from "./stored.ts";
 
@@ -28,7 +28,7 @@ const ends = (life: number, amount: number, since = false): Word => ({
 });
 
 function toldOf({ amount = 0, request = { id: "", goesOn: false, since: false } }: Word): ReportedRequest {
-  return { ...request, used: used(amount), drawnTokens: DRAWN_TOKENS };
+  return { ...request, used: used(amount) };
 }
 
 /** The total result of reports, each of which is received by an object that starts again from what was stored. */
@@ -41,7 +41,7 @@ function sum(words: readonly Word[]) {
     if (word.adopts === undefined) {
       const due = charged.reported(toldOf(word), word.life);
       total = plusUsed(total, due.used);
-      came.returnedTokens += due.returnedTokens;
+      came.returnedTokens += due.returns ? DRAWN_TOKENS : 0;
       came.releases += due.releases ? 1 : 0;
     } else {
       const drawn = charged.adopted(word.adopts, word.life);

@@ -2,8 +2,8 @@
  * The alerts of a budget object until they are durable outside a Cell. Each alert is sent to one Cell, and to another one
  * only when the first has not reported about it for a while. Times are of the object's MonotonicClock.
  */
-import { issues } from "../../../shared/alerts.ts";
-import type { BudgetAlert } from "./alerts.ts";
+import { issues } from "../../../../shared/alerts.ts";
+import type { BudgetAlert } from "../alerts.ts";
 
 /**
  * An alert that was sent to a Cell is sent to no other for this long after that Cell's last message: the Cell handles it.

@@ -1,8 +1,15 @@
 /** The authority by example: Cells that fall silent or die, lost answers, and crashes of its own. */
 import { describe, expect, it } from "vitest";
-import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
-import { NO_AMOUNTS } from "./amounts.ts";
-import type { ReservationVerdict } from "./verdict.ts";
+import {
+  BudgetSimulation,
+  type Caps,
+  limitsWith,
+  thirtyDayMonthOf,
+} from "../../../../test/harness/edge/budget/simulation.ts";
+import { NO_AMOUNTS } from "../amounts.ts";
+import type { ReservationVerdict } from "../spender/verdict.ts";
+import { readStored } from "./stored.ts";
+import { TenantBudgetAuthority } from "./tenant-budget-authority.ts";
 
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
 
@@ -88,7 +95,7 @@ describe("the authority", () => {
     expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(500);
     world.core.report({ ...later, sequence: report.sequence + 2, open: [] }, world.coreMs);
     expect(world.core.read("tenant", limits, world.coreMs).reserved).toEqual(NO_AMOUNTS);
-    expect(world.core.bucket(limits, world.coreMs).levelTokens).toBe(600);
+    expect(world.core.buckets(limits, world.coreMs).tenant.tokens.levelTokens).toBe(600);
     expect(world.core.lease(body.request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
   });
 });
@@ -193,7 +200,7 @@ describe("the authority after a crash", () => {
     }
     world.crashAuthority();
     expect(tryRequest(world, caps, 200).verdict?.kind).toBe("ok");
-    expect(world.core.bucket(limitsWith(caps), world.coreMs).levelTokens).toBe(0);
+    expect(world.core.buckets(limitsWith(caps), world.coreMs).tenant.tokens.levelTokens).toBe(0);
   });
 
   it("counts nothing twice for a life of a cell that it has forgotten", () => {
@@ -333,5 +340,55 @@ describe("a budget of 200,000 tokens whose requests use 5,000 of 15", () => {
       isWarned: true,
       exhaustedAt: 200_000,
     });
+  });
+});
+
+describe("the buckets of a tenant and its key", () => {
+  const caps = { tokensPerMinute: 600, requestsPerMinute: 6, keyTokensPerMinute: 300, keyRequestsPerMinute: 3 };
+  const levels = (world: BudgetSimulation) => {
+    const { tenant, key } = world.core.buckets(limitsWith(caps), world.coreMs);
+    const of = (buckets: typeof tenant | null) => [buckets?.tokens.levelTokens, buckets?.requests.levelTokens];
+    return { tenant: of(tenant), key: of(key) };
+  };
+  const ask = (world: BudgetSimulation) => {
+    const id = world.reserve(world.cell(0), limitsWith(caps), { ...need(50), requests: 1 });
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    return id;
+  };
+
+  it.each([
+    ["before the first checkpoint", (_world: BudgetSimulation) => undefined],
+    ["after a checkpoint", (world: BudgetSimulation) => world.checkpoint()],
+  ])("are as they were after a crash %s", (_when, meanwhile) => {
+    const world = new BudgetSimulation(1);
+    ask(world);
+    meanwhile(world);
+    ask(world);
+    const before = levels(world);
+    expect(before).toEqual({ tenant: [500, 4], key: [200, 1] });
+    world.crashAuthority();
+    expect(levels(world)).toEqual(before);
+  });
+
+  it("count as empty when the row that has them cannot be read", () => {
+    const world = new BudgetSimulation(1);
+    ask(world);
+    world.checkpoint();
+    const { state, damaged } = readStored({ ...world.disk.rows, keys: ["{"] });
+    expect(damaged).toBe(1);
+    world.core = new TenantBudgetAuthority(state, thirtyDayMonthOf, world.nowMs);
+    expect(levels(world)).toEqual({ tenant: [550, 5], key: [0, 0] });
+  });
+
+  it("are those of an older release where it had them, and new otherwise", () => {
+    const world = new BudgetSimulation(1);
+    ask(world);
+    world.checkpoint();
+    const withoutRates = (row: string) => JSON.stringify({ ...(JSON.parse(row) as object), rates: undefined });
+    const { tenant, keys, ...rows } = world.disk.rows;
+    const older = { ...rows, tenant: withoutRates(tenant ?? ""), keys: keys.map(withoutRates), grants: [] };
+    world.core = new TenantBudgetAuthority(readStored(older).state, thirtyDayMonthOf, world.nowMs);
+    // What is out on lease was taken from a new bucket as well.
+    expect(levels(world)).toEqual({ tenant: [550, 5], key: [250, 2] });
   });
 });

@@ -4,7 +4,7 @@
  * what each request was charged and which life holds its reservation, so that a request is charged once - the largest
  * reported use - and what it had drawn comes back once (docs/rules/budgets.md#settlement).
  */
-import { type ActualUsage, beyondUsed, plusUsed } from "./amounts.ts";
+import { type ActualUsage, beyondUsed, plusUsed } from "../amounts.ts";
 
 /** What is known of one request, and what it was charged. */
 export interface RequestCharge extends ActualUsage {
@@ -24,15 +24,13 @@ export interface ReportedRequest {
   /** True: `used` counts from the last report of this life about it. False: it is all that the request used. */
   readonly since: boolean;
   readonly used: ActualUsage;
-  /** What it had drawn from the bucket. */
-  readonly drawnTokens: number;
 }
 
 /** What follows from such a report. */
 interface ChargeDue {
   readonly used: ActualUsage;
-  /** Tokens that go back to the bucket. */
-  readonly returnedTokens: number;
+  /** Whether what it had drawn goes back to the buckets. */
+  readonly returns: boolean;
   /** Whether the reporting life still holds what the request had drawn. */
   readonly releases: boolean;
 }
@@ -70,7 +68,7 @@ export class ChargedRequests {
   }
 
   /** Takes a life's report of what a request used. */
-  reported({ id, goesOn, since, used, drawnTokens }: ReportedRequest, life: number): ChargeDue {
+  reported({ id, goesOn, since, used }: ReportedRequest, life: number): ChargeDue {
     const known = this.#byId.get(id) ?? UNKNOWN;
     const releases = known.holder === null || life >= known.holder;
     const returns = releases && !known.returned;
@@ -81,7 +79,7 @@ export class ChargedRequests {
       returned: known.returned || returns,
       holder: known.holder,
     });
-    return { used: due, returnedTokens: returns ? drawnTokens : 0, releases };
+    return { used: due, returns, releases };
   }
 
   #remember(requestId: string, charged: RequestCharge): void {

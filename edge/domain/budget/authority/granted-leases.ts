@@ -1,26 +1,46 @@
 /**
- * The outstanding leases of one tenant, by Cell and life of the Cell, and what they reserve of each term budget. Nothing
- * comes back by the passing of time alone: the Cell reports what became of a lease, and a life that stops reporting counts
- * as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are of the authority's
- * MonotonicClock.
+ * The leases that the authority of one tenant has granted and that have not come back, by Cell and life of the Cell, and what
+ * they reserve of each budget. Nothing comes back by the passing of time alone: the Cell reports what became of a lease, and a
+ * life that stops reporting counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are
+ * of the authority's MonotonicClock.
  */
-import { type Amounts, MAX_AMOUNTS, NO_AMOUNTS, plus } from "./amounts.ts";
-import { LEASE_MAX_MS } from "./lease-size.ts";
-import {
-  type CellLife,
-  HEARD_WITHIN_MS,
-  isOver,
-  lossDueMs,
-  newLease,
-  type OutstandingLease,
-  unreturned,
-} from "./outstanding-lease.ts";
-import type { StoredLife, StoredState } from "./stored.ts";
+import { type Amounts, isNothing, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
+import { type BindingLimit, type BudgetReport, LEASE_MAX_MS } from "../messages/rpc.ts";
+import type { GrantedLease, StoredLife, StoredState } from "./stored.ts";
+
+/** One life of a cell. */
+export interface CellLife {
+  readonly cell: string;
+  readonly life: number;
+  /**
+   * Newest number that the Cell has reported. A lease up to it that is neither known nor awaited is over, or was given up.
+   */
+  seenN: number;
+  /** Leases that the Cell waits for and that were not granted, with the limit that refused; null: not decided yet. */
+  awaited: Map<number, BindingLimit | null>;
+  /**
+   * Sequence of the newest report that was applied. A lease that the Cell opened before it and that is not known is over.
+   */
+  heardN: number;
+  /** What `heardN` was at the last checkpoint. */
+  storedN: number;
+  lastHeardMs: number;
+  /** What `lastHeardMs` was at the last checkpoint. */
+  storedHeardMs: number;
+  readonly leases: Map<number, GrantedLease>;
+}
+
+/** How long the Cell's report of a lease's end may take after the lease should have ended. */
+const END_GRACE_MS = 5_000;
+/** After this time without a message, a Cell that has only running requests is taken for dead as well. */
+const SILENCE_MS = 15 * 60_000;
+/** The disk knows the last message of a Cell with outstanding leases this exactly. */
+const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
 /** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
 const UNKNOWN_CELL = "";
 
-export class OutstandingLeases {
+export class GrantedLeases {
   #lives: CellLife[] = [];
   /**
    * What measures how long a Cell is silent has changed and is not stored. An object without messages is unloaded before its
@@ -51,11 +71,13 @@ export class OutstandingLeases {
   }
 
   /** What is out on lease of a key's own budget; null: of the tenant's. */
-  leasedOut(keyId: string | null): Amounts {
+  leasedOut(keyId: string | null, of: "all cells" | "known cells" = "all cells"): Amounts {
     let sum = NO_AMOUNTS;
-    for (const { cell, leases } of this.#lives)
+    for (const { cell, leases } of this.#lives) {
+      if (cell === UNKNOWN_CELL && of === "known cells") continue;
       for (const lease of leases.values())
         if (keyId === null || lease.pool === keyId || cell === UNKNOWN_CELL) sum = plus(sum, unreturned(lease));
+    }
     return sum;
   }
 
@@ -133,7 +155,7 @@ export class OutstandingLeases {
   /** Forgets what is over, also older lives without outstanding leases; returns the rest, to be stored now. */
   toStore(): readonly StoredLife[] {
     this.unsaved = false;
-    const rests = ({ settled, lostAtMs }: OutstandingLease) => settled && lostAtMs === null;
+    const rests = ({ settled, lostAtMs }: GrantedLease) => settled && lostAtMs === null;
     for (const life of this.#lives) {
       life.storedN = life.heardN;
       life.storedHeardMs = life.lastHeardMs;
@@ -166,7 +188,7 @@ export class OutstandingLeases {
     return begun;
   }
 
-  #soonest(timeOf: (life: CellLife, lease: OutstandingLease) => number | null): number | null {
+  #soonest(timeOf: (life: CellLife, lease: GrantedLease) => number | null): number | null {
     let soonest: number | null = null;
     for (const life of this.#lives)
       for (const lease of life.leases.values()) {
@@ -181,10 +203,59 @@ export class OutstandingLeases {
  * Takes in a lease from storage, unless a newer state of it is known. Its times become now at the latest: an earlier life
  * of the object may have had another clock, or one that was ahead.
  */
-function restore(life: CellLife, lease: OutstandingLease, nowMs: number): void {
+function restore(life: CellLife, lease: GrantedLease, nowMs: number): void {
   if (life.leases.has(lease.n)) return;
   const untilMs = lease.untilMs === null ? null : Math.min(lease.untilMs, nowMs + LEASE_MAX_MS);
   const lostAtMs = lease.lostAtMs === null ? null : Math.min(lease.lostAtMs, nowMs);
   life.leases.set(lease.n, { ...lease, untilMs, lostAtMs });
   life.awaited.delete(lease.n);
+}
+
+/** A lease of which nothing has been reported yet. */
+export function newLease(n: number, pool: string | null, granted: Amounts): GrantedLease {
+  const nothing = { released: NO_AMOUNTS, moved: NO_AMOUNTS, used: {}, ended: false };
+  return { n, pool, granted, ...nothing, untilMs: null, answered: null, lostAtMs: null, settled: false };
+}
+
+/**
+ * Records the leases that the Cell waits for. A lease that a report leaves out was given up, unless the report is older.
+ */
+export function noteAwaited(life: CellLife, { sequence, open }: BudgetReport): void {
+  const { awaited, leases, seenN } = life;
+  const newestN = open.reduce((newest, n) => Math.max(newest, n), sequence);
+  if (newestN < seenN) return;
+  const waits = open.filter((n) => awaited.has(n) || (n > seenN && !leases.has(n)));
+  life.awaited = new Map(waits.map((n) => [n, awaited.get(n) ?? null]));
+  life.seenN = newestN;
+}
+
+/** Whether a newer lease of the pool is known: a Cell requests one at a time, and has given up the earlier ones. */
+export function isOvertaken({ leases }: CellLife, pool: string | null, n: number): boolean {
+  return [...leases.values()].some((lease) => lease.answered !== null && lease.pool === pool && lease.n > n);
+}
+
+/** The part of a lease that is neither used nor given back. */
+export function unreturned({ granted, released, moved }: GrantedLease): Amounts {
+  return minus(minus(granted, released), moved);
+}
+
+/** Takes amounts out of a lease, for another lease to hold; returns what was missing. */
+export function moveOut(lease: GrantedLease, amounts: Amounts): Amounts {
+  const taken = smaller(amounts, unreturned(lease));
+  lease.moved = plus(lease.moved, taken);
+  return minus(amounts, taken);
+}
+
+/** True when nothing more can change for it. */
+function isOver(lease: GrantedLease): boolean {
+  return lease.ended && lease.lostAtMs === null && isNothing(unreturned(lease));
+}
+
+/**
+ * When a lease is taken for lost if its Cell reports nothing more; null: it is lost already, or nothing more can change.
+ */
+function lossDueMs({ lastHeardMs }: CellLife, lease: GrantedLease): number | null {
+  if (lease.lostAtMs !== null || lease.settled || isOver(lease)) return null;
+  const silentMs = lastHeardMs + SILENCE_MS;
+  return lease.ended || lease.untilMs === null ? silentMs : Math.min(silentMs, lease.untilMs + END_GRACE_MS);
 }

@@ -1,11 +1,94 @@
 /**
- * The leases that one Cell has of a tenant, and what is still to be reported of them to the authority. A report carries the
- * complete state of every lease whose newest state the authority may lack, so it may be lost, repeated or overtaken. A
- * lease is forgotten once it is over and the authority has stored that. Times are of the Cell's MonotonicClock.
+ * The leases that one Cell holds of a tenant (what was granted, and what was used, moved and given back of it), and what is
+ * still to be reported of them to the authority. A report carries the complete state of every lease whose newest state the
+ * authority may lack, so it may be lost, repeated or overtaken. A lease is forgotten once it is over and the authority has
+ * stored that. Times are of the Cell's MonotonicClock.
  */
-import type { BudgetAlert } from "./alerts.ts";
-import { CellLease } from "./cell-lease.ts";
-import type { BudgetReport, LeaseRequestEnd, OpenedLease, ReportAnswer } from "./rpc.ts";
+import type { BudgetAlert } from "../alerts.ts";
+import { type ActualUsage, type Amounts, covers, isNothingUsed, NO_AMOUNTS, plus, plusUsed } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import type {
+  BudgetReport,
+  LeaseReport,
+  LeaseRequestEnd,
+  OpenedLease,
+  ReportAnswer,
+  UsedLine,
+} from "../messages/rpc.ts";
+import type { PeriodTags } from "../term-budget.ts";
+
+/** One lease as its Cell knows it. */
+export class HeldLease {
+  readonly n: number;
+  readonly pool: string | null;
+  readonly opened: OpenedLease | null;
+  /** Null until the answer has arrived: the Cell does not know yet what was granted. */
+  granted: Amounts | null;
+  /** The authority knows of no limit that is near its cap. */
+  ample = false;
+  ended = false;
+  /** Its answer was lost: what may have been granted goes back. */
+  void = false;
+  /** Number of its newest change; 0: no change to report, since a lease is stored when it is granted. */
+  changedN = 0;
+  #released: Amounts = NO_AMOUNTS;
+  #moved: Amounts = NO_AMOUNTS;
+  #request: LeaseRequestEnd | null;
+  readonly #used = new Map<string, UsedLine>();
+
+  /**
+   * A requested lease, or with `opened` one that the Cell opened itself. `request`: the single request that it belongs to.
+   */
+  constructor(
+    n: number,
+    pool: string | null,
+    opened: OpenedLease | null = null,
+    request: LeaseRequestEnd | null = null,
+  ) {
+    this.n = n;
+    this.pool = pool;
+    this.opened = opened;
+    this.granted = opened?.granted ?? null;
+    this.#request = request;
+  }
+
+  /** True when nothing more will be drawn from it or used of it. */
+  get over(): boolean {
+    if (this.void) return true;
+    return this.ended && this.granted !== null && covers(plus(this.#released, this.#moved), this.granted);
+  }
+
+  /** Notes that part of it ended or came back. */
+  release(amounts: Amounts): void {
+    this.#released = plus(this.#released, amounts);
+  }
+
+  /** Notes that from now on the lease of a single request holds part of it. */
+  move(amounts: Amounts): void {
+    this.#moved = plus(this.#moved, amounts);
+  }
+
+  /** Adds what a request used of it. */
+  use(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage): void {
+    if (isNothingUsed(used)) return;
+    const name = JSON.stringify([limits.key.id, tags.tenant, tags.key]);
+    const known = this.#used.get(name);
+    this.#used.set(name, { limits, tags, used: known === undefined ? used : plusUsed(known.used, used) });
+  }
+
+  /** Marks the end of its request as reported: what the request held comes back. */
+  endRequest(goesOn: boolean): void {
+    if (this.#request !== null) this.#request = { id: this.#request.id, goesOn };
+    this.#released = this.granted ?? NO_AMOUNTS;
+    this.ended = true;
+  }
+
+  /** The complete state of the lease as it is reported to the authority. */
+  get report(): LeaseReport {
+    const { n, pool, opened, ended } = this;
+    return { n, pool, released: this.#released, used: [...this.#used.values()], ended, opened, request: this.#request };
+  }
+}
 
 /** After this time without a report, the authority is asked whether it has stored what it applied. */
 const CONFIRM_MS = 10_000;
@@ -26,20 +109,17 @@ export interface LeaseHolder {
   readonly nextN: () => number;
 }
 
-export class OutgoingReports {
+export class LeaseReports {
   readonly #lessee: LeaseHolder;
-  readonly #leases = new Map<number, CellLease>();
+  readonly #leases = new Map<number, HeldLease>();
   /** Number of the newest change, and of the newest change that a message has reported. */
   changedN = 0;
   reportedN = 0;
   /** Number of the newest change that the authority has received, and of the newest that it has stored. */
   #heardN = 0;
   #storedN = 0;
-  /** Tokens that the bucket gains (or loses, when negative) by all changes made here. */
-  gainTokens = 0;
   /** Since when the authority has not answered; null while it answers. */
   failingSinceMs: number | null = null;
-  readonly #gainAt = new WeakMap<BudgetReport, number>();
   #dueMs: number | null = null;
   #lastTalkMs = 0;
   #retryMs: number | null = null;
@@ -64,26 +144,20 @@ export class OutgoingReports {
     pool: string | null,
     opened: OpenedLease | null = null,
     request: LeaseRequestEnd | null = null,
-  ): CellLease {
+  ): HeldLease {
     if (this.#leases.size === 0) this.#lastTalkMs = nowMs;
-    const lease = new CellLease(this.#lessee.nextN(), pool, opened, request);
+    const lease = new HeldLease(this.#lessee.nextN(), pool, opened, request);
     this.#leases.set(lease.n, lease);
     return lease;
   }
 
   /** Removes a lease whose request was not granted: there is nothing to report. */
-  drop(lease: CellLease): void {
+  drop(lease: HeldLease): void {
     this.#leases.delete(lease.n);
   }
 
-  /** How much of {@link gainTokens} a report of this life included. */
-  gainReportedIn(report: BudgetReport): number {
-    return this.#gainAt.get(report) ?? this.gainTokens;
-  }
-
-  /** Records that a lease changed, and how many tokens the bucket gains by that; to be reported by `dueMs`. */
-  changed(lease: CellLease, dueMs: number, gainTokens = 0): void {
-    this.gainTokens += gainTokens;
+  /** Records that a lease changed; to be reported by `dueMs`. */
+  changed(lease: HeldLease, dueMs: number): void {
     this.changedN = this.#lessee.nextN();
     lease.changedN = this.changedN;
     this.#due(dueMs);
@@ -106,7 +180,6 @@ export class OutgoingReports {
       alertsSeen: [...this.#alertsToAck],
     };
     this.reportedN = this.changedN;
-    this.#gainAt.set(report, this.gainTokens);
     return report;
   }
 

@@ -30,6 +30,11 @@ export function orNull<T>(is: Guard<T>): Guard<T | null> {
   return (value) => value === null || is(value);
 }
 
+/** Whether a value is absent or passes another guard. */
+export function orAbsent<T>(is: Guard<T>): Guard<T | undefined> {
+  return (value) => value === undefined || is(value);
+}
+
 /** Whether a value is one of these. */
 export function oneOf<T>(...values: readonly T[]): Guard<T> {
   return (value): value is T => (values as readonly unknown[]).includes(value);

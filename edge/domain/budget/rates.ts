@@ -1,0 +1,105 @@
+/**
+ * The limits per minute that a tenant and each of its keys can have, by what they count
+ * (docs/rules/budgets.md#per-minute-buckets). Every limit is a bucket; a request takes from all that bind it at once. What is
+ * said of one here is all that the budgets know of it: a further limit is a row of this table.
+ */
+import type { Amounts } from "./amounts.ts";
+
+/**
+ * `limit` and `field`: its name in limits, and in records of tenants and keys. `amount`: the part of amounts that is taken from
+ * its buckets. `reason`: what a refusal by it is called in messages and on disks.
+ */
+export const RATES = {
+  tokens: {
+    limit: "tokensPerMinute",
+    field: "tokens_per_minute",
+    amount: "bucketTokens",
+    reason: "rate",
+    code: "token_budget_exceeded",
+  },
+  requests: {
+    limit: "requestsPerMinute",
+    field: "requests_per_minute",
+    amount: "requests",
+    reason: "requests",
+    code: "request_rate_exceeded",
+  },
+} as const;
+
+export type Rate = keyof typeof RATES;
+type Rule = (typeof RATES)[Rate];
+
+/** In the order in which they refuse. */
+export const RATE_NAMES = Object.keys(RATES) as readonly Rate[];
+
+/** What a refusal by a rate is called. */
+export type RateReason = Rule["reason"];
+
+export const RATE_REASONS: readonly RateReason[] = RATE_NAMES.map((rate) => RATES[rate].reason);
+
+/** Limits per minute; 0 or absent: none. */
+export type RateLimits = { readonly [Name in Rule["limit"]]?: number };
+
+/** The same, as a record states them. */
+export type RateFields = { readonly [Name in Rule["field"]]?: number };
+
+export function perMinute(limits: RateLimits, rate: Rate): number {
+  return limits[RATES[rate].limit] ?? 0;
+}
+
+/** Whether there is any limit per minute. */
+export function isRated(limits: RateLimits): boolean {
+  return RATE_NAMES.some((rate) => perMinute(limits, rate) > 0);
+}
+
+/** The limits of a record; those that there are. */
+export function rateLimitsOf(fields: RateFields): RateLimits {
+  const limits: { -readonly [Name in keyof RateLimits]: number } = {};
+  for (const rate of RATE_NAMES) {
+    const { field, limit } = RATES[rate];
+    const cap = fields[field] ?? 0;
+    if (cap > 0) limits[limit] = cap;
+  }
+  return limits;
+}
+
+/** What amounts take from a bucket. */
+export function amountOf(amounts: Amounts, rate: Rate): number {
+  return amounts[RATES[rate].amount] ?? 0;
+}
+
+/** A number for each rate. */
+export function byRate<T>(of: (rate: Rate) => T): Readonly<Record<Rate, T>> {
+  const all: Partial<Record<Rate, T>> = {};
+  for (const rate of RATE_NAMES) all[rate] = of(rate);
+  return all as Record<Rate, T>;
+}
+
+/** What the buckets of a tenant (null) and of its keys gain, or lose when negative. */
+export class RateGains {
+  readonly #owners = new Map<string | null, Record<Rate, number>>();
+
+  /** Adds amounts, `times` over, to the tenant's and to a key's; a null or empty id is none. */
+  add(keyId: string | null, amounts: Amounts, times: 1 | -1): void {
+    this.#add(null, amounts, times);
+    if (keyId !== null && keyId !== "") this.#add(keyId, amounts, times);
+  }
+
+  of(owner: string | null): Readonly<Record<Rate, number>> {
+    return this.#owners.get(owner) ?? byRate(() => 0);
+  }
+
+  get owners(): Iterable<string | null> {
+    return this.#owners.keys();
+  }
+
+  forget(keyId: string): void {
+    this.#owners.delete(keyId);
+  }
+
+  #add(owner: string | null, amounts: Amounts, times: 1 | -1): void {
+    const sums = this.#owners.get(owner) ?? { ...byRate(() => 0) };
+    for (const rate of RATE_NAMES) sums[rate] += times * amountOf(amounts, rate);
+    this.#owners.set(owner, sums);
+  }
+}

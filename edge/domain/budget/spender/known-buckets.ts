@@ -1,0 +1,101 @@
+/**
+ * The buckets of a tenant and its keys as one Cell knows them: what the authority said last, and what this Cell's leases gave
+ * back or used since. Times are of the Cell's MonotonicClock; the authority has a clock of its own.
+ */
+import type { Amounts } from "../amounts.ts";
+import type { BudgetLimits } from "../limits.ts";
+import { bucketsOf, LEASE_MAX_MS, type LeaseAnswer, type LeaseRequest } from "../messages/rpc.ts";
+import { amountOf, byRate, isRated, perMinute, type Rate, RateGains, type RateLimits } from "../rates.ts";
+import {
+  adjustBucket,
+  type BucketLevel,
+  type Buckets,
+  type OwnedBuckets,
+  tightestLevel,
+  touchBucket,
+} from "../token-bucket.ts";
+
+type Gains = Readonly<Record<Rate, number>>;
+
+/** Buckets as the authority reported them last, and the gains that it had heard of. */
+interface HeardBuckets {
+  readonly buckets: Buckets;
+  readonly gains: Gains;
+  readonly atMs: number;
+}
+
+/** An older level counts as unknown, because other cells draw too. */
+const KNOWN_MS = LEASE_MAX_MS;
+
+export class KnownBuckets {
+  readonly #freeOf: (pool: string | null) => Amounts;
+  readonly #gains = new RateGains();
+  readonly #gainsAt = new WeakMap<LeaseRequest, { readonly tenant: Gains; readonly key: Gains }>();
+  /** Of the tenant (null), and of the keys that have a pool. */
+  readonly #heard = new Map<string | null, HeardBuckets>();
+
+  /** `freeOf`: what is leased and not drawn, of a key's pool; null: of all. */
+  constructor(freeOf: (pool: string | null) => Amounts) {
+    this.#freeOf = freeOf;
+  }
+
+  /** Notes amounts that come back to the buckets (1), or that were used (-1). */
+  changed(pool: string | null, amounts: Amounts, times: 1 | -1): void {
+    this.#gains.add(pool, amounts, times);
+  }
+
+  /** Notes a lease request: its report contains every change so far. */
+  asked(request: LeaseRequest): void {
+    this.#gainsAt.set(request, { tenant: { ...this.#gains.of(null) }, key: { ...this.#gains.of(request.pool) } });
+  }
+
+  /** Takes the authority's buckets from its answer to a lease request. */
+  answered(request: LeaseRequest, answer: LeaseAnswer, atMs: number): void {
+    const { tenant, key } = bucketsOf(answer);
+    const gains = this.#gainsAt.get(request);
+    if (gains === undefined) return;
+    this.#heard.set(null, { buckets: tenant, gains: gains.tenant, atMs });
+    if (request.pool !== null && key !== null) this.#heard.set(request.pool, { buckets: key, gains: gains.key, atMs });
+  }
+
+  /** Forgets a pool that has nothing to do. */
+  forget(pool: string | null): void {
+    if (pool === null) return;
+    this.#heard.delete(pool);
+    this.#gains.forget(pool);
+  }
+
+  /** The authority's buckets that bind a pool as of now, under limits that may have changed; null before its first answer. */
+  of(pool: string | null, nowMs: number, limits?: BudgetLimits): OwnedBuckets | null {
+    const tenant = this.#known(null, nowMs, limits?.tenant);
+    return tenant === null ? null : { tenant, key: pool === null ? null : this.#known(pool, nowMs, limits?.key) };
+  }
+
+  /**
+   * The authority's levels plus what is free here, the tightest of tenant and key (docs/rules/budgets.md#leases); null
+   * without a bucket, undefined when it is not known here.
+   */
+  level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
+    const levels: Buckets[] = [];
+    for (const owner of ["tenant", "key"] as const) {
+      if (!isRated(limits[owner])) continue;
+      const id = owner === "tenant" ? null : limits.key.id;
+      const known = this.#known(id, nowMs, limits[owner]);
+      if (known === null || nowMs - (this.#heard.get(id)?.atMs ?? 0) > KNOWN_MS) return undefined;
+      const free = this.#freeOf(id);
+      levels.push(byRate((rate) => adjustBucket(known[rate], amountOf(free, rate))));
+    }
+    return tightestLevel(levels);
+  }
+
+  #known(owner: string | null, nowMs: number, limits?: RateLimits): Buckets | null {
+    const heard = this.#heard.get(owner);
+    if (heard === undefined) return null;
+    const gains = this.#gains.of(owner);
+    return byRate((rate) => {
+      const bucket = { ...heard.buckets[rate], atMs: heard.atMs };
+      const capTokens = limits === undefined ? bucket.capTokens : perMinute(limits, rate);
+      return touchBucket(adjustBucket(bucket, gains[rate] - heard.gains[rate]), capTokens, nowMs);
+    });
+  }
+}
