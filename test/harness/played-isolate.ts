@@ -161,10 +161,19 @@ export class PlayedIsolate {
     };
   }
 
-  async #answered({ asks, ends, records, departures, hits, returns }: ExchangeMessage): Promise<ExchangeAnswer> {
+  async #answered({
+    asks,
+    ends,
+    records,
+    departures,
+    withdrawals,
+    hits,
+    returns,
+  }: ExchangeMessage): Promise<ExchangeAnswer> {
     if (contexts.getStore()?.alive === false) await never();
     const rows = [...ends, ...records].map(({ row }) => row.request_id);
     this.said.push(...rows.map((id) => `row ${id}`), ...departures.map((id) => `departure ${id}`));
+    this.said.push(...withdrawals.map((id) => `withdrawal ${id}`));
     this.said.push(...hits.map(({ row, again }) => `hit ${row.request_id}${again === true ? " again" : ""}`));
     this.said.push(...returns.map(({ requestId }) => `return ${requestId}`), ...asks.map(saysAsk));
     return {

@@ -27,6 +27,7 @@ export const NO_MESSAGE: ExchangeMessage = {
   n: 1,
   ends: [],
   departures: [],
+  withdrawals: [],
   records: [],
   hits: [],
   returns: [],

@@ -98,7 +98,16 @@ function admissionOf(...failures: (object | null)[]) {
   };
 }
 
-const NOTHING: ExchangeMessage = { n: 1, ends: [], departures: [], records: [], hits: [], returns: [], asks: [] };
+const NOTHING: ExchangeMessage = {
+  n: 1,
+  ends: [],
+  departures: [],
+  withdrawals: [],
+  records: [],
+  hits: [],
+  returns: [],
+  asks: [],
+};
 const MEMBER = { member: "isolate", opening: 1, waiting: [], running: [], others: [] };
 
 describe("the remote Cell", () => {

@@ -310,7 +310,7 @@ describe("a Cell that is away", () => {
     expect({ waiting, running, said: isolate.said.slice(3) }).toEqual({
       waiting: [],
       running: ["runs"],
-      said: ["close", "open", "departure waits"],
+      said: ["close", "open", "withdrawal waits"],
     });
   });
 

@@ -58,7 +58,7 @@ const OPEN_ATTEMPTS = 30;
 /** After a session that lasted so many beats the attempts begin anew. */
 const LASTING_BEATS = 10;
 
-const NOTHING = { departures: [] };
+const NOTHING = { departures: [], withdrawals: [] };
 
 interface CarrierOptions {
   readonly table: MemberTable;
@@ -331,7 +331,7 @@ export class SessionCarrier {
     this.#wake();
   }
 
-  #applyAnswer(answer: ExchangeAnswer, message: Pick<ExchangeMessage, "departures">): void {
+  #applyAnswer(answer: ExchangeAnswer, message: Pick<ExchangeMessage, "departures" | "withdrawals">): void {
     for (const record of this.#table.applyAnswer(answer, message)) this.#sendRow(record);
   }
 

@@ -158,6 +158,24 @@ describe("a request that was given up", () => {
     expect(world.rows).toHaveLength(1);
   });
 
+  it("has used nothing when its isolate was told that the Cell is away, and may ask again", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const request = requestOf("one", SMALL_BUDGET);
+    world.ask(request);
+    await pass(world, 0);
+    world.admission.withdraw("one");
+    await pass(world, ROW_WAITS_MS);
+    const { account } = world.budgets.core("t").read("tenant", request.limits, world.nowMs);
+    expect({ usedTokens: account.usedTokens, rows: world.rows, inFlight: world.scheduler.inFlight }).toEqual({
+      usedTokens: 0,
+      rows: [],
+      inFlight: 0,
+    });
+    const again = world.ask({ ...request, waitedMs: 5 });
+    await pass(world, 0);
+    expect(again.decision?.verdict).toBe("granted");
+  });
+
   it("refunds nothing twice to the bucket", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const request = requestOf("one", SMALL_BUCKET);

@@ -198,9 +198,13 @@ export class AdmissionMachine implements GrantCheck {
   /** The code of a request is gone. */
   depart(requestId: string, said = 0): void {
     const entry = this.#entries.get(requestId);
-    if (entry === undefined) return;
-    entry.said = said;
-    this.giveUp(entry);
+    if (entry !== undefined) this.giveUp(Object.assign(entry, { said }));
+  }
+
+  /** A request leaves without having used anything, and its row goes another way. It may ask again. */
+  withdraw(requestId: string): void {
+    const entry = this.#entries.get(requestId);
+    if (entry !== undefined) this.#leave(entry, "ended", NOTHING_USED);
   }
 
   /** The requests of an isolate that hold a slot or wait; those that wait for one come first, so that none gets what comes back. */

@@ -43,6 +43,8 @@ export interface ExchangeMessage {
   readonly ends: readonly Settlement[];
   /** Requests whose code is gone without an end. */
   readonly departures: readonly string[];
+  /** Requests that were told that the Cell is away: they have used nothing, and their rows go another way. */
+  readonly withdrawals: readonly string[];
   /** Rows of requests that asked for no slot. */
   readonly records: readonly RowRecord[];
   readonly hits: readonly CacheHit[];

@@ -21,9 +21,9 @@ const idsOf = (rows: readonly { readonly row: { readonly request_id: string } }[
 /** A message by ids; null: there is none. */
 function sent(message: ExchangeMessage | null) {
   if (message === null) return null;
-  const { ends, departures, records, hits, returns, asks } = message;
+  const { ends, departures, withdrawals, records, hits, returns, asks } = message;
   const of = (requests: readonly AdmissionRequest[]) => requests.map(({ requestId }) => requestId);
-  const all = { ends: idsOf(ends), departures, records: idsOf(records), hits: idsOf(hits) };
+  const all = { ends: idsOf(ends), departures, withdrawals, records: idsOf(records), hits: idsOf(hits) };
   return Object.fromEntries(
     Object.entries({ ...all, returns: of(returns), asks: of(asks) }).filter(([, list]) => list.length > 0),
   );
@@ -47,7 +47,7 @@ const settled = async (): Promise<void> => {
 class Table extends MemberTable {
   /** Takes an answer to a message without departures. */
   answer(answer: Partial<ExchangeAnswer>): readonly string[] {
-    return idsOf(this.applyAnswer({ ...SILENCE, ...answer }, { departures: [] }));
+    return idsOf(this.applyAnswer({ ...SILENCE, ...answer }, { departures: [], withdrawals: [] }));
   }
 
   /** Requests that asked, and got this answer. */
@@ -214,7 +214,7 @@ describe("after a session is lost", () => {
       anew: message?.asks[0]?.anew,
     }).toEqual({ hit: true, waitedMs: 0, anew: false });
     expect(table.living()).toEqual({ waiting: ["waits"], running: ["runs"], others: ["asks", "record", "ends"] });
-    table.applyAnswer(SILENCE, { departures: ["leaves"] });
+    table.applyAnswer(SILENCE, { departures: ["leaves"], withdrawals: [] });
     table.sendAgain();
     expect(sent(table.take())).toEqual({ ends: ["record", "ends"], hits: ["hit"], asks: ["asks"] });
   });
@@ -260,7 +260,7 @@ describe("a Cell that is away", () => {
       decision: "waits",
     });
     expect({ message: sent(table.take()), living: table.living(), rows: table.rows }).toEqual({
-      message: { departures: ["asks"] },
+      message: { withdrawals: ["asks"] },
       living: { waiting: ["waits"], running: ["runs"], others: [] },
       rows: [],
     });
@@ -272,16 +272,16 @@ describe("a Cell that is away", () => {
     });
   });
 
-  it("does not get the departure of a request that has asked again", () => {
+  it("does not get the withdrawal of a request that has asked again", () => {
     const table = new Table();
     for (let at = 0; at < 600; at += 1) void table.ask(askOf(`r${at}`)).catch(() => undefined);
     table.failed(AWAY);
     void table.ask(askOf("r599"));
     const messages = [table.take(), table.take()];
-    expect(messages.map((message) => message?.departures.length)).toEqual([512, 87]);
+    expect(messages.map((message) => message?.withdrawals.length)).toEqual([512, 87]);
     expect(messages.flatMap((message) => message?.asks.map(({ requestId }) => requestId) ?? [])).toEqual(["r599"]);
     table.sendAgain();
-    expect([table.take(), table.take()].flatMap((message) => message?.departures ?? [])).not.toContain("r599");
+    expect([table.take(), table.take()].flatMap((message) => message?.withdrawals ?? [])).not.toContain("r599");
   });
 
   it("leaves no more than 20,000 departures behind", () => {

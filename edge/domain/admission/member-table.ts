@@ -53,8 +53,8 @@ export class MemberTable {
   #asks: AdmissionRequest[] = [];
   #said = 0;
   readonly #open = new Map<string, OpenRequest>();
-  /** Departures of which no answer has come. */
-  readonly #departing = new Set<string>();
+  /** Departures and withdrawals of which no answer has come. */
+  readonly #departing = new Map<string, "departures" | "withdrawals">();
   readonly #shown = new Map<string, PromiseWithResolvers<CacheHitDecision> & { readonly hit: CacheHit }>();
   readonly #rows = new Map<string, KeptRow>();
 
@@ -159,15 +159,18 @@ export class MemberTable {
     this.#keep({ ...record, actualTokens: chargedTokens(record.row) });
   }
 
-  /** Removes a request whose code is gone, or that gives up what it has. `error`: what it is told if it waits for an answer. */
+  /**
+   * Removes a request whose code is gone, or that gives up what it has. `error`: what it is told because the Cell is away, while it
+   * waits for an answer.
+   */
   depart(requestId: string, error?: Error): void {
     const open = this.#open.get(requestId);
     if (open === undefined) return;
     this.#open.delete(requestId);
     close(open, error);
     this.#departures.push(requestId);
-    this.#departing.add(requestId);
-    const [oldest = requestId] = this.#departing;
+    this.#departing.set(requestId, error === undefined ? "departures" : "withdrawals");
+    const [oldest = requestId] = this.#departing.keys();
     if (this.#departing.size > DEPARTING_MAX) this.#departing.delete(oldest);
   }
 
@@ -188,8 +191,8 @@ export class MemberTable {
   /** What is to be sent now, without what has got its answer in the meantime; null when there is nothing. */
   take(): ExchangeMessage | null {
     const message = this.first();
-    const { ends, departures, records, hits, returns, asks } = message;
-    return [ends, departures, records, hits, returns, asks].some(({ length }) => length > 0) ? message : null;
+    const { n: _, ...lists } = message;
+    return Object.values(lists).some(({ length }) => length > 0) ? message : null;
   }
 
   /** The first message of a session, which may have nothing to say. */
@@ -200,11 +203,14 @@ export class MemberTable {
       const open = this.#open.get(request.requestId);
       return open?.stands === "asked" && open.request === request;
     };
+    const leaving = take(this.#departures, (requestId) => this.#departing.has(requestId));
+    const leavingAs = (how: "departures" | "withdrawals") => leaving.filter((id) => this.#departing.get(id) === how);
     this.#said += 1;
     return {
       n: this.#said,
       ends: take(this.#ends, hasRow),
-      departures: take(this.#departures, (requestId) => this.#departing.has(requestId)),
+      departures: leavingAs("departures"),
+      withdrawals: leavingAs("withdrawals"),
       records: take(this.#records, hasRow),
       hits: take(this.#hits, ({ row }) => this.#shown.has(row.request_id)),
       returns: take(this.#returns, ({ requestId }) => this.#open.get(requestId)?.stands === "running"),
@@ -224,7 +230,7 @@ export class MemberTable {
     }
     this.#hits = Array.from(this.#shown.values(), ({ hit }) => ({ ...hit, again: true as const }));
     this.#ends = Array.from(this.#rows.values(), ({ settlement }) => settlement);
-    this.#departures = [...this.#departing];
+    this.#departures = [...this.#departing.keys()];
     this.#records = [];
     this.#returns = [];
   }
@@ -232,9 +238,9 @@ export class MemberTable {
   /** Takes an answer to a message. Returns the rows that are to be sent another way. */
   applyAnswer(
     { decided, hits, stored, refused, unknown }: ExchangeAnswer,
-    { departures }: Pick<ExchangeMessage, "departures">,
+    { departures, withdrawals }: Pick<ExchangeMessage, "departures" | "withdrawals">,
   ): readonly RowRecord[] {
-    for (const requestId of departures) this.#departing.delete(requestId);
+    for (const requestId of [...departures, ...withdrawals]) this.#departing.delete(requestId);
     for (const [requestId, answer] of decided) this.#decided(requestId, answer);
     for (const [requestId, verdict] of hits) {
       const shown = this.#shown.get(requestId);

@@ -120,6 +120,7 @@ export class Members {
     heard(member.id, member.leaseMs);
     for (const settlement of message.ends) this.#track(member, settlement.row, admission.end(settlement));
     for (const requestId of message.departures) admission.depart(requestId, message.n);
+    for (const requestId of message.withdrawals) admission.withdraw(requestId);
     for (const request of message.returns) admission.takeBack(request, member.id, message.n);
     for (const one of message.records) this.#track(member, one.row, record(one));
     for (const hit of message.hits) this.#hit(member, hit);

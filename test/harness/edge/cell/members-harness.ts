@@ -22,6 +22,7 @@ export const EMPTY_MESSAGE: ExchangeMessage = {
   n: 0,
   ends: [],
   departures: [],
+  withdrawals: [],
   records: [],
   hits: [],
   returns: [],
