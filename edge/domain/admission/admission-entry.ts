@@ -68,7 +68,7 @@ export function newEntry(
   arrivedMs: number,
   charged: ActualUsage | null,
 ): AdmissionEntry {
-  const mayHaveRow = charged !== null || request.waitedMs !== null;
+  const mayHaveRow = charged !== null || request.waitedMs !== null || request.again === true;
   const nothing = { slot: null, answer: null, loss: null } as const;
   return { request, member, said: 0, state: null, arrivedMs, generation: 0, charged, mayHaveRow, ...nothing };
 }

@@ -176,6 +176,14 @@ describe("a request that was given up", () => {
     expect(again.decision?.verdict).toBe("granted");
   });
 
+  it("is as fast as any other when its first message was lost, and its row is compared with the log", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const one = world.ask({ ...requestOf("one"), again: true });
+    expect(one.decision).toMatchObject({ verdict: "granted", grant: { admission: "fast", queueWaitMs: 0 } });
+    await world.end(one, 10);
+    expect({ rows: world.rows.length, orphans: world.orphans }).toEqual({ rows: 1, orphans: ["one"] });
+  });
+
   it("refunds nothing twice to the bucket", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const request = requestOf("one", SMALL_BUCKET);

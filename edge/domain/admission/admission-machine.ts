@@ -326,7 +326,7 @@ export class AdmissionMachine implements GrantCheck {
     this.#answer(entry, "running", { verdict: "granted", grant: { ...slot, level: null } });
     if (entry.charged !== null) budget.readmit(request);
     // A sub-call that an earlier life of this Cell knew may have been charged by that life.
-    else if (isSubCall(request) && request.waitedMs === null) budget.admitUnchecked(request);
+    else if (isSubCall(request) && request.waitedMs === null && request.again !== true) budget.admitUnchecked(request);
     else budget.adopt(request);
     if (isSubCall(request)) changed();
     else this.apply({ type: "adopt", arrival: arrivalOf(request) });

@@ -211,8 +211,9 @@ describe("after a session is lost", () => {
     expect({
       hit: message?.hits[0]?.again,
       waitedMs: message?.asks[0]?.waitedMs,
+      again: message?.asks[0]?.again,
       anew: message?.asks[0]?.anew,
-    }).toEqual({ hit: true, waitedMs: 0, anew: false });
+    }).toEqual({ hit: true, waitedMs: null, again: true, anew: false });
     expect(table.living()).toEqual({ waiting: ["waits"], running: ["runs"], others: ["asks", "record", "ends"] });
     table.applyAnswer(SILENCE, { departures: ["leaves"], withdrawals: [] });
     table.sendAgain();

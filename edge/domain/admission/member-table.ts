@@ -225,7 +225,7 @@ export class MemberTable {
       if (open.stands !== "asked") continue;
       open.mayHavePlace = true;
       // What it gives back may have come back already; then the Cell's answer is to this request.
-      open.request = { ...open.request, waitedMs: open.request.waitedMs ?? 0, anew: false };
+      open.request = { ...open.request, again: true, anew: false };
       this.#asks.push(open.request);
     }
     this.#hits = Array.from(this.#shown.values(), ({ hit }) => ({ ...hit, again: true as const }));

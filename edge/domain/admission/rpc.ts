@@ -28,6 +28,8 @@ export interface AdmissionRequest extends Arrival {
    * written. Null: its first admission request.
    */
   readonly waitedMs: number | null;
+  /** An earlier message with it may have arrived, and its row may have been written. */
+  readonly again?: boolean;
   /** It gives back what it has: a grant that came too late, or a refusal that it does not take. */
   readonly anew?: boolean;
   /**
