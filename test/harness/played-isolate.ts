@@ -185,7 +185,8 @@ export class PlayedIsolate {
   }
 }
 
-const saysAsk = ({ requestId, waitedMs }: AdmissionRequest) => `ask ${requestId}${waitedMs === null ? "" : " again"}`;
+const saysAsk = ({ requestId, again, waitedMs }: AdmissionRequest) =>
+  `ask ${requestId}${again === true || waitedMs !== null ? " again" : ""}`;
 export const end = (id: string) => ({ row: zeroUsageRow(id, 0), actualTokens: 1 });
 export const hitOf = (id: string) => ({ revs: [], limits: null, row: zeroUsageRow(id, 0) });
 
