@@ -47,6 +47,8 @@ export class MemberAdmission implements Admission {
   /** The rows that are sent another way, and who sends each. */
   readonly #resending = new Map<string, SessionCarrier>();
   #openings = 0;
+  /** The carrier whose session is being opened. */
+  #expected: SessionCarrier | null = null;
   #serving: SessionCarrier | null = null;
   #opening: SessionCarrier | null = null;
   /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
@@ -186,9 +188,16 @@ export class MemberAdmission implements Admission {
       log,
       open: async (message) => {
         this.#openings += 1;
+        this.#expected = carrier;
         const { leaseMs } = this.leases ?? {};
-        return await direct.openSession({ member, opening: this.#openings, leaseMs, ...this.#table.living() }, message);
+        const opened = direct.openSession(
+          { member, opening: this.#openings, leaseMs, ...this.#table.living() },
+          message,
+        );
+        opened.catch(() => this.#isExpectedNoMore(carrier));
+        return await opened;
       },
+      yields: () => this.#expected !== null && this.#expected !== carrier,
       opened: () => this.#serve(carrier),
       away: (error) => this.#away(carrier, error),
       resend: (record) => this.#resend(carrier, record),
@@ -200,13 +209,21 @@ export class MemberAdmission implements Admission {
 
   #serve(carrier: SessionCarrier): void {
     this.#awaySinceMs = null;
+    if (this.#expected === carrier) this.#expected = null;
     if (this.#serving === carrier || !this.#carriers.has(carrier)) return;
     if (this.#opening === carrier) this.#opening = null;
     this.#serving?.replace();
     this.#serving = carrier;
   }
 
+  #isExpectedNoMore(carrier: SessionCarrier): void {
+    if (this.#expected !== carrier) return;
+    this.#expected = null;
+    if (this.#table.hasMessage) this.#serving?.wake();
+  }
+
   #forget(carrier: SessionCarrier): void {
+    this.#isExpectedNoMore(carrier);
     this.#carriers.delete(carrier);
     if (this.#opening === carrier) this.#opening = null;
     if (this.#serving === carrier) this.#serving = null;

@@ -44,6 +44,10 @@ describe("a carrier", () => {
       sent: [["own"], ["one"]],
       living: { waiting: [], running: ["own", "one"], others: [] },
     });
+    stage.yields = true;
+    stage.ask("waits for another carrier");
+    await pass(500);
+    expect(stage.sent).toHaveLength(2);
   });
 
   it("serves while its own request goes on, and is followed four seconds after that has ended", async () => {

@@ -68,6 +68,8 @@ interface CarrierOptions {
   readonly open: (
     message: ExchangeMessage,
   ) => Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
+  /** Whether another carrier is about to serve: what this one sent now might come after that one's opening, and would not be taken. */
+  readonly yields: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly cell: string;
@@ -285,7 +287,7 @@ export class SessionCarrier {
    */
   #send(session: ExchangeSession, wire: Wire): void {
     const atOnce = this.#table.isUrgent && wire.underWay === 0;
-    if (!this.#table.hasMessage || wire.underWay >= UNDER_WAY_MAX) return;
+    if (!this.#table.hasMessage || wire.underWay >= UNDER_WAY_MAX || this.#options.yields()) return;
     if (!atOnce && !this.#gathered) {
       this.#gathering ??= setTimeout(() => {
         this.#gathered = true;

@@ -25,6 +25,8 @@ export class CarrierStage {
   opened = 0;
   calls = 0;
   closes = 0;
+  /** Another carrier is about to serve. */
+  yields = false;
   disposes = 0;
   /** Whether the failure to open a session means that the Cell is away. */
   isAlone = true;
@@ -39,6 +41,7 @@ export class CarrierStage {
   constructor(requestId: string | null = null) {
     if (requestId !== null) this.ask(requestId);
     this.carrier = new SessionCarrier({
+      yields: () => this.yields,
       table: this.table,
       requestId,
       cell: "fra",
