@@ -4,7 +4,7 @@
  * newest limits.
  */
 import * as z from "zod";
-import { RATE_PICK } from "./fields/common-fields.ts";
+import { RATE_PICK } from "./fields/rates.ts";
 import { resolvedKeySchema, resolvedTenantSchema } from "./records.ts";
 
 /** The limits of a tenant. */

@@ -2,7 +2,7 @@
  * `gateway keys`
  */
 import type { Command } from "commander";
-import { RATE_FIELD_NAMES } from "../../shared/fields/common-fields.ts";
+import { RATE_FIELD_NAMES } from "../../shared/fields/rates.ts";
 import type { Schemas } from "../client/client.ts";
 import { findKey, findTenant, page, toList, toNumber, toPeriodMs } from "./arguments.ts";
 import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";

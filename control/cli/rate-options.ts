@@ -1,6 +1,6 @@
 /** The options of limits per minute, which tenants and keys have. */
 import type { Command } from "commander";
-import { RATE_FIELD_NAMES, type RateField } from "../../shared/fields/common-fields.ts";
+import { RATE_FIELD_NAMES, type RateField } from "../../shared/fields/rates.ts";
 import { toNumber } from "./arguments.ts";
 
 const OPTIONS = {

@@ -2,7 +2,7 @@
  * `gateway tenants`
  */
 import type { Command } from "commander";
-import { RATE_FIELD_NAMES, ratesIn } from "../../shared/fields/common-fields.ts";
+import { RATE_FIELD_NAMES, ratesIn } from "../../shared/fields/rates.ts";
 import type { Schemas } from "../client/client.ts";
 import { findTenant, page, toList, toNumber, toNumberOrNone } from "./arguments.ts";
 import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";

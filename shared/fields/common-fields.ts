@@ -1,6 +1,7 @@
 /** Fields that several resources have: id, times, the limits per minute, and the four fields of a budget. */
 import * as z from "zod";
 import type { FieldTable } from "./field-table.ts";
+import { RATE_FIELD_NAMES, type RateField } from "./rates.ts";
 
 export const BUDGET_PERIODS = ["lifetime", "monthly", "term"] as const;
 
@@ -24,28 +25,14 @@ export const TIME_FIELDS = {
 const perMinute = { column: "bigint", value: z.number().int() } as const;
 const hotPerMinute = z.number().int().default(0);
 
-export const RATE_FIELDS = {
-  tokens_per_minute: { ...perMinute, hot: { tokens_per_minute: hotPerMinute } },
-  requests_per_minute: { ...perMinute, hot: { requests_per_minute: hotPerMinute } },
-} as const satisfies FieldTable;
+const rateField = <R extends RateField>(name: R) => ({
+  ...perMinute,
+  hot: { [name]: hotPerMinute } as Record<R, typeof hotPerMinute>,
+});
 
-export type RateField = keyof typeof RATE_FIELDS;
-export const RATE_FIELD_NAMES = Object.keys(RATE_FIELDS) as readonly RateField[];
-
-/** The same for every limit per minute. */
-export function byRateField<const T>(value: T): Readonly<Record<RateField, T>> {
-  return Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, value])) as Record<RateField, T>;
-}
-
-export const NO_RATES = byRateField(0);
-
-/** Picks them of a schema. */
-export const RATE_PICK = byRateField(true);
-
-/** The limits per minute of something that has them. */
-export function ratesIn<T extends { readonly [R in RateField]?: unknown }>(of: T): Pick<T, RateField> {
-  return Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, of[name]])) as Pick<T, RateField>;
-}
+export const RATE_FIELDS = Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, rateField(name)])) as {
+  readonly [R in RateField]: ReturnType<typeof rateField<R>>;
+};
 
 /** The hot copy contains the four columns as one object. */
 const hot = { budget: resolvedBudgetSchema };

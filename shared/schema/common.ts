@@ -3,7 +3,8 @@
  * numbers, money, timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
-import { BUDGET_PERIODS, byRateField } from "../fields/common-fields.ts";
+import { BUDGET_PERIODS } from "../fields/common-fields.ts";
+import { byRateField } from "../fields/rates.ts";
 import { parseTimestamp } from "../timestamp.ts";
 
 /** False for a text that a database cannot hold: one with NUL or with half a surrogate pair. */

@@ -2,8 +2,8 @@
  * Tenants on the Management API: record and bodies (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
-import { RATE_PICK } from "../fields/common-fields.ts";
 import { movedAfter, recordShape, type StoredShape } from "../fields/field-table.ts";
+import { RATE_PICK } from "../fields/rates.ts";
 import { TENANT_FIELDS, TENANT_STATUSES } from "../fields/tenant-fields.ts";
 import {
   budgetFields,

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import { ratesIn } from "../../shared/fields/common-fields.ts";
+import { ratesIn } from "../../shared/fields/rates.ts";
 import { INTERNAL_PATHS } from "../../shared/internal.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/internal-budgets.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";

@@ -1,7 +1,7 @@
 /** Creating a key: its fields, and then its secret, once. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { NO_RATES } from "../../../shared/fields/common-fields.ts";
+import { NO_RATES } from "../../../shared/fields/rates.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { keysTexts } from "../../messages/en/keys.ts";

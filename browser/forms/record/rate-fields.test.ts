@@ -1,6 +1,6 @@
 /** The limits per minute in the forms of tenants and keys. */
 import { describe, expect, it } from "vitest";
-import { RATE_FIELD_NAMES } from "../../../shared/fields/common-fields.ts";
+import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { createTenantSchema, tenantQuotaSchema } from "../../../shared/schema/tenant.ts";
 import { CREATE_KEY, EDIT_KEY } from "../keys/key-specs.ts";

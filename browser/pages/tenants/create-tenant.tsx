@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { NO_RATES } from "../../../shared/fields/common-fields.ts";
+import { NO_RATES } from "../../../shared/fields/rates.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";

@@ -5,7 +5,7 @@
 import { and, eq, lte } from "drizzle-orm";
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { NO_RATES } from "../../../shared/fields/common-fields.ts";
+import { NO_RATES } from "../../../shared/fields/rates.ts";
 import type { CreatedKey } from "../../../shared/schema/api-key.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";

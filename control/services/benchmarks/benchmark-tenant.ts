@@ -4,7 +4,7 @@
  */
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { NO_RATES } from "../../../shared/fields/common-fields.ts";
+import { NO_RATES } from "../../../shared/fields/rates.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";
 import type { BenchmarkRow } from "../../db/schema/benchmarks.ts";

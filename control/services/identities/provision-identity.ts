@@ -6,7 +6,7 @@
 import { eq } from "drizzle-orm";
 import { keyPrefix } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { NO_RATES } from "../../../shared/fields/common-fields.ts";
+import { NO_RATES } from "../../../shared/fields/rates.ts";
 import { identityKeyHash, type ProvisionedIdentity, provisionIdentitySchema } from "../../../shared/schema/identity.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";

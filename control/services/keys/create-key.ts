@@ -1,7 +1,7 @@
 /** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { ratesIn } from "../../../shared/fields/common-fields.ts";
+import { ratesIn } from "../../../shared/fields/rates.ts";
 import { type CreatedKey, createKeySchema } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";

@@ -6,7 +6,7 @@
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";
-import { ratesIn } from "../../../shared/fields/common-fields.ts";
+import { ratesIn } from "../../../shared/fields/rates.ts";
 import { type ApiKey, keyDisabledSchema, updateKeySchema } from "../../../shared/schema/api-key.ts";
 import { tracingSchema } from "../../../shared/schema/tenant-policy.ts";
 import { type ApiKeyRow, apiKeys } from "../../db/schema/tenancy.ts";

@@ -1,0 +1,19 @@
+/** The limits per minute that tenants and keys have. Apart from the schemas, so that pages of the console need not load those. */
+export const RATE_FIELD_NAMES = ["tokens_per_minute", "requests_per_minute"] as const;
+export type RateField = (typeof RATE_FIELD_NAMES)[number];
+
+/** The same for every limit per minute. */
+export function byRateField<const T>(value: T): Readonly<Record<RateField, T>> {
+  return Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, value])) as Record<RateField, T>;
+}
+
+/** None of them. */
+export const NO_RATES = byRateField(0);
+
+/** Picks them of a schema. */
+export const RATE_PICK = byRateField(true);
+
+/** The limits per minute of something that has them. */
+export function ratesIn<T extends { readonly [R in RateField]?: unknown }>(of: T): Pick<T, RateField> {
+  return Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, of[name]])) as Pick<T, RateField>;
+}
