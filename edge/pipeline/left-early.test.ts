@@ -77,7 +77,7 @@ describe("a client that leaves", () => {
     expect({ recorded: world.recorded, orphans: world.orphans }).toEqual({ recorded: [], orphans: [] });
   });
 
-  it("before its Cell answers is kept until the grant comes, which is then given back with its row", async () => {
+  it("before its Cell answers is kept until the grant comes, and gives it back with its row", async () => {
     const world = new TestPipeline();
     const client = new AbortController();
     const received = world.received({ signal: client.signal });

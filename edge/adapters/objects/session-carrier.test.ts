@@ -81,7 +81,7 @@ describe("a carrier", () => {
     });
   });
 
-  it("ends some seconds later when no other one follows, and leaves what has no answer to the next", async () => {
+  it("ends when no other one follows, and leaves what has no answer to the next", async () => {
     stage.ask("other");
     const over = stage.carrier.run();
     await pass(100);
@@ -315,7 +315,7 @@ describe("a Cell in which no session can be opened", () => {
     });
   });
 
-  it("gets no more attempts of a carrier whose request has ended five seconds ago, or that is replaced", async () => {
+  it("gets no more attempts of a carrier that is replaced, or whose request has long ended", async () => {
     stage.ask("other");
     stage.opens = refused({});
     const over = stage.carrier.run();

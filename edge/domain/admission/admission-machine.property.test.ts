@@ -255,7 +255,7 @@ it("leaves no request behind: each has one row, that of its answer, and holds no
   );
 });
 
-it("charges each request once: what it used, or the estimate if that is more and it was given up", async () => {
+it("charges each request once: its use, or the larger estimate of one that was given up", async () => {
   await fc.assert(
     fc.asyncProperty(algorithms, fc.array(step, { maxLength: 60, size: "max" }), async (algorithm, steps) => {
       const history = new History(algorithm);

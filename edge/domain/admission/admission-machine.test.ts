@@ -176,7 +176,7 @@ describe("a request that was given up", () => {
     expect(again.decision?.verdict).toBe("granted");
   });
 
-  it("is as fast as any other when its first message was lost, and its row is compared with the log", async () => {
+  it("is admitted as fast when its first message was lost, and its row is checked", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const one = world.ask({ ...requestOf("one"), again: true });
     expect(one.decision).toMatchObject({ verdict: "granted", grant: { admission: "fast", queueWaitMs: 0 } });

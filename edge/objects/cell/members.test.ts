@@ -116,7 +116,7 @@ describe("an exchange", () => {
     const broken = { ...requestOf("broken"), revs: null } as unknown as AdmissionRequest;
     const { answer } = stage.open([requestOf("one"), broken, requestOf("two")]);
     expect({ told: verdicts(answer), failureCount: stage.failures.length, load: stage.load }).toEqual({
-      told: ["one granted", "two granted"],
+      told: ["one granted", "broken stale", "two granted"],
       failureCount: 1,
       load: { inFlight: 2, queued: 0, entries: 2 },
     });

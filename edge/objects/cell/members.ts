@@ -130,6 +130,8 @@ export class Members {
         if (answer !== null) member.decided.push([request.requestId, answer]);
       } catch (error) {
         this.#options.failed(error);
+        // Without an answer it would wait for ever; asked for in vain twice, it is refused.
+        member.decided.push([request.requestId, { verdict: "stale", items: [] }]);
       }
     }
     return answerTo(member);
