@@ -2,11 +2,12 @@
  * What a spec file about MCP servers needs: a test server in the place of an MCP server, and tenants that each have a
  * server of their own.
  */
-import { afterAll, beforeAll, expect } from "vitest";
+import { expect } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Minted } from "./gateway.ts";
 import { type McpUpstream, type SeenMcpCall, startMcpUpstream } from "./mcp-upstream.ts";
+import { useStarted } from "./use-started.ts";
 import { waitFor } from "./wait-for.ts";
 
 export interface McpMinted extends Minted {
@@ -32,17 +33,7 @@ interface McpFixture {
 
 /** Registers the hooks; the parts are there once tests run. */
 export function useMcp(fixture: Fixture): McpFixture {
-  let started: McpUpstream | undefined;
-  beforeAll(async () => {
-    started = await startMcpUpstream();
-  });
-  afterAll(async () => {
-    await started?.close();
-  });
-  const upstream = (): McpUpstream => {
-    if (started === undefined) throw new Error("the server starts with the tests");
-    return started;
-  };
+  const upstream = useStarted(startMcpUpstream);
   return {
     get upstream() {
       return upstream();

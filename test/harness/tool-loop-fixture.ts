@@ -2,11 +2,11 @@
  * What a test of the tool loop on the running stack needs: a model that calls tools, and tenants whose model has tool
  * servers. The loop's settings are those of the shared stack (global-setup.ts).
  */
-import { afterAll, beforeAll } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Minted } from "./gateway.ts";
 import { startToolModel, type ToolModel } from "./tool-model.ts";
+import { useStarted } from "./use-started.ts";
 
 interface RegisteredServer {
   readonly url: string;
@@ -21,17 +21,7 @@ interface ToolLoopFixture {
 
 /** Registers the hooks; the parts are there once tests run. */
 export function useToolLoop(fixture: Fixture): ToolLoopFixture {
-  let started: ToolModel | undefined;
-  const model = (): ToolModel => {
-    if (started === undefined) throw new Error("the model starts with the tests");
-    return started;
-  };
-  beforeAll(async () => {
-    started = await startToolModel();
-  });
-  afterAll(async () => {
-    await started?.close();
-  });
+  const model = useStarted(startToolModel);
   return {
     get model() {
       return model();

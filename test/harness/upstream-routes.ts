@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { Gateway, Minted } from "./gateway.ts";
 import { answerRoute } from "./route-answers.ts";
 import type { SeenCall, SeenFile } from "./seen-call.ts";
-import { useServer } from "./use-server.ts";
+import { useServer } from "./use-started.ts";
 
 interface RouteUpstream {
   /** The base to register as api_base; requests below `/<mark>` are recorded under that mark. */

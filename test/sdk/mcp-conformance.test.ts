@@ -15,7 +15,7 @@ import { startBearerForwarder } from "../harness/bearer-forwarder.ts";
 import { useGateway } from "../harness/fixture.ts";
 import { type ReferenceServer, startReferenceServer } from "../harness/mcp-reference/server.ts";
 import { useToolLoop } from "../harness/tool-loop-fixture.ts";
-import { useServer } from "../harness/use-server.ts";
+import { useServer } from "../harness/use-started.ts";
 
 const SUITE = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
 /** The suite starts programs, which start slowly beside other tests. */

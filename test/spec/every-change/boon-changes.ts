@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { McpServer } from "../../../shared/schema/mcp-server.ts";
 import type { Model } from "../../../shared/schema/model.ts";
 import type { Gateway, Minted } from "../../harness/gateway.ts";
-import { type SinkAnswer, startHttpSink } from "../../harness/http-sink.ts";
+import { jsonAnswer, type SinkAnswer, startHttpSink } from "../../harness/http-sink.ts";
 import type { Write } from "./verdicts.ts";
 
 /** A cell: a tenant whose only model has boons, and the records that help it. */
@@ -277,7 +277,7 @@ export async function startBoonStage(): Promise<BoonStage> {
 
 function completion(): SinkAnswer {
   const message = { role: "assistant", content: "SAFE" };
-  return json({
+  return jsonAnswer({
     id: "c",
     object: "chat.completion",
     created: 1,
@@ -295,10 +295,5 @@ function toolReply(body: string): SinkAnswer {
     method === "initialize"
       ? { protocolVersion: "2025-03-26", capabilities: { tools: {} }, serverInfo: { name: "tools", version: "1" } }
       : { tools: [{ name: "look", inputSchema: { type: "object" } }] };
-  return json({ jsonrpc: "2.0", id, result });
+  return jsonAnswer({ jsonrpc: "2.0", id, result });
 }
-
-const json = (value: unknown): SinkAnswer => ({
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(value),
-});
