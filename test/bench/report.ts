@@ -64,7 +64,7 @@ export function closingLines(run: BenchRun): readonly string[] {
   });
   const goals = goalsOfRun(run).filter((goal) => isReached(goal) !== null);
   const summary = Object.entries(summaryOf(run.all)).map(
-    ([name, value]) => `  ${name.padEnd(38)}${value === null ? "-" : (value as number).toFixed(3)}`,
+    ([name, value]) => `  ${name.padEnd(38)}${value === null ? "-" : value.toFixed(3)}`,
   );
   return [
     ...(rates.length === 0
