@@ -24,7 +24,7 @@ export function useRouteUpstream(): RouteUpstream {
         calls.set(mark, [...(calls.get(mark) ?? []), call]);
         await answerRoute(call, response);
       },
-      () => response.destroy(), // the connection was cut, or the body is not what its type says: nothing is recorded
+      () => response.destroy(),
     );
   });
   return {
@@ -43,7 +43,8 @@ export async function mintAt(
   return { ...(await gateway.mint(upstream.baseOf(mark), "upstream-name", model)), mark };
 }
 
-async function readCall(request: IncomingMessage): Promise<{ readonly mark: string; readonly call: SeenCall }> {
+/** Reads a call whose path begins with `/<mark>`. Rejects when it is cut off, or its body is not what its type says. */
+export async function readCall(request: IncomingMessage): Promise<{ readonly mark: string; readonly call: SeenCall }> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks);
