@@ -18,12 +18,6 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/gateway-bench
 /** Its name and version in reports. */
 export const PEER = `${PACKAGE} ${VERSION}`;
 
-interface Peer {
-  readonly origin: string;
-  readonly pid: number;
-  close(): Promise<void>;
-}
-
 const entryOf = (folder: string): string => join(folder, "node_modules", PACKAGE, "build/start-server.js");
 
 function npm(): readonly [command: string, ...args: string[]] {
@@ -72,7 +66,7 @@ async function fetched(guard: Guard): Promise<string> {
 }
 
 /** Installs and starts the peer. When that fails it throws, and leaves nothing behind. */
-export async function startPeer(guard: Guard): Promise<Peer> {
+export async function startPeer(guard: Guard) {
   const script = await fetched(guard);
   const port = await ownPort();
   const child = await startChild(

@@ -7,17 +7,8 @@ import { jsonAnswer, startHttpSink } from "./http-sink.ts";
 /** A text, or a call of a tool with these arguments. */
 type Said = string | { readonly tool: string; readonly args: object };
 
-interface ChatScript {
-  readonly url: string;
-  /** Sets what a model answers from now on, request by request; the last one is given again. */
-  readonly say: (model: string, ...said: readonly Said[]) => void;
-  /** The bodies of a model's requests, in order. */
-  readonly seen: (model: string) => readonly Readonly<Record<string, unknown>>[];
-  readonly close: () => Promise<void>;
-}
-
 /** Starts it on a free loopback port. */
-export async function startChatScript(): Promise<ChatScript> {
+export async function startChatScript() {
   const scripts = new Map<string, { readonly said: readonly Said[]; readonly from: number }>();
   const bodies = new Map<string, Record<string, unknown>[]>();
   const sink = await startHttpSink((asked) => {
@@ -32,8 +23,11 @@ export async function startChatScript(): Promise<ChatScript> {
   });
   return {
     url: `${sink.url}/v1`,
-    say: (model, ...said) => void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
-    seen: (model) => bodies.get(model) ?? [],
+    /** Sets what a model answers from now on, request by request; the last one is given again. */
+    say: (model: string, ...said: readonly Said[]): void =>
+      void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
+    /** The bodies of a model's requests, in order. */
+    seen: (model: string) => bodies.get(model) ?? [],
     close: sink.close,
   };
 }

@@ -3,18 +3,10 @@
  * told to, and answers calls in whatever way. It keeps all that it has received.
  */
 import type { ServerResponse } from "node:http";
-import { type HttpSink, startHttpSink } from "./http-sink.ts";
+import { startHttpSink } from "./http-sink.ts";
 
 /** Answers one call; `id` is that of its request. It may answer nothing. */
 type ToolAnswer = (response: ServerResponse, id: unknown) => void;
-
-interface HostileToolServer {
-  readonly url: string;
-  readonly received: HttpSink["asked"];
-  /** Sessions that were begun and not ended. */
-  readonly openSessions: () => number;
-  close(): Promise<void>;
-}
 
 /** Answers with this result. */
 export const resultOf =
@@ -28,7 +20,7 @@ export const resultOf =
 export async function startHostileToolServer(
   answers: Readonly<Record<string, ToolAnswer>>,
   listed: readonly unknown[] = [],
-): Promise<HostileToolServer> {
+) {
   let begun = 0;
   let ended = 0;
   const tools = [...listed, ...Object.keys(answers).map((name) => ({ name, inputSchema: { type: "object" } }))];
@@ -54,6 +46,7 @@ export async function startHostileToolServer(
   return {
     url: `${sink.url}/mcp`,
     received: sink.asked,
+    /** Sessions that were begun and not ended. */
     openSessions: () => begun - ended,
     close: sink.close,
   };

@@ -5,7 +5,7 @@
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Minted } from "./gateway.ts";
-import { startToolModel, type ToolModel } from "./tool-model.ts";
+import { startToolModel } from "./tool-model.ts";
 import { useStarted } from "./use-started.ts";
 
 interface RegisteredServer {
@@ -13,20 +13,15 @@ interface RegisteredServer {
   readonly auth_header?: string;
 }
 
-interface ToolLoopFixture {
-  readonly model: ToolModel;
-  /** A tenant whose model behaves as given and has the tools of these servers, in this order. */
-  mint(servers: readonly RegisteredServer[], behaviour?: string): Promise<Minted>;
-}
-
 /** Registers the hooks; the parts are there once tests run. */
-export function useToolLoop(fixture: Fixture): ToolLoopFixture {
+export function useToolLoop(fixture: Fixture) {
   const model = useStarted(startToolModel);
   return {
     get model() {
       return model();
     },
-    mint: async (servers, behaviour = "turns=1") => {
+    /** A tenant whose model behaves as given and has the tools of these servers, in this order. */
+    mint: async (servers: readonly RegisteredServer[], behaviour = "turns=1"): Promise<Minted> => {
       const { gateway } = fixture;
       const names: string[] = [];
       for (const { url, ...more } of servers) {
