@@ -12,27 +12,16 @@ import { readCall } from "../../harness/upstream-routes.ts";
 /** The header that names the cell of the table; it is forwarded to the upstream like other headers. */
 export const CELL_OF_TABLE = "x-cell-of-table";
 
-/** A request with this header is answered only after {@link Witness.release}. */
+/** A request with this header is answered only after its release. */
 export const HELD = "x-held";
 
 /** The least time that an answer takes, because energy is calculated from time. */
 const WORK_MS = 5;
 
-/** What tests can read of the upstreams. */
-export interface Witness {
-  /** The base URL of a model or endpoint with this address. */
-  baseOf(address: string): string;
-  /** The URL of an MCP server with this address. */
-  mcpUrlOf(address: string): string;
-  /** The calls of a cell so far, each as `<address> as <model> with <credential>`; `-` for what a call does not have. */
-  callsOf(cell: string): readonly string[];
-  /** Answers the held requests of a cell. */
-  release(cell: string): void;
-  close(): Promise<void>;
-}
+export type Witness = Awaited<ReturnType<typeof startWitness>>;
 
 /** Starts the server on a free loopback port. */
-export async function startWitness(): Promise<Witness> {
+export async function startWitness() {
   const calls = new Map<string, string[]>();
   const held = new Map<string, (() => void)[]>();
   const server = createServer((request, response) => {
@@ -53,14 +42,18 @@ export async function startWitness(): Promise<Witness> {
   const listening = await listen(server, "127.0.0.1", 0);
   const origin = listening.url;
   return {
-    baseOf: (address) => `${origin}/${address}/v1`,
-    mcpUrlOf: (address) => `${origin}/${address}/mcp`,
-    callsOf: (cell) => calls.get(cell) ?? [],
-    release: (cell) => {
+    /** The base URL of a model or endpoint with this address. */
+    baseOf: (address: string): string => `${origin}/${address}/v1`,
+    /** The URL of an MCP server with this address. */
+    mcpUrlOf: (address: string): string => `${origin}/${address}/mcp`,
+    /** The calls of a cell so far, each as `<address> as <model> with <credential>`; `-` for what a call does not have. */
+    callsOf: (cell: string): readonly string[] => calls.get(cell) ?? [],
+    /** Answers the held requests of a cell. */
+    release: (cell: string): void => {
       for (const resolve of held.get(cell) ?? []) resolve();
       held.delete(cell);
     },
-    close: async () => await listening.close(),
+    close: async (): Promise<void> => await listening.close(),
   };
 }
 
