@@ -69,6 +69,8 @@ export interface TestControl {
   readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
   /** Sends a request with the admin token and a JSON body. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** A request below `/api/v1` that must succeed. Throws for a refusal. */
+  must<T>(method: string, path: string, body?: unknown): Promise<T>;
   /** Signals to running requests that the service ends. */
   end(): void;
   /** Stops and starts the key-value store's listener. */
@@ -194,6 +196,12 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     provisioner,
     log,
   });
+  const request: TestControl["request"] = async (method, path, body, headers = {}) =>
+    await app.request(path, {
+      method,
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
   return {
     connection,
     app,
@@ -206,12 +214,13 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     alerts,
     provisioner,
     cell,
-    request: async (method, path, body, headers = {}) =>
-      await app.request(path, {
-        method,
-        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
-        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      }),
+    request,
+    must: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+      const response = await request(method, `/api/v1${path}`, body);
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+      return (text === "" ? null : JSON.parse(text)) as T;
+    },
     end: () => ending.abort(),
     stopStore: async () => await places.stopStore(),
     places,

@@ -16,6 +16,7 @@ import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/r
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { AdmissionOutcome, Permit, Ports } from "../../edge/ports.ts";
+import { EMPTY_MESSAGE } from "../harness/edge/cell/admission-requests.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
 import { rowsOnDisk } from "./ledger-world.ts";
@@ -23,16 +24,7 @@ import { rowsOnDisk } from "./ledger-world.ts";
 const bindings = env as unknown as Bindings;
 const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 /** A message without content. */
-export const NO_MESSAGE: ExchangeMessage = {
-  n: 1,
-  ends: [],
-  departures: [],
-  withdrawals: [],
-  records: [],
-  hits: [],
-  returns: [],
-  asks: [],
-};
+export const NO_MESSAGE: ExchangeMessage = { ...EMPTY_MESSAGE, n: 1 };
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
