@@ -20,7 +20,6 @@ export interface Places {
   readonly generator: Generator;
   /** The folder of the run; removed in the end. */
   readonly folder: string;
-  /** The origin of the upstream. */
   readonly origin: string;
   readonly governed: Governed | null;
   /** The gateway with several Worker processes. */

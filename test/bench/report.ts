@@ -56,7 +56,6 @@ function goalLine(goal: Goal): string {
   return `  ${what.padEnd(48)}${shown(value ?? Number.NaN, 2).padStart(9)}  ${bound.padEnd(9)}${verdict}`;
 }
 
-/** The lines after the tables. */
 export function closingLines(run: BenchRun): readonly string[] {
   const rates = Object.entries(ratesWithin(run.all)).map(([target, within]) => {
     const cells = Object.values(within).map((rps) => (rps === null ? "-" : rps.toFixed(0)).padStart(8));
@@ -80,7 +79,6 @@ export function closingLines(run: BenchRun): readonly string[] {
   ];
 }
 
-/** All results of the run as JSON. */
 export function jsonOf(run: BenchRun, machine: Machine, { mode, tenants }: Pick<Options, "mode" | "tenants">): string {
   const { all, notes, problems } = run;
   const loads = all.map(({ load, figures }) => ({ ...load, figures }));

@@ -98,7 +98,6 @@ const BOUNDS_MS = [5, 10, 50] as const;
  */
 type Rates = Readonly<Partial<Record<TargetName, Readonly<Record<string, number | null>>>>>;
 
-/** The rates of the sweep over concurrency. */
 export function ratesWithin(all: readonly Measured[]): Rates {
   const sweep = all.filter(({ load }) => /^c\d+$/.test(load.name)).flatMap(({ figures }) => figures);
   const within = (target: TargetName, boundMs: number): number | null => {

@@ -71,7 +71,6 @@ export function buildImages(folder: string): BuiltImages {
   return Object.fromEntries(built) as unknown as BuiltImages;
 }
 
-/** Removes what was built. */
 export function removeImages(folder: string): void {
   spawnSync("buildah", [...storage(folder), "--storage-driver", "vfs", "unmount", "--all"]);
   rmSync(folder, { recursive: true, force: true });

@@ -38,7 +38,6 @@ interface CorpusLine {
   readonly keywords?: readonly string[];
 }
 
-/** The labelled texts of a scanner. */
 export function readCorpus(scanner: TextScanner): readonly LabelledText[] {
   const path = join(import.meta.dirname, "corpus", `${CORPORA[scanner]}.jsonl`);
   return readFileSync(path, "utf8")
@@ -74,7 +73,6 @@ function scoresOf(scanner: TextScanner): readonly Score[] {
   return [score(scanner, () => true), ...kinds.map((kind) => score(`${scanner} ${kind}`, (label) => label === kind))];
 }
 
-/** The scores of all scanners. */
 export function evaluate(): readonly Score[] {
   return (Object.keys(CORPORA) as TextScanner[]).flatMap(scoresOf);
 }

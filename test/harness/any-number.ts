@@ -28,10 +28,8 @@ const CORNERS = [
   Number.NEGATIVE_INFINITY,
 ] as const;
 
-/** Any number. */
 export const anyNumber: fc.Arbitrary<number> = fc.oneof(fc.constantFrom(...CORNERS), fc.double(), fc.maxSafeInteger());
 
-/** Numbers, most of which are amounts. */
 export const mostlyAmounts: fc.Arbitrary<number> = fc.oneof(
   { weight: 12, arbitrary: fc.nat(1_000) },
   { weight: 6, arbitrary: fc.maxSafeNat() },

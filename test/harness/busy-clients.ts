@@ -5,7 +5,6 @@
 import type { Gateway, Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** Starts the clients. */
 export function busyClients(gateway: Gateway, minted: Minted, count: number) {
   let served = 0;
   let counts = false;

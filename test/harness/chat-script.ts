@@ -7,7 +7,6 @@ import { jsonAnswer, startHttpSink } from "./http-sink.ts";
 /** A text, or a call of a tool with these arguments. */
 type Said = string | { readonly tool: string; readonly args: object };
 
-/** Starts it on a free loopback port. */
 export async function startChatScript() {
   const scripts = new Map<string, { readonly said: readonly Said[]; readonly from: number }>();
   const bodies = new Map<string, Record<string, unknown>[]>();

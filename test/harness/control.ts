@@ -111,7 +111,6 @@ export interface ControlOptions {
   readonly recipes?: readonly Recipe[];
 }
 
-/** Starts everything on free ports. */
 export async function startControl(options: ControlOptions = {}): Promise<TestControl> {
   const log = pino({ level: "silent" });
   const places = options.beside?.places ?? (await startPlaces());

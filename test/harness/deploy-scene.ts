@@ -35,7 +35,6 @@ export const DEPLOYED_PEPPER = "pepper-of-the-test";
 const ADMIN_TOKEN = "admin-token-of-the-test-of-deployments";
 const OVERRIDE = "cloudflare-workers-version-overrides";
 
-/** How a deployment ended. */
 export interface DeployOutcome {
   readonly ok: boolean;
   /** What the operator read. */
@@ -201,7 +200,6 @@ async function run(
   return { ok, lines: lines.map(named), changes: api.state.changes.map(named) };
 }
 
-/** The problems that a deployment found. */
 export const problemsOf = ({ lines }: DeployOutcome): readonly string[] =>
   lines.filter((line) => line.startsWith("wrong "));
 
@@ -209,7 +207,6 @@ export const problemsOf = ({ lines }: DeployOutcome): readonly string[] =>
 export const stepsOf = ({ lines }: DeployOutcome): readonly string[] =>
   lines.filter((line) => !/^(ok {4}|wrong |plan)/.test(line));
 
-/** An interrupt by the operator. */
 export function interruptOf(): AbortController & { readonly now: () => void } {
   const controller = new AbortController();
   return Object.assign(controller, { now: () => controller.abort(new Interrupted("interrupted")) });

@@ -8,7 +8,6 @@ import { type HttpSink, jsonAnswer, type SinkAnswer, startHttpSink } from "./htt
 export const LAST_ECHO = '"truncation":"disabled",';
 const WORDS = 20;
 
-/** Starts it on a free loopback port. */
 export const startEchoUpstream = async (): Promise<HttpSink> =>
   await startHttpSink(({ body }) => answer(JSON.parse(body) as Record<string, unknown>));
 

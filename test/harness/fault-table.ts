@@ -36,7 +36,6 @@ interface FaultLine {
   readonly servedAfterMs?: number | undefined;
 }
 
-/** Adds a line to the table. */
 export function reportFault(line: FaultLine): void {
   appendFileSync(inject("faultTable"), `${JSON.stringify(line)}\n`);
 }

@@ -17,7 +17,6 @@ const ANSWER = jsonAnswer({
   usage: { prompt_tokens: 13, completion_tokens: 20, total_tokens: 33 },
 });
 
-/** Starts it on a free loopback port. */
 export async function startGatedUpstream(): Promise<GatedUpstream> {
   const released = Promise.withResolvers<void>();
   const sink = await startHttpSink(async () => await released.promise.then(() => ANSWER));

@@ -8,7 +8,6 @@ import { startHttpSink } from "./http-sink.ts";
 /** Answers one call; `id` is that of its request. It may answer nothing. */
 type ToolAnswer = (response: ServerResponse, id: unknown) => void;
 
-/** Answers with this result. */
 export const resultOf =
   (result: unknown): ToolAnswer =>
   (response, id) =>

@@ -34,7 +34,6 @@ export function launchProvisioner(variables: Readonly<Record<string, string>>): 
   return spawned(process.execPath, [join(ROOT, "control/provisioner/main.ts")], variables);
 }
 
-/** Runs `npm start`. */
 export function launchWithNpm(dataDir: string): Starting {
   return spawned("npm", ["start"], stackEnv(dataDir));
 }

@@ -2,7 +2,6 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-/** Starts it on a free port. */
 export async function startMailServer() {
   /** As they arrived, oldest first. */
   const mails: string[] = [];

@@ -15,13 +15,11 @@ export interface SeenMcpCall {
   /** The connection was closed before the answer was complete. */
   cutOff: boolean;
   answered: boolean;
-  /** Writes to the answer; null ends it. */
   readonly say: (text: string | null) => void;
 }
 
 export type McpUpstream = Awaited<ReturnType<typeof startMcpUpstream>>;
 
-/** Starts it on a free loopback port. */
 export async function startMcpUpstream() {
   const calls: SeenMcpCall[] = [];
   const server = createServer((request, response) => {

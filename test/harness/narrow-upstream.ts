@@ -5,7 +5,6 @@
 import { createServer } from "node:http";
 import { listen } from "../../infra/local/http/listen.ts";
 
-/** Starts it on a free port. */
 export async function startNarrowUpstream(capacity: number, serviceMs: number) {
   let asked = 0;
   let inFlight = 0;

@@ -94,7 +94,6 @@ export class PlayedIsolate {
     });
   }
 
-  /** Runs code of this request. */
   as<T>(id: string, work: () => T): T {
     const context = this.contexts.get(id) ?? new Context();
     this.contexts.set(id, context);
@@ -126,7 +125,6 @@ export class PlayedIsolate {
     if (context !== undefined) context.alive = false;
   }
 
-  /** Makes the session report these decisions. */
   push(decided: ExchangeAnswer["decided"] = []): void {
     this.#news.resolve({ ...SILENCE, decided });
   }

@@ -31,7 +31,6 @@ export interface SignInProvider {
   close(): Promise<void>;
 }
 
-/** Starts it on a free loopback port. */
 export async function startSignInProvider(): Promise<SignInProvider> {
   const published = await newIssuerKey("one", "RS256");
   const other = await newIssuerKey("one", "RS256");

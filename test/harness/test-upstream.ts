@@ -14,7 +14,6 @@ export type TestUpstream = Awaited<ReturnType<typeof startTestUpstream>>;
 /** `/at/<name>/<behaviour>` before the path that a client requests. */
 const ADDRESS = /^\/at\/([^/]+)\/([^/]+)/;
 
-/** Starts it on a free loopback port. */
 export async function startTestUpstream() {
   const requests: { readonly text: string; readonly name: string; readonly seen: SeenRequest }[] = [];
   const loads = new Map<string, { readonly now: Set<SeenRequest>; peak: number }>();

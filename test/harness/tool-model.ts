@@ -25,10 +25,8 @@ export interface ToolModel {
   close(): Promise<void>;
 }
 
-/** The usage of every turn. */
 export const TURN_USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-/** Starts it on a free loopback port. */
 export async function startToolModel(): Promise<ToolModel> {
   const sink = await startHttpSink(({ body }) => answer(JSON.parse(body) as ChatRequest));
   return {

@@ -80,7 +80,6 @@ async function formOf(body: Buffer<ArrayBuffer>, type: string): Promise<Pick<See
   return { fields, files };
 }
 
-/** SHA-256 in hex. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

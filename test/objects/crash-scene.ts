@@ -83,7 +83,6 @@ export class CrashScene {
     await this.#isolate.reset();
   }
 
-  /** The session of the request breaks. */
   breakSession(): void {
     void this.#isolate.breakSession();
   }

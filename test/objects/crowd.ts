@@ -45,7 +45,6 @@ export class Crowd {
     this.isolate = new ObjectIsolate(name, this.#world.received().ports);
   }
 
-  /** Sends a request. */
   request(): Client {
     const requestId = crypto.randomUUID();
     const body = JSON.stringify({ model: "tiny", stream: true, max_tokens: 40, messages: [] });

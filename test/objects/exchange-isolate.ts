@@ -171,12 +171,10 @@ export class ObjectIsolate {
     return all;
   }
 
-  /** The client of a waiting request leaves. */
   async leave({ request, permit }: Running): Promise<void> {
     await permit.settle({ row: rowFor(request.requestId, { status_code: 499 }), actualTokens: 0 });
   }
 
-  /** Ends a request. */
   async end({ request, permit }: Running, settlement: Settlement = settlementFor(request.requestId)): Promise<void> {
     await permit.settle(settlement);
   }

@@ -57,7 +57,6 @@ const nested = [
   ["c", 100, 50],
 ] as const;
 
-/** The loads of the table, in its order. */
 export const SHARE_LOADS: readonly ShareLoad[] = [
   {
     title: "500 against 50",

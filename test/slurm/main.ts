@@ -24,7 +24,6 @@ else process.exitCode = await run();
 // the launcher's channel would keep this process
 if (process.connected) process.disconnect();
 
-/** The exit code. */
 async function run(): Promise<number> {
   const obstacle = clusterObstacle();
   if (obstacle !== null) return refuseArea(WHAT, obstacle);

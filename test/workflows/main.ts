@@ -15,7 +15,6 @@ process.exitCode = lint();
 // the launcher's channel would keep this process
 if (process.connected) process.disconnect();
 
-/** The exit code. */
 function lint(): number {
   const actionlint = goProgram(ACTIONLINT_MODULE);
   if (actionlint === null) return refuseArea("the workflows cannot be checked", "actionlint needs Go to build it");

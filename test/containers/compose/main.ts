@@ -25,7 +25,6 @@ const NO_ENGINE = 78;
 process.exitCode = areaArgs[0] === APART ? await apart(areaArgs[1] ?? "", areaArgs.slice(2)) : await run();
 if (process.connected) process.disconnect();
 
-/** The exit code. */
 async function run(): Promise<number> {
   const obstacle = machineObstacle();
   if (obstacle !== null) return refuseArea(WHAT, obstacle);

@@ -218,14 +218,12 @@ export const BOON_CHANGES: readonly BoonChange[] = [
 
 /** The upstreams of all cells, as one server. */
 export interface BoonStage {
-  /** Makes a cell. */
   make(gateway: Gateway): Promise<BoonScene>;
   /** Sends a chat; returns what it shows. */
   show(gateway: Gateway, scene: BoonScene, row: BoonChange): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Starts it. */
 export async function startBoonStage(): Promise<BoonStage> {
   const sink = await startHttpSink();
   sink.answer = ({ url, body }) => (url.includes("/v1/") ? completion() : toolReply(body));

@@ -89,7 +89,6 @@ const QUEUED: Route = {
   waits: true,
 };
 
-/** The columns. */
 export const ROUTES: readonly Route[] = [
   admitted("chat", CHAT, chatBody("hello")),
   admitted("stream", CHAT, { ...chatBody("hello"), stream: true }),

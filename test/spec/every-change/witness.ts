@@ -20,7 +20,6 @@ const WORK_MS = 5;
 
 export type Witness = Awaited<ReturnType<typeof startWitness>>;
 
-/** Starts the server on a free loopback port. */
 export async function startWitness() {
   const calls = new Map<string, string[]>();
   const held = new Map<string, (() => void)[]>();

@@ -66,7 +66,6 @@ export class MembersHarness {
     return { ...EMPTY_MESSAGE, n: this.#messages, ...parts };
   }
 
-  /** The rows that admission wrote. */
   get rows() {
     return this.world.rows.map((row) => [row.request_id, row.status_code, row.total_tokens]);
   }
@@ -93,5 +92,4 @@ export const endOf = (id: string): Settlement => ({
   actualTokens: 3,
 });
 
-/** The verdict for each request. */
 export const verdicts = ({ decided }: ExchangeAnswer) => decided.map(([id, { verdict }]) => `${id} ${verdict}`);
