@@ -36,3 +36,6 @@ export const mostlyAmounts: fc.Arbitrary<number> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(MAX_AMOUNT, MAX_AMOUNT - 1, 2 ** 52, 0, 1) },
   { weight: 3, arbitrary: anyNumber },
 );
+
+/** Numbers that a record may hold although they make no sense. */
+export const hostileNumber: fc.Arbitrary<number> = fc.oneof(fc.nat(10_000), anyNumber);
