@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compileScan, type TextScanner } from "../../shared/guardrails/text-scan.ts";
+import { markdownTable } from "../harness/text-table.ts";
 
 /** A text, and which labels a person gives it: kinds of personal data, or the scanner's name. */
 interface LabelledText {
@@ -113,9 +114,5 @@ export function scoreTable(scores: readonly Score[]): string {
     return [name, ...figures];
   });
   const head = ["scanner", "precision", "recall", "found", "missed", "wrong", "passed"];
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => `${row[column]}`.length)));
-  const line = (cells: readonly (string | number)[]) =>
-    `| ${cells.map((cell, column) => (column === 0 ? `${cell}`.padEnd(widths[column] ?? 0) : `${cell}`.padStart(widths[column] ?? 0))).join(" | ")} |`;
-  const rule = widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
-  return [line(head), line(rule), ...rows.map(line)].join("\n");
+  return markdownTable(head, rows);
 }
